@@ -1,0 +1,55 @@
+# Two commands do all the set-up on a bare machine with Python 3.11 or later: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types check bench clean
+
+help:  ## Show this help.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Each stamp is redone when the project's dependencies or packages change.
+$(VENV)/.core: pyproject.toml
+	@echo "==> Making a virtual environment in $(VENV) and installing semqa into it"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "semqa needs Python 3.11 or later; run: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core pyproject.toml
+	@echo "==> Installing what the tests and checks need"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.core  ## Answer a real question over the passages in examples/.
+	@echo "==> semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl"
+	@echo
+	@$(BIN)/semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl
+	@echo
+	@echo "==> The same as a page (hover over a quote to see it in its source): build/demo.html"
+	@mkdir -p build
+	@$(BIN)/semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
+	  --format html --out build/demo.html
+
+test: $(VENV)/.dev  ## Run the tests.
+	@echo "==> Running the tests"
+	@$(BIN)/pytest --numprocesses auto
+
+lint: $(VENV)/.dev  ## Check style and formatting.
+	@echo "==> ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## Check types.
+	@echo "==> mypy --strict"
+	@$(BIN)/mypy semqa kernels prompts tests benchmarks scripts
+
+check: test lint types  ## Everything that CI runs.
+
+bench: $(VENV)/.dev  ## Run the benchmarks behind the README's figures.
+	@for script in benchmarks/*.py; do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:  ## Remove the virtual environment and everything that was built.
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,34 @@
+"""The exceptions semqa raises on purpose, split by who has to act.
+
+Messages have one form: ``<what was wrong>: got <value>, expected <rule>; <what to do>``, with
+``file:line`` in front when the value came from a file.
+"""
+
+__all__ = ["InputError", "MissingExtraError", "SemqaError", "UnavailableError"]
+
+
+class SemqaError(Exception):
+    """Root of every exception that semqa raises on purpose."""
+
+
+class InputError(SemqaError):
+    """Something the user gave (a file, a field, an option) is not usable; the user can mend it."""
+
+
+class UnavailableError(SemqaError):
+    """Something outside (network, disk, a server) did not do its part; trying again may help."""
+
+
+class MissingExtraError(SemqaError):
+    """A feature needs packages that are not installed.
+
+    Args:
+        feature: what the user asked for.
+        extra: the name of the extra that brings it.
+    """
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs packages that are not installed; run: pip install 'semqa[{extra}]'"
+        )
+        self.extra = extra

@@ -1,0 +1,198 @@
+"""The quoted answer: marked text read, checked against its sources, and written again.
+
+`QuotedAnswer.parse` alone decides what is verified, whatever wrote the text. Knows nothing of
+models, prompts or HTTP.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from semqa.errors import InputError
+from semqa.quotes.locate import Locator
+from semqa.quotes.marks import BrokenMark, FreePiece, canonical_mark, scan_marks
+from semqa.quotes.quote import FreeText, Quote, Segment, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from semqa.quotes.quote import Occurrence
+    from semqa.quotes.source import Source
+
+__all__ = ["MAX_MARKS", "QuotedAnswer"]
+
+MAX_MARKS = 10_000
+"""An answer with more marks than this is refused: nobody reads it, and checking it is work."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedAnswer:
+    """An answer that mixes free text with quotes, every quote checked against its source.
+
+    Build it with `parse`. Two answers are equal when their segments and sources are.
+
+    Attributes:
+        segments: free text and quotes, in reading order; nothing of the text is lost.
+        sources: the numbered sources; source *k* is ``sources[k - 1]``.
+    """
+
+    segments: tuple[Segment, ...]
+    sources: tuple[Source, ...]
+
+    @classmethod
+    def parse(cls, text: str, sources: Iterable[Source]) -> QuotedAnswer:
+        """Read a marked answer and check each quote against the sources.
+
+        Reads ``[ 1 span ]`` and the tighter ``[1 span]``. Text and spans may be hostile: nothing
+        in them raises, except more than `MAX_MARKS` marks (`InputError`). A bracket that begins
+        no mark, such as ``[sic]``, is ordinary text.
+
+        The result does not remember which of the two forms was written: offsets are those of the
+        canonical text, `marked`. Hence ``parse(answer.marked, sources) == answer``, always.
+
+        Example:
+            >>> from semqa import QuotedAnswer, Source
+            >>> answer = QuotedAnswer.parse("By [1 Bing Crosby].", [Source("Bing Crosby sang it.")])
+            >>> answer.marked
+            'By [ 1 Bing Crosby ].'
+            >>> quote = answer.quotes[0]
+            >>> quote.status.value, quote.source_start, quote.source_end
+            ('verified', 0, 11)
+        """
+        numbered = tuple(sources)
+        pieces = list(scan_marks(text))
+        marks = [piece for piece in pieces if not isinstance(piece, FreePiece)]
+        if len(marks) > MAX_MARKS:
+            raise InputError(
+                f"the answer has too many marks: got {len(marks):,}, expected at most "
+                f"{MAX_MARKS:,}; split it"
+            )
+        check = _Check(
+            [(m.source, m.span) for m in marks if not isinstance(m, BrokenMark)], numbered
+        )
+        segments: list[Segment] = []
+        answer_at = plain_at = 0
+        for piece in pieces:
+            segment: Segment
+            if isinstance(piece, FreePiece):
+                written = shown = piece.text
+                segment = FreeText(
+                    shown, answer_at, answer_at + len(shown), plain_at, plain_at + len(shown)
+                )
+            else:
+                if isinstance(piece, BrokenMark):
+                    written = shown = piece.raw
+                    start = answer_at
+                else:
+                    written, shown = canonical_mark(piece.source, piece.span), piece.span
+                    start = answer_at + len(written) - len(shown) - len(" ]")
+                offsets = (start, start + len(shown), plain_at, plain_at + len(shown))
+                if isinstance(piece, BrokenMark):
+                    segment = Quote(
+                        piece.source, piece.raw, Status.MALFORMED, *offsets, reason=piece.reason
+                    )
+                else:
+                    segment = check.next(offsets)
+            segments.append(segment)
+            answer_at += len(written)
+            plain_at += len(shown)
+        return cls(tuple(segments), numbered)
+
+    @property
+    def quotes(self) -> tuple[Quote, ...]:
+        """The quotes in reading order, whatever their status."""
+        return tuple(segment for segment in self.segments if isinstance(segment, Quote))
+
+    @property
+    def marked(self) -> str:
+        """The answer with canonical marks; ``answer_start`` and ``answer_end`` index into it."""
+        return "".join(
+            canonical_mark(segment.source, segment.text)
+            if isinstance(segment, Quote) and segment.status is not Status.MALFORMED
+            else segment.text
+            for segment in self.segments
+        )
+
+    @property
+    def plain(self) -> str:
+        """The answer without marks; ``plain_start`` and ``plain_end`` index into it."""
+        return "".join(segment.text for segment in self.segments)
+
+    @property
+    def verified(self) -> bool:
+        """Whether every quote is verified (true as well of an answer that quotes nothing)."""
+        return all(quote.verified for quote in self.quotes)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of quotes of each status, every status listed."""
+        seen = Counter(quote.status for quote in self.quotes)
+        return {status.value: seen[status] for status in Status}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the answer as a JSON-ready object: both texts, quotes with offsets, sources."""
+        return {
+            "answer": self.marked,
+            "plain": self.plain,
+            "verified": self.verified,
+            "counts": self.counts,
+            "quotes": [quote.to_dict() for quote in self.quotes],
+            "sources": [
+                {"number": number, "title": source.title, "text": source.text, "url": source.url}
+                for number, source in enumerate(self.sources, start=1)
+            ],
+        }
+
+
+class _Check:
+    """Hands out the checked quotes of an answer, one after the other."""
+
+    def __init__(self, spans: Sequence[tuple[int, str]], sources: tuple[Source, ...]) -> None:
+        self._sources = sources
+        self._spans = iter(spans)
+        named = [(number - 1, text) for number, text in spans if number <= len(sources)]
+        self._locator = Locator(named, sources)
+        self._places = iter(self._locator.places())
+
+    def next(self, offsets: tuple[int, int, int, int]) -> Quote:
+        number, text = next(self._spans)
+        place = next(self._places) if number <= len(self._sources) else None
+        if place is not None:
+            return self._verified(number, text, place, offsets)
+        elsewhere = tuple(
+            other
+            for other, source in enumerate(self._sources, start=1)
+            if other != number and (text in source.text or text in source.title)
+        )
+        missing = (
+            f"source {number} does not hold this text"
+            if number <= len(self._sources)
+            else f"there is no source {number}"
+        )
+        if elsewhere:
+            also = ", ".join(map(str, elsewhere))
+            reason = f"{missing}; it stands in source {also}"
+            return Quote(
+                number, text, Status.MISATTRIBUTED, *offsets, found_in=elsewhere, reason=reason
+            )
+        reason = f"{missing}, nor does any other"
+        if number > len(self._sources):
+            reason = f"{missing}, and no source holds this text"
+        return Quote(number, text, Status.FABRICATED, *offsets, reason=reason)
+
+    def _verified(
+        self, number: int, text: str, place: Occurrence, offsets: tuple[int, int, int, int]
+    ) -> Quote:
+        listed = self._locator.occurrences(number - 1, text)
+        return Quote(
+            number,
+            text,
+            Status.VERIFIED,
+            *offsets,
+            field=place.field,
+            source_start=place.start,
+            source_end=place.end,
+            occurrences=listed or (place,),
+        )

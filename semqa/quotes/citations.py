@@ -1,0 +1,89 @@
+"""Sentence-level citations: the answer as plain sentences, each ending in ``[1] [2]``.
+
+Source: the QSum-S conversion of the SEMQA paper (appendix, prompt variants). The paper prints two
+examples and no algorithm; the rule is stated at `sentence_citations`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from semqa.quotes.quote import Quote, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from semqa.quotes.answer import QuotedAnswer
+
+__all__ = ["sentence_citations"]
+
+_SENTENCE_END = re.compile(r"[.!?]")
+_OPENING = "\"'“‘«„"
+
+
+def sentence_citations(answer: QuotedAnswer, *, only_verified: bool = True) -> str:
+    """Turn quotes into citations at the end of each sentence.
+
+    A sentence ends at ``.``, ``!`` or ``?``, standing in free text or as the last character of a
+    quote, when the text ends there or when white space follows and then a quote, an upper-case
+    letter, a digit or an opening quotation mark. The distinct sources of the sentence go before
+    its final mark, in ascending order; sentences are joined by one space.
+
+    Args:
+        answer: the answer to convert.
+        only_verified: cite a source only for quotes that are verified; False cites for every
+            readable quote, as the paper's conversion does.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> source = Source("Bing Crosby sang it in 1943.")
+        >>> sentence_citations(QuotedAnswer.parse("It was [ 1 1943 ] . [ 1 Bing ] sang.", [source]))
+        'It was 1943 [1]. Bing sang [1].'
+    """
+    plain = answer.plain
+    cited = [
+        quote
+        for quote in answer.quotes
+        if quote.verified or (not only_verified and quote.status is not Status.MALFORMED)
+    ]
+    sentences = []
+    start = 0
+    for end in _sentence_ends(answer, plain):
+        numbers = sorted({q.source for q in cited if start <= q.plain_start < end})
+        sentences.append(_with_citations(plain[start:end], numbers))
+        start = end
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _with_citations(sentence: str, numbers: list[int]) -> str:
+    sentence = sentence.strip()
+    if not numbers:
+        return sentence
+    citations = " ".join(f"[{number}]" for number in numbers)
+    if sentence and sentence[-1] in ".!?":
+        return f"{sentence[:-1].rstrip()} {citations}{sentence[-1]}"
+    return f"{sentence} {citations}"
+
+
+def _sentence_ends(answer: QuotedAnswer, plain: str) -> Iterator[int]:
+    """Yield the end of each sentence in the plain text; the last one is the end of the text."""
+    quote_starts = {quote.plain_start for quote in answer.quotes}
+    for segment in answer.segments:
+        for match in _SENTENCE_END.finditer(plain, segment.plain_start, segment.plain_end):
+            end = match.end()
+            if isinstance(segment, Quote) and end != segment.plain_end:
+                continue
+            if end < len(plain) and _begins_sentence(plain, end, quote_starts):
+                yield end
+    yield len(plain)
+
+
+def _begins_sentence(plain: str, end: int, quote_starts: set[int]) -> bool:
+    at = end
+    while at < len(plain) and plain[at].isspace():
+        at += 1
+    if at == end or at == len(plain):
+        return False
+    first = plain[at]
+    return at in quote_starts or first.isupper() or first.isdigit() or first in _OPENING

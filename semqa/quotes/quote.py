@@ -1,0 +1,111 @@
+"""One quote of an answer, and the free text between quotes.
+
+All offsets are Unicode code points, 0-based, end exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from semqa.quotes.source import Field  # noqa: TC001 - a NamedTuple resolves it at run time
+
+__all__ = ["FreeText", "Occurrence", "Quote", "Segment", "Status"]
+
+
+class Status(StrEnum):
+    """What comparing a quote with the sources showed."""
+
+    VERIFIED = "verified"
+    """The text stands, character for character, in the source that the quote names."""
+    MISATTRIBUTED = "misattributed"
+    """The text is verbatim, but in another source than the one named."""
+    FABRICATED = "fabricated"
+    """The text stands in no source."""
+    MALFORMED = "malformed"
+    """The mark cannot be read as a quote."""
+
+
+class Occurrence(NamedTuple):
+    """A place in a source: ``source.field(field)[start:end]``."""
+
+    field: Field
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FreeText:
+    """A run of the answer outside of any quote: written, not checked.
+
+    Attributes:
+        text: the characters, which are the same in the marked and in the plain answer.
+        answer_start, answer_end: its place in the marked answer.
+        plain_start, plain_end: its place in the plain answer.
+    """
+
+    text: str
+    answer_start: int
+    answer_end: int
+    plain_start: int
+    plain_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A bracketed span of the answer, and what became of checking it.
+
+    Attributes:
+        source: the number of the source it names, from 1, as written (0 for an absurd number).
+        text: the quoted span; for a malformed quote, the characters as written with their bracket.
+        status: the outcome of the check.
+        answer_start, answer_end: place of ``text`` in the marked answer, brackets excluded.
+        plain_start, plain_end: place of ``text`` in the plain answer.
+        field, source_start, source_end: where a verified quote stands in its source:
+            ``source.field(field)[source_start:source_end] == text``. None unless verified.
+        occurrences: every place of ``text`` in the source it names, body first, in order. Lists
+            are cut at `semqa.quotes.locate.MAX_OCCURRENCES`.
+        found_in: for a misattributed quote, the numbers of the sources that do hold the text.
+        reason: why the quote is not verified, in words for a reader; empty for a verified one.
+    """
+
+    source: int
+    text: str
+    status: Status
+    answer_start: int
+    answer_end: int
+    plain_start: int
+    plain_end: int
+    field: Field | None = None
+    source_start: int | None = None
+    source_end: int | None = None
+    occurrences: tuple[Occurrence, ...] = ()
+    found_in: tuple[int, ...] = ()
+    reason: str = ""
+
+    @property
+    def verified(self) -> bool:
+        """Whether the text stands, character for character, in the source it names."""
+        return self.status is Status.VERIFIED
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the quote as one JSON-ready record, offsets on both sides included."""
+        return {
+            "source": self.source,
+            "text": self.text,
+            "status": self.status.value,
+            "reason": self.reason,
+            "answer_start": self.answer_start,
+            "answer_end": self.answer_end,
+            "plain_start": self.plain_start,
+            "plain_end": self.plain_end,
+            "field": self.field,
+            "source_start": self.source_start,
+            "source_end": self.source_end,
+            "occurrences": [place._asdict() for place in self.occurrences],
+            "found_in": list(self.found_in),
+        }
+
+
+Segment = FreeText | Quote

@@ -1,0 +1,59 @@
+"""A quoted answer as Markdown: quotes in bold, each with a footnote that names its source."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from semqa.quotes.quote import FreeText
+
+if TYPE_CHECKING:
+    from semqa.quotes.answer import QuotedAnswer
+
+__all__ = ["to_markdown"]
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
+_LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
+
+
+def to_markdown(answer: QuotedAnswer) -> str:
+    """Render as Markdown (CommonMark with footnotes, as GitHub and most chat UIs show it).
+
+    White space in quotes, titles and at line breaks is shown as one space; nothing in the text
+    can act as Markdown or HTML. Unverified quotes are struck out and named as such.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> source = Source("Bing Crosby sang it.", title="White Christmas")
+        >>> print(to_markdown(QuotedAnswer.parse("By [1 Bing Crosby].", [source])))
+        By **Bing Crosby**[^1].
+        <BLANKLINE>
+        [^1]: White Christmas
+        <BLANKLINE>
+    """
+    body = []
+    for segment in answer.segments:
+        shown = _escape(segment.text)
+        if isinstance(segment, FreeText):
+            body.append(shown)
+        elif segment.verified:
+            body.append(f"**{shown}**[^{segment.source}]")
+        else:
+            body.append(f"~~{shown}~~ *({segment.status.value})*")
+    text = _LIST_ITEM.sub(r"\1\\\2", "".join(body).strip())
+    used = sorted({quote.source for quote in answer.quotes if quote.verified})
+    notes = []
+    for number in used:
+        source = answer.sources[number - 1]
+        name = _escape(source.title.strip() or f"Source {number}")
+        link = source.url if source.url and _is_link(source.url) else None
+        notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
+    return "\n\n".join([text, "\n".join(notes)] if notes else [text]) + "\n"
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))
+
+
+def _is_link(url: str) -> bool:
+    return re.fullmatch(r"https?://[^\s<>]+", url) is not None

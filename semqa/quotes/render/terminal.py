@@ -1,0 +1,136 @@
+"""A quoted answer in a terminal: quotes in the colour of their source, excerpts underneath.
+
+Sources and answers are hostile: characters that steer a terminal are shown, not sent.
+"""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from semqa.quotes.quote import FreeText, Quote
+from semqa.quotes.render.excerpts import excerpt, quoted_pieces
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from semqa.quotes.answer import QuotedAnswer
+
+__all__ = ["answer_text", "safe_text", "sources_text", "summary_text", "to_ansi"]
+
+_COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
+_UNVERIFIED = "bold red"
+_CONTEXT = 60
+
+# Controls but for tab and newline, and the characters that reorder text for the eye.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe_text(text: str) -> str:
+    r"""Make steering characters visible, as ``<U+001B>``.
+
+    Example:
+        >>> safe_text("a\x1b[31mred")
+        'a<U+001B>[31mred'
+    """
+    return _UNSAFE.sub(lambda match: f"<U+{ord(match.group()):04X}>", text)
+
+
+def to_ansi(answer: QuotedAnswer, *, color: bool = True, width: int = 100) -> str:
+    """Render the answer, its sources and the outcome of the check for a terminal.
+
+    Args:
+        answer: the answer to show.
+        color: with ANSI colours; without, unverified quotes are still told in words.
+        width: columns to wrap at.
+    """
+    from rich.console import Console
+
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    for part in (answer_text(answer), sources_text(answer), summary_text(answer)):
+        console.print(part)
+        console.print()
+    return out.getvalue().rstrip("\n") + "\n"
+
+
+def answer_text(answer: QuotedAnswer) -> Text:
+    """Return the answer with canonical marks, coloured by source; unverified quotes in red."""
+    from rich.text import Text
+
+    text = Text()
+    for segment in answer.segments:
+        if isinstance(segment, FreeText):
+            text.append(safe_text(segment.text))
+        elif segment.verified:
+            text.append(f"[ {segment.source} ", style="dim")
+            text.append(safe_text(segment.text), style=f"bold {_colour(segment.source)}")
+            text.append(" ]", style="dim")
+        else:
+            text.append(_unverified(segment), style=_UNVERIFIED)
+    return text
+
+
+def sources_text(answer: QuotedAnswer) -> Text:
+    """Return the quoted sources, each as an excerpt with its quotes in colour."""
+    from rich.text import Text
+
+    text = Text()
+    used = sorted({quote.source for quote in answer.quotes if quote.verified})
+    for number in used:
+        source = answer.sources[number - 1]
+        if text:
+            text.append("\n")
+        text.append(f"[{number}] ", style=f"bold {_colour(number)}")
+        fields = [quoted_pieces(answer, number, "title")] if source.title else []
+        body = quoted_pieces(answer, number, "body")
+        if any(piece.quotes for piece in body) or not source.title:
+            fields.append(excerpt(body, _CONTEXT))
+        for at, pieces in enumerate(fields):
+            if at:
+                text.append(" — ")
+            for piece in pieces:
+                shown = "…" if piece.cut else safe_text(" ".join(_squeezed(piece.text)))
+                text.append(shown, style=_colour(number) if piece.quotes else "dim")
+        if source.url:
+            text.append(f"\n    {safe_text(source.url)}", style="dim underline")
+    return text
+
+
+def summary_text(answer: QuotedAnswer) -> Text:
+    """Return one line that says how many quotes there are and what became of checking them."""
+    from rich.text import Text
+
+    total = len(answer.quotes)
+    if not total:
+        return Text("Nothing is quoted, so nothing can be checked.", style="yellow")
+    noun = "quote" if total == 1 else "quotes"
+    if answer.verified:
+        return Text(f"✓ {total} {noun}, verified character for character.", style="green")
+    parts = [f"{count} {status}" for status, count in answer.counts.items() if count]
+    return Text(f"✗ {total} {noun}: {', '.join(parts)}.", style="red")
+
+
+def _unverified(quote: Quote) -> str:
+    shown = safe_text(quote.text)
+    number = "" if quote.status == "malformed" else f"{quote.source} "
+    return f"⟦{number}{shown} · {quote.status.value}⟧"
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[(number - 1) % len(_COLOURS)]
+
+
+def _squeezed(text: str) -> list[str]:
+    """Split at white space, keeping an empty word at either end so that a join keeps one blank."""
+    return re.split(r"\s+", text)

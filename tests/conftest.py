@@ -1,0 +1,18 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder with the released data and golden figures; tests that need it skip without it."""
+    default = Path(__file__).resolve().parents[2] / "shared"
+    folder = Path(os.environ.get("SEMQA_TEST_DATA", default))
+    if not (folder / "golden").is_dir():
+        pytest.skip(f"needs the released data: no folder {folder}/golden (set SEMQA_TEST_DATA)")
+    return folder

@@ -1,0 +1,87 @@
+"""The syntax of marks: what is a quote, what is ordinary text, what is broken."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from semqa.quotes.marks import BrokenMark, FreePiece, Mark, MarkedPiece, canonical_mark, scan_marks
+from tests.strategies import texts
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "span"),
+    [
+        ("[ 1 Bing Crosby ]", 1, "Bing Crosby"),
+        ("[1 Bing Crosby]", 1, "Bing Crosby"),
+        ("[ 1 Bing Crosby]", 1, "Bing Crosby"),
+        ("[\t1\tBing\nCrosby\t]", 1, "Bing\nCrosby"),
+        ("[ 1  two spaces  ]", 1, "two spaces"),
+        ("[ 12 x ]", 12, "x"),
+        ("[ 123456789 x ]", 123456789, "x"),
+        ("[ 1 2014 ]", 1, "2014"),
+        ("[ 1 1, 2 ]", 1, "1, 2"),
+        ("[ 3 مرحبا 🎄 é ]", 3, "مرحبا 🎄 é"),
+    ],
+)
+def test_one_mark(text: str, source: int, span: str) -> None:
+    assert list(scan_marks(text)) == [Mark(source, span)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain", "[sic]", "[citation needed]", "[2nd ed.]", "[1x y]", "a] b", "[]", "[ ]", "x[", "[ ١ x ]", "[-1 x]", "［ 1 x ］"]
+)  # fmt: skip
+def test_ordinary_text(text: str) -> None:
+    assert list(scan_marks(text)) == ([FreePiece(text)] if text else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "reason"),
+    [
+        ("[1]", 1, "quotes nothing"),
+        ("[ 1 ]", 1, "quotes nothing"),
+        ("[ 1  ]", 1, "quotes nothing"),
+        ("[1, 2]", 1, "quotes nothing"),
+        ("[1-3]", 1, "quotes nothing"),
+        ("[ 1 never closed", 1, "closing bracket is missing"),
+        ("[ 0 x ]", 0, "no source number"),
+        ("[ 01 x ]", 1, "no source number"),
+        ("[ " + "9" * 5000 + " x ]", 0, "5000 digits"),
+    ],
+)
+def test_broken_marks_say_why(text: str, source: int, reason: str) -> None:
+    (piece,) = scan_marks(text)
+    assert isinstance(piece, BrokenMark)
+    assert (piece.raw, piece.source) == (text, source)
+    assert reason in piece.reason
+
+
+def test_nested_marks_keep_the_innermost() -> None:
+    pieces = list(scan_marks("[ 1 May [ 2 4, 1990 ] ]"))
+    assert [type(piece) for piece in pieces] == [BrokenMark, Mark, FreePiece]
+    assert pieces[1] == Mark(2, "4, 1990")
+
+
+def _written(piece: MarkedPiece) -> str:
+    if isinstance(piece, Mark):
+        return canonical_mark(piece.source, piece.span)
+    return piece.raw if isinstance(piece, BrokenMark) else piece.text
+
+
+@given(texts)
+def test_canonical_form_is_read_back(text: str) -> None:
+    pieces = list(scan_marks(text))
+    assert list(scan_marks("".join(map(_written, pieces)))) == pieces
+
+
+@given(texts)
+def test_nothing_but_marks_is_changed(text: str) -> None:
+    def squeezed(value: str) -> str:
+        return "".join(value.split())
+
+    assert squeezed("".join(map(_written, scan_marks(text)))) == squeezed(text)
+
+
+@pytest.mark.parametrize("hostile", ["[1" + " " * 200_000, "[" * 200_000, "[1 " * 100_000, "[1 x" + " " * 200_000 + "y["])  # fmt: skip
+def test_hostile_text_is_read_to_its_end(hostile: str) -> None:
+    assert sum(len(_written(piece)) for piece in scan_marks(hostile)) == len(hostile)

@@ -1,0 +1,188 @@
+"""Renderings: nothing unverified looks verified, nothing hostile acts, nothing is lost."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+
+from semqa import QuotedAnswer, Source
+from semqa.quotes.render import to_ansi, to_html, to_markdown
+from semqa.quotes.render.excerpts import Piece, excerpt, quoted_pieces
+from semqa.quotes.render.terminal import safe_text
+from tests.strategies import answers
+
+HOSTILE = (
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> **bold** [a](javascript:b) \x1b[31m"
+)
+SOURCES = [
+    Source("Bing Crosby sang it in 1943.", title="White Christmas", url="https://example.org/a"),
+    Source(HOSTILE, title=HOSTILE, url="javascript:alert(1)"),
+]
+
+
+def parse(text: str) -> QuotedAnswer:
+    return QuotedAnswer.parse(text, SOURCES)
+
+
+class Page(HTMLParser):
+    """Collects what a browser would see: tags with attributes, and text outside of scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._skip = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._skip = tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skip = self._skip and tag not in ("script", "style")
+
+    def handle_data(self, data: str) -> None:
+        if not self._skip:
+            self.text += data
+
+
+def test_html_links_each_quote_with_its_place_in_the_source() -> None:
+    page = Page(to_html(parse("By [1 Bing Crosby] in [1 1943]."), question="Who?"))
+    quotes = [attrs for tag, attrs in page.tags if attrs.get("class", "") == "quote c0"]
+    assert [(q["id"], q["href"], q["data-quotes"]) for q in quotes] == [
+        ("q0", "#p0", "0"),
+        ("q1", "#p1", "1"),
+    ]
+    marks = [attrs["data-quotes"] for tag, attrs in page.tags if tag == "mark"]
+    assert marks == ["0", "1"]
+    assert {attrs["id"] for tag, attrs in page.tags if tag == "span" and "id" in attrs} == {
+        "p0",
+        "p1",
+    }
+    assert "✓ 2 quotes, verified" in page.text
+
+
+def test_html_marks_what_overlapping_quotes_share() -> None:
+    page = Page(to_html(parse("[1 Bing Crosby] [1 Crosby sang]")))
+    assert [a["data-quotes"] for tag, a in page.tags if tag == "mark"] == ["0", "0 1", "1"]
+
+
+def test_html_escapes_hostile_text_and_drops_hostile_links() -> None:
+    raw = to_html(parse(f"{HOSTILE} [ 2 alert(1) ] [ 1 {HOSTILE} ]"), question=HOSTILE)
+    page = Page(raw)
+    assert [tag for tag, _ in page.tags].count("script") == 1
+    assert "img" not in {tag for tag, _ in page.tags}
+    assert not [a for _, a in page.tags if any(name.startswith("on") for name in a)]
+    assert "javascript:" not in " ".join(a.get("href") or "" for _, a in page.tags)
+    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv"))
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "script-src 'sha256-" in policy
+
+
+def test_html_loads_nothing() -> None:
+    page = Page(to_html(parse("By [1 Bing Crosby].")))
+    for tag, attrs in page.tags:
+        assert tag not in ("link", "iframe", "object", "embed")
+        assert "src" not in attrs
+
+
+def test_html_shows_unverified_quotes_as_such() -> None:
+    page = Page(to_html(parse("[1 Frank Sinatra] [2 1943] [1 x")))
+    classes = [a.get("class") for _, a in page.tags if (a.get("class") or "").startswith("quote")]
+    assert classes == ["quote bad"] * 3
+    assert "✗ 3 quotes: 1 misattributed, 1 fabricated, 1 malformed." in " ".join(page.text.split())
+    assert not [tag for tag, _ in page.tags if tag == "mark"]
+
+
+def test_html_without_quotes_says_so() -> None:
+    assert "Nothing is quoted" in Page(to_html(parse("No idea."))).text
+
+
+@given(answers())
+def test_html_shows_every_character(drawn: tuple[str, list[Source]]) -> None:
+    answer = QuotedAnswer.parse(*drawn)
+    shown = "".join(html.unescape(re.sub(r"<[^>]*>", "", to_html(answer))).split())
+    for segment in answer.segments:
+        # HTML has no place for some control characters; what it has a place for must be there.
+        assert "".join(segment.text.split()) in shown
+
+
+def test_markdown_escapes_hostile_text() -> None:
+    shown = to_markdown(parse(f"{HOSTILE} [ 2 **bold** ]"))
+    assert "<script>" not in shown.replace("\\<", "")
+    assert "\\*\\*bold\\*\\*" in shown
+    assert "[a](javascript" not in shown.replace("\\[a\\](", "")
+    assert "<javascript" not in shown
+
+
+def test_markdown_strikes_what_is_not_verified() -> None:
+    shown = to_markdown(parse("By [1 Bing Crosby] and [1 Frank Sinatra]."))
+    assert "By **Bing Crosby**[^1] and ~~Frank Sinatra~~ *(fabricated)*." in shown
+    assert "[^1]: White Christmas <https://example.org/a>" in shown
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("1. x", "1\\. x\n"), ("- x", "\\- x\n"), ("# x", "\\# x\n"), ("a\n\n- b", "a - b\n")],
+)
+def test_markdown_starts_no_block(answer: str, expected: str) -> None:
+    assert to_markdown(parse(answer)) == expected
+
+
+def test_terminal_shows_answer_sources_and_outcome() -> None:
+    shown = to_ansi(parse("By [1 Bing Crosby]."), color=False)
+    assert shown.startswith("By [ 1 Bing Crosby ].\n")
+    assert "[1] White Christmas — Bing Crosby sang it in 1943." in shown
+    assert "✓ 1 quote, verified character for character." in shown
+    assert "\x1b" not in shown
+
+
+def test_terminal_colours_verified_quotes_only() -> None:
+    assert "\x1b[1;32mBing Crosby\x1b[0m" in to_ansi(parse("[1 Bing Crosby]"))
+    assert "\x1b[1;31m⟦1 Frank · fabricated⟧\x1b[0m" in to_ansi(parse("[1 Frank]"))
+
+
+def test_terminal_does_not_obey_the_text() -> None:
+    shown = to_ansi(parse(f"{HOSTILE}\x9b31m\u202e [ 2 alert(1) ]"), color=False)
+    assert "\x1b" not in shown
+    assert "\x9b" not in shown
+    assert "\u202e" not in shown
+    assert "<U+001B>" in shown
+
+
+def test_safe_text_keeps_right_to_left_and_emoji() -> None:
+    assert safe_text("שלום 👩‍👩‍👧 é\n\t") == "שלום 👩‍👩‍👧 é\n\t"
+
+
+@given(answers())
+def test_pieces_join_to_the_field(drawn: tuple[str, list[Source]]) -> None:
+    answer = QuotedAnswer.parse(*drawn)
+    for number, source in enumerate(answer.sources, start=1):
+        for name in ("body", "title"):
+            field = source.field(name)
+            pieces = quoted_pieces(answer, number, name)
+            assert "".join(piece.text for piece in pieces) == field
+            for index, quote in enumerate(answer.quotes):
+                if quote.verified and (quote.source, quote.field) == (number, name):
+                    covered = "".join(piece.text for piece in pieces if index in piece.quotes)
+                    assert covered == quote.text
+
+
+def test_excerpt_cuts_between_words() -> None:
+    pieces = [Piece("one two three four five six"), Piece("QUOTE", (0,)), Piece("seven eight nine")]
+    assert excerpt(pieces, 9) == [
+        Piece("", cut=True),
+        Piece("five six"),
+        Piece("QUOTE", (0,)),
+        Piece("seven"),
+        Piece("", cut=True),
+    ]
+    assert excerpt([Piece("one two three four five six")], 5) == [
+        Piece("one two"),
+        Piece("", cut=True),
+    ]
