@@ -1,0 +1,142 @@
+"""``semqa data``: fetch, list and check the files of public datasets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from semqa.data.download import ProgressCallback
+    from semqa.data.fetch import RemoteFile
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="data",
+    help="Fetch, list and check the files of public datasets.",
+    no_args_is_help=True,
+)
+
+CacheDir = Annotated[
+    Path | None,
+    typer.Option(help="Cache folder, by default $SEMQA_CACHE or the system's cache folder."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("fetch")
+def fetch_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The dataset: quotesum.")],
+    split: Annotated[str, typer.Option(help="dev, train, test, or all.")] = "dev",
+    cache_dir: CacheDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Download a public dataset into the cache and print where it is.
+
+    Each file is checked against its pinned digest. A download that was interrupted continues.
+    """
+    from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
+
+    splits = [file.split for file in REMOTE_FILES if file.dataset == name]
+    chosen = [
+        remote_file(name, part) for part in (splits if split == "all" and splits else [split])
+    ]
+    for file in chosen:
+        with _progress_bar(f"{name} {file.split}") as progress:
+            path = fetch(name, file.split, cache_dir, progress)
+        if not as_json:
+            typer.echo(path)
+    if as_json:
+        typer.echo(json.dumps({"files": [_entry(file, cache_dir) for file in chosen]}))
+
+
+@app.command("ls")
+def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
+    """List the files that can be fetched, and which are in the cache."""
+    from semqa.data.fetch import REMOTE_FILES
+
+    entries = [_entry(file, cache_dir) for file in REMOTE_FILES]
+    if as_json:
+        typer.echo(json.dumps({"files": entries}))
+        return
+    for entry in entries:
+        size = "" if entry["bytes"] is None else f"{entry['bytes']} bytes"
+        name = f"{entry['dataset']} {entry['split']}"
+        typer.echo(f"{name:<16} {entry['state']:<8} {size:>15}  {entry['path']}")
+
+
+@app.command("check")
+def check_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A QuoteSum file; - is stdin.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a QuoteSum file: print what it holds, or what is wrong with it (exit status 2)."""
+    from semqa.data.quotesum import check_quotesum
+
+    check = check_quotesum(file)
+    counts = {
+        "questions": len(check.questions),
+        "references": sum(len(question.references) for question in check.questions),
+        "sources": sum(len(question.numbers) for question in check.questions),
+    }
+    wrong = len(check.errors) + check.more_errors
+    if as_json:
+        report = {"ok": not wrong, **counts, "errors": check.errors, "more": check.more_errors}
+        typer.echo(json.dumps(report, ensure_ascii=False))
+    elif not wrong:
+        typer.echo(", ".join(f"{count} {noun}" for noun, count in counts.items()))
+    else:
+        for error in check.errors:
+            typer.echo(f"error: {error}", err=True)
+        if check.more_errors:
+            typer.echo(f"error: … and {check.more_errors} more", err=True)
+    if wrong:
+        raise typer.Exit(2)
+
+
+def _entry(file: RemoteFile, cache_dir: Path | None) -> dict[str, object]:
+    path, state = file.path(cache_dir), file.state(cache_dir)
+    cached = state == "cached"
+    return {
+        "dataset": file.dataset,
+        "split": file.split,
+        "state": state,
+        "path": str(path),
+        "bytes": path.stat().st_size if cached else file.pin.size,
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest() if cached else None,
+        "url": file.url,
+        "licence": file.licence,
+    }
+
+
+@contextmanager
+def _progress_bar(title: str) -> Iterator[ProgressCallback | None]:
+    """Show a bar on standard error where that is a terminal; nothing otherwise."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=None, start=False)
+
+        def update(done: int, total: int | None) -> None:
+            bar.start_task(task)
+            bar.update(task, completed=done, total=total)
+
+        yield update

@@ -1,0 +1,326 @@
+"""JSON lines: one object a line, read strictly and written atomically.
+
+Strict means: what a program could misread is refused with file, line and field: doubled keys,
+NaN, infinities, numbers beyond Python's limits, nesting without end, lone surrogates. Blank lines,
+Windows line ends and a byte order mark are harmless and accepted. Knows no field by name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from semqa.data.atomic import write_atomic
+from semqa.data.files import BOM, decode_text, open_input
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from semqa.data.files import ByteBudget, InputFile
+
+__all__ = [
+    "Line",
+    "Row",
+    "as_row",
+    "decode_json",
+    "decode_row",
+    "describe",
+    "encode_row",
+    "lines_of",
+    "read_lines",
+    "read_rows",
+    "shown",
+    "write_jsonl",
+]
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that is not blank, not yet decoded.
+
+    Attributes:
+        where: ``file:line``, for messages; lines count from 1.
+        raw: the bytes, with the line end.
+        offset: where in the file the line begins, in bytes.
+    """
+
+    where: str
+    raw: bytes
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One JSON object and where it was read.
+
+    Attributes:
+        where: ``file:line`` or ``file: item``, for messages.
+        fields: the object.
+    """
+
+    where: str
+    fields: dict[str, object]
+
+    def text(self, field: str, default: str | None = None) -> str:
+        """Return a field that must be a string.
+
+        Args:
+            field: its name.
+            default: what a missing field gives; None means that it must be there.
+
+        Raises:
+            InputError: the field is missing or no string.
+
+        Example:
+            >>> Row("r.jsonl:1", {"qid": "q1"}).text("qid")
+            'q1'
+            >>> Row("r.jsonl:1", {"qid": 7}).text("qid")
+            Traceback (most recent call last):
+            semqa.errors.InputError: r.jsonl:1: wrong type in field 'qid': got the number 7, expected a string; put it in quotes
+        """
+        if field not in self.fields:
+            if default is not None:
+                return default
+            raise InputError(
+                f"{self.where}: missing field {field!r}: got {_names(self.fields)}, "
+                "expected a string; add it"
+            )
+        value = self.fields[field]
+        if not isinstance(value, str):
+            advice = (
+                "correct it"
+                if value is None or isinstance(value, (list, dict))
+                else "put it in quotes"
+            )
+            raise InputError(
+                f"{self.where}: wrong type in field {field!r}: got {describe(value)}, "
+                f"expected a string; {advice}"
+            )
+        return value
+
+
+def describe(value: object) -> str:
+    """Name a JSON value for a message, shortened and printable.
+
+    Example:
+        >>> describe("Bing"), describe(None), describe([1])
+        ('the string "Bing"', 'null', 'an array')
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {_shorten(repr(value))}"
+        case str():
+            return f"the string {shown(value)}"
+        case list():
+            return "an array"
+        case _:
+            return "an object"
+
+
+def shown(text: str) -> str:
+    """Quote a string for a message, shortened and printable."""
+    quoted = json.dumps(_shorten(text), ensure_ascii=False)
+    return quoted.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _names(fields: dict[str, object]) -> str:
+    if not fields:
+        return "no fields"
+    names = ", ".join(shown(name) for name in list(fields)[:5])
+    return f"the fields {names}" + (" and more" if len(fields) > 5 else "")
+
+
+class _RejectedError(ValueError):
+    """A value that is JSON, or that Python takes for it, but that is refused here."""
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _RejectedError(f"the key {shown(name)} twice")
+            seen.add(name)
+    return fields
+
+
+def _no_constant(name: str) -> object:
+    raise _RejectedError(name)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise _RejectedError(f"the number {_shorten(digits)}, which is too large")
+    return value
+
+
+def decode_json(text: str, where: str) -> object:
+    """Decode one JSON value strictly.
+
+    Args:
+        text: the JSON.
+        where: the place that a message names.
+
+    Raises:
+        InputError: no JSON, or a value that is refused (see the module).
+
+    Example:
+        >>> decode_json('{"a": [1, 2]}', "x.json")
+        {'a': [1, 2]}
+    """
+    try:
+        value: object = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        )
+        if _SURROGATE.search(text):
+            _check_surrogates(value, where)
+    except RecursionError as err:
+        wrong, rule = "nesting without end", "a flat object"
+        raise InputError(
+            f"{where}: invalid JSON: got {wrong}, expected {rule}; correct it"
+        ) from err
+    except json.JSONDecodeError as err:
+        place = (
+            f"column {err.colno}" if err.lineno == 1 else f"line {err.lineno}, column {err.colno}"
+        )
+        raise InputError(
+            f"{where}: invalid JSON: got {err.msg!r} at {place}, expected valid JSON; correct it"
+        ) from err
+    except _RejectedError as err:
+        rule = "finite numbers and each key once"
+        raise InputError(f"{where}: invalid JSON: got {err}, expected {rule}; correct it") from err
+    except ValueError as err:  # Python's own limit on the digits of a whole number
+        raise InputError(
+            f"{where}: invalid JSON: got a number of thousands of digits, expected finite numbers; "
+            "correct it"
+        ) from err
+    return value
+
+
+def _check_surrogates(value: object, where: str) -> None:
+    parts = value.items() if isinstance(value, dict) else [("", value)]
+    for name, part in parts:
+        try:
+            json.dumps([name, part], ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as err:
+            raise InputError(
+                f"{where}: half a character in field {shown(name)}: got the lone surrogate "
+                f"\\u{ord(err.object[err.start]):04x}, expected whole characters; correct it"
+            ) from err
+
+
+def read_lines(path: Path | str, budget: ByteBudget | None = None) -> Iterator[Line]:
+    """Read the lines of a file that are not blank, one at a time.
+
+    Args:
+        path: the file; ``-`` is standard input.
+        budget: how much may be read; by default one file of `MAX_BYTES`.
+
+    Raises:
+        InputError: the file cannot be read, is empty or too large, or a line is too long or binary.
+    """
+    with open_input(path, budget) as file:
+        yield from lines_of(file)
+
+
+def lines_of(file: InputFile) -> Iterator[Line]:
+    """Read the lines of an open file that are not blank, one at a time.
+
+    Raises:
+        InputError: the file is empty or too large, or a line is too long or binary.
+    """
+    number, offset, found = 0, 0, False
+    while raw := file.read_line(number + 1):
+        number += 1
+        if raw.strip() not in (b"", BOM):
+            found = True
+            yield Line(f"{file.name}:{number}", raw, offset)
+        offset += len(raw)
+    if not found:
+        raise InputError(
+            f"{file.name}: nothing to read: got an empty file, expected one JSON object per line; "
+            "check that it was written completely"
+        )
+
+
+def decode_row(line: Line) -> Row:
+    """Decode one line, which must be a JSON object.
+
+    Raises:
+        InputError: it is not; the message names file, line and place.
+    """
+    text = decode_text(line.raw, line.where, line.offset)
+    return as_row(decode_json(text, line.where), line.where)
+
+
+def as_row(value: object, where: str) -> Row:
+    """Take a decoded value as a row.
+
+    Raises:
+        InputError: the value is no object.
+    """
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{where}: not an object: got {describe(value)}, expected a JSON object; "
+            "write one {…} per line"
+        )
+    return Row(where, value)
+
+
+def read_rows(path: Path | str) -> Iterator[Row]:
+    """Read the objects of a JSON-lines file, one at a time.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or a line is not usable; the message names file, line and place.
+    """
+    return map(decode_row, read_lines(path))
+
+
+def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write JSON lines atomically: readers find the old file or the whole new one.
+
+    Raises:
+        InputError: a row holds what JSON cannot, or the path cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    write_atomic(path, (encode_row(row) for row in rows))
+
+
+def encode_row(row: Mapping[str, object]) -> bytes:
+    r"""Write one object as one line of UTF-8, line end included.
+
+    Raises:
+        InputError: it holds a NaN, an infinity, a lone surrogate or what is no JSON.
+
+    Example:
+        >>> encode_row({"qid": "q1", "n": 2})
+        b'{"qid": "q1", "n": 2}\n'
+    """
+    try:
+        return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as err:
+        raise InputError(
+            f"a row with {_names(dict(row))}: cannot be written: got {err}, expected finite JSON "
+            "values; correct the row"
+        ) from err

@@ -1,0 +1,345 @@
+"""QuoteSum: questions over numbered sources with human quoted answers, as released in JSON lines.
+
+One row of a file is one human answer; rows of one ``qid`` share question and sources and become one
+`Question`. Columns of a row: ``qid``, ``unique_id``, ``question``, ``summary`` (the answer, with
+marks), ``covered_short_answers``, ``title1``…``title8``, ``source1``…``source8``,
+``short_ans_1``…``short_ans_8`` and ``disambig_questions``. Knows nothing of scores.
+
+Source: Schuster et al., SEMQA (NAACL 2024), section 3; github.com/google-research-datasets/QuoteSum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from semqa.data.files import display_name
+from semqa.data.jsonl import Row, decode_row, describe, read_lines, shown, write_jsonl
+from semqa.errors import InputError
+from semqa.quotes.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = [
+    "MAX_NUMBER",
+    "FileCheck",
+    "Origin",
+    "Question",
+    "Reference",
+    "check_quotesum",
+    "read_quotesum",
+    "write_quotesum",
+]
+
+MAX_NUMBER = 8
+"""The released columns number at most eight sources."""
+
+Origin = Literal["PAQ", "AmbigQA", "other"]
+"""Where a question was taken from."""
+
+_T = TypeVar("_T")
+_NUMBERS = range(1, MAX_NUMBER + 1)
+_URLS = tuple(f"url{k}" for k in _NUMBERS)
+_COLUMNS = (
+    "qid",
+    "unique_id",
+    "question",
+    "summary",
+    "covered_short_answers",
+    *(name for k in _NUMBERS for name in (f"title{k}", f"source{k}", f"short_ans_{k}")),
+    "disambig_questions",
+)
+_TOO_HIGH = tuple(f"{stem}{MAX_NUMBER + 1}" for stem in ("title", "source", "short_ans_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One human answer to a question.
+
+    Attributes:
+        unique_id: names the answer, once in a file.
+        text: the answer with its marks (column ``summary``).
+        short_answers: the short answers that the text covers, as marks (``[ 1 x ] [ 2 y ]``).
+        source_answers: the short answer of source *k* at *k* - 1 (``short_ans_k``), or "".
+        disambiguation: the row's ``disambig_questions``, as released.
+        extra: columns that the release does not have, kept for writing.
+    """
+
+    unique_id: str
+    text: str
+    short_answers: str = ""
+    source_answers: tuple[str, ...] = ()
+    disambiguation: str = ""
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        # One form only, so that equal references compare equal however many columns were given.
+        object.__setattr__(self, "source_answers", _without_tail(self.source_answers, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its numbered sources and its human answers.
+
+    A source keeps the number of its column: source *k* is ``sources[k - 1]``, and a column left
+    empty below it is an empty `Source`, which `numbers` leaves out.
+
+    Attributes:
+        qid: names the question, once in a file.
+        question: the question, in words.
+        sources: the passages by number, up to the highest present.
+        references: the human answers, in file order, at least one.
+    """
+
+    qid: str
+    question: str
+    sources: tuple[Source, ...]
+    references: tuple[Reference, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", _without_tail(self.sources, Source("")))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the sources that are present: those that have a text, as scorers count.
+
+        Example:
+            >>> Question("q1", "Who sang?", (Source("Bing."), Source(""), Source("Kay.")), ()).numbers
+            (1, 3)
+        """
+        return tuple(k for k, source in enumerate(self.sources, 1) if source.text)
+
+    @property
+    def origin(self) -> Origin:
+        """The dataset that the question was taken from, by the prefix of its `qid`."""
+        if self.qid.startswith("PAQ_"):
+            return "PAQ"
+        return "AmbigQA" if self.qid.startswith("AMBIG_") else "other"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The marked text of each reference."""
+        return tuple(reference.text for reference in self.references)
+
+    @property
+    def short_answers(self) -> tuple[str, ...]:
+        """The covered short answers of each reference, as marks."""
+        return tuple(reference.short_answers for reference in self.references)
+
+
+def _without_tail(items: Sequence[_T], empty: _T) -> tuple[_T, ...]:
+    end = len(items)
+    while end and items[end - 1] == empty:
+        end -= 1
+    return tuple(items[:end])
+
+
+class _Groups:
+    """Rows gathered into questions, checked against each other as they come."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, tuple[str, Question]] = {}
+        self._references: dict[str, list[Reference]] = {}
+        self._ids: dict[str, str] = {}
+
+    def add(self, row: Row) -> None:
+        question, reference = _parse(row)
+        seen_at = self._ids.get(reference.unique_id)
+        if seen_at is not None:
+            raise InputError(
+                f"{row.where}: doubled unique_id: got {shown(reference.unique_id)} as at {seen_at}, "
+                "expected each once; drop or rename one of the rows"
+            )
+        where, first = self._first.setdefault(question.qid, (row.where, question))
+        _check_same(row.where, question, where, first)
+        self._ids[reference.unique_id] = row.where
+        self._references.setdefault(question.qid, []).append(reference)
+
+    def questions(self) -> list[Question]:
+        return [
+            Question(first.qid, first.question, first.sources, tuple(self._references[qid]))
+            for qid, (_, first) in self._first.items()
+        ]
+
+
+def _parse(row: Row) -> tuple[Question, Reference]:
+    question = Question(
+        row.text("qid"), row.text("question"), tuple(_source(row, k) for k in _NUMBERS), ()
+    )
+    reference = Reference(
+        row.text("unique_id"),
+        row.text("summary"),
+        row.text("covered_short_answers", ""),
+        tuple(row.text(f"short_ans_{k}", "") for k in _NUMBERS),
+        row.text("disambig_questions", ""),
+        {k: v for k, v in row.fields.items() if k not in _COLUMNS and k not in _URLS},
+    )
+    for name in ("qid", "unique_id", "question"):
+        if not row.text(name).strip():
+            raise InputError(
+                f"{row.where}: empty field {name!r}: got {describe(row.text(name))}, "
+                "expected some text; fill it in"
+            )
+    _check_numbers(row, question)
+    return question, reference
+
+
+def _source(row: Row, k: int) -> Source:
+    return Source(
+        row.text(f"source{k}", ""), row.text(f"title{k}", ""), row.text(f"url{k}", "") or None
+    )
+
+
+def _check_numbers(row: Row, question: Question) -> None:
+    for name in _TOO_HIGH:
+        if row.fields.get(name):
+            raise InputError(
+                f"{row.where}: too many sources: got the field {name!r}, expected at most "
+                f"{MAX_NUMBER} sources; drop the others"
+            )
+    if not any(source.text.strip() for source in question.sources):
+        raise InputError(
+            f"{row.where}: no source: got no text in any of the fields 'source1' to "
+            f"'source{MAX_NUMBER}', expected at least one passage; fill one in"
+        )
+
+
+def _check_same(where: str, question: Question, first_where: str, first: Question) -> None:
+    pairs = [("question", question.question, first.question)]
+    for k in _NUMBERS:
+        new = question.sources[k - 1] if k <= len(question.sources) else Source("")
+        old = first.sources[k - 1] if k <= len(first.sources) else Source("")
+        pairs += [
+            (f"title{k}", new.title, old.title),
+            (f"source{k}", new.text, old.text),
+            (f"url{k}", new.url or "", old.url or ""),
+        ]
+    for name, got, expected in pairs:
+        if got != expected:
+            at = next(
+                (i for i, (a, b) in enumerate(zip(got, expected, strict=False)) if a != b),
+                min(len(got), len(expected)),
+            )
+            start = max(0, at - 10)
+            raise InputError(
+                f"{where}: field {name!r} differs from {first_where} under the same qid "
+                f"{shown(question.qid)}: got {shown(got[start:])} from character {start}, expected "
+                f"{shown(expected[start:])}; rows of one qid share question and sources"
+            )
+
+
+def read_quotesum(path: Path | str) -> list[Question]:
+    """Read a QuoteSum file, grouped by ``qid`` in the order in which each first appears.
+
+    Columns that are missing are read as empty, except ``qid``, ``unique_id``, ``question`` and
+    ``summary``. Optional columns ``url1``…``url8``, not in the release, give the sources' addresses.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or a row is not usable; the message names file, line and field.
+    """
+    groups = _Groups()
+    for line in read_lines(path):
+        groups.add(decode_row(line))
+    return groups.questions()
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """What a check of a QuoteSum file found.
+
+    Attributes:
+        questions: the questions of the rows that are right.
+        errors: messages about the others, in file order.
+        more_errors: how many more there are.
+    """
+
+    questions: tuple[Question, ...]
+    errors: tuple[str, ...]
+    more_errors: int
+
+
+def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
+    """Check all rows of a QuoteSum file, where `read_quotesum` stops at the first bad one.
+
+    Args:
+        path: the file; ``-`` is standard input.
+        max_errors: how many messages to keep.
+
+    Raises:
+        InputError: the file as a whole cannot be read.
+    """
+    groups = _Groups()
+    errors: list[str] = []
+    count = 0
+    for line in read_lines(path):
+        try:
+            groups.add(decode_row(line))
+        except InputError as err:
+            count += 1
+            if count <= max_errors:
+                errors.append(str(err))
+    return FileCheck(tuple(groups.questions()), tuple(errors), count - len(errors))
+
+
+def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
+    """Write a QuoteSum file atomically, all columns of the release in its order, then the extras.
+
+    What `read_quotesum` gave is read back equal.
+
+    Raises:
+        InputError: a question does not fit the columns, or the path cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    # The rows are built and checked as a reader would, so that what is written can be read.
+    groups = _Groups()
+    rows: list[Mapping[str, object]] = []
+    qids: set[str] = set()
+    for question in questions:
+        if question.qid in qids or not question.references:
+            wrong = "a second time" if question.qid in qids else "without a reference"
+            raise InputError(
+                f"{display_name(path)}: question cannot be written: got {shown(question.qid)} {wrong}, "
+                "expected each question once with a reference; correct the questions"
+            )
+        qids.add(question.qid)
+        for fields in _rows(question):
+            groups.add(Row(f"{display_name(path)}: row {len(rows) + 1}", fields))
+            rows.append(fields)
+    write_jsonl(path, rows)
+
+
+def _rows(question: Question) -> Iterator[dict[str, object]]:
+    sources = question.sources
+    for reference in question.references:
+        answers = reference.source_answers
+        if len(sources) > MAX_NUMBER or len(answers) > MAX_NUMBER:
+            raise InputError(
+                f"question {shown(question.qid)}: too many sources: got "
+                f"{max(len(sources), len(answers))}, expected at most {MAX_NUMBER}; drop the others"
+            )
+        row: dict[str, object] = dict.fromkeys(_COLUMNS, "")
+        row |= {
+            "qid": question.qid,
+            "unique_id": reference.unique_id,
+            "question": question.question,
+            "summary": reference.text,
+            "covered_short_answers": reference.short_answers,
+            "disambig_questions": reference.disambiguation,
+        }
+        row |= {f"short_ans_{k}": answer for k, answer in enumerate(answers, 1)}
+        for k, source in enumerate(sources, 1):
+            row |= {f"title{k}": source.title, f"source{k}": source.text}
+            if source.url is not None:
+                row[f"url{k}"] = source.url
+        clash = sorted(reference.extra.keys() & {*_COLUMNS, *_URLS})
+        if clash:
+            raise InputError(
+                f"question {shown(question.qid)}: extra column with a taken name: got "
+                f"{shown(clash[0])}, expected a name that is no column of the release; rename it"
+            )
+        yield row | dict(reference.extra)

@@ -1,0 +1,136 @@
+"""A user's own passages: text files, or JSON objects, as numbered sources.
+
+Knows nothing of how passages are found or cut; one file or one object is one source.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semqa.data.files import (
+    BOM,
+    STDIN,
+    ByteBudget,
+    InputFile,
+    decode_text,
+    display_name,
+    open_input,
+    setting,
+)
+from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
+from semqa.errors import InputError
+from semqa.quotes.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = [
+    "MAX_SOURCES",
+    "MAX_SOURCES_BYTES",
+    "SOURCES_SETTING",
+    "read_sources",
+    "read_sources_jsonl",
+]
+
+SOURCES_SETTING = "SEMQA_MAX_SOURCES"
+MAX_SOURCES = 1_000
+"""Most sources of one question, unless `SEMQA_MAX_SOURCES` says otherwise."""
+
+MAX_SOURCES_BYTES = 64 * 2**20
+"""Most bytes of all sources together, unless `SEMQA_MAX_BYTES` says otherwise."""
+
+
+def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
+    """Read text files, each as one source, numbered in the order given.
+
+    The title is the file's name without folder and ending, or empty for standard input (``-``).
+    The text is the file's content to the character, line ends included; only a byte order mark is
+    taken off, so that offsets into the text are offsets into the file.
+
+    Raises:
+        InputError: no file is given, one is not usable or blank, or there are too many or too large.
+    """
+    if not paths:
+        raise InputError(
+            "sources: none given: got no file, expected at least one; name a text file"
+        )
+    budget = ByteBudget(MAX_SOURCES_BYTES)
+    return _collect((_read_text_file(path, budget) for path in paths), "sources")
+
+
+def _read_text_file(path: Path | str, budget: ByteBudget) -> Source:
+    name = display_name(path)
+    if str(path) != STDIN and Path(path).suffix.lower() in (".json", ".jsonl"):
+        raise InputError(
+            f"{name}: not a text file: got JSON by its name, expected plain text such as .txt or "
+            ".md; give it as a file of sources (--sources)"
+        )
+    with open_input(path, budget) as file:
+        text = decode_text(file.read_all(), name)
+    if not text.strip():
+        raise InputError(
+            f"{name}: empty source: got {'only white space' if text else 'an empty file'}, expected "
+            "some text; fill the file or leave it out"
+        )
+    return Source(text, "" if str(path) == STDIN else Path(name).stem)
+
+
+def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
+    """Read sources from JSON: one object a line, or one array of objects.
+
+    An object has the field ``text`` and may have ``title`` and ``url`` (a string or null); other
+    fields are ignored.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or a source is not usable; the message names file, line and field.
+    """
+    budget = ByteBudget(MAX_SOURCES_BYTES)
+    with open_input(path, budget) as file:
+        raw, name = file.read_all(), file.name
+    if raw.removeprefix(BOM).lstrip().startswith(b"["):
+        rows = _array_rows(raw, name)
+    else:
+        rows = map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(budget.limit))))
+    return _collect((_source(row) for row in rows), name)
+
+
+def _array_rows(raw: bytes, name: str) -> Iterator[Row]:
+    items = decode_json(decode_text(raw, name), name)
+    if not isinstance(items, list) or not items:
+        raise InputError(
+            f"{name}: no sources: got an empty array, expected at least one object in it; add one"
+        )
+    for number, item in enumerate(items, 1):
+        yield as_row(item, f"{name}: item {number}")
+
+
+def _source(row: Row) -> Source:
+    text, title, url = row.text("text"), _optional(row, "title") or "", _optional(row, "url")
+    if not text.strip() and not title.strip():
+        raise InputError(
+            f"{row.where}: empty source: got {describe(text)} as 'text' and no title, expected some "
+            "text; fill it in or drop the source"
+        )
+    return Source(text, title, url)
+
+
+def _optional(row: Row, field: str) -> str | None:
+    return None if row.fields.get(field) is None else row.text(field)
+
+
+def _collect(sources: Iterable[Source], name: str) -> tuple[Source, ...]:
+    most = setting(SOURCES_SETTING, MAX_SOURCES)
+    kept: list[Source] = []
+    for source in sources:
+        if len(kept) == most:
+            raise InputError(
+                f"{name}: too many sources: got more than {most}, expected at most {most}; "
+                f"set {SOURCES_SETTING} to read more"
+            )
+        kept.append(source)
+    return tuple(kept)

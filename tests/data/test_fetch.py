@@ -1,0 +1,224 @@
+"""Public files: chosen by name, kept in the cache, checked, and fetched once by all who want them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from semqa.cli.data import app
+from semqa.data import fetch as fetching
+from semqa.data.download import Patience
+from semqa.data.fetch import REMOTE_FILES, RemoteFile, cache_folder, fetch, remote_file
+from semqa.data.lock import locked
+from semqa.data.pin import Pin
+from semqa.errors import InputError, UnavailableError
+from tests.data.server import Reply, serving
+
+DATA = random.Random(3).randbytes(100_000)
+QUICK = Patience(attempts=3, pause_seconds=0.0)
+
+
+def small_file(split: str = "dev") -> RemoteFile:
+    pin = Pin("sha256", hashlib.sha256(DATA).hexdigest(), len(DATA))
+    release = "http://127.0.0.1:9"
+    return RemoteFile(
+        "quotesum", split, release, "SEMQA_QUOTESUM_URL", f"{split}.jsonl", pin, "CC0"
+    )
+
+
+@pytest.fixture(autouse=True)
+def _small_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("SEMQA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(fetching, "REMOTE_FILES", (small_file("train"), small_file("dev")))
+
+
+def test_the_release_is_pinned_to_one_commit() -> None:
+    assert [file.split for file in REMOTE_FILES] == ["train", "dev", "test"]
+    for file in REMOTE_FILES:
+        commit = file.base_url.split("/")[-2]
+        assert len(commit) == 40
+        assert file.url == f"{file.base_url}/{file.split}.jsonl"
+        assert len(file.pin.digest) == {"sha256": 64, "git-blob": 40}[file.pin.algorithm]
+        assert set(file.pin.digest) <= set("0123456789abcdef")
+    assert {file.split: file.pin.size for file in REMOTE_FILES}["dev"] == 773_939
+
+
+def test_a_file_is_fetched_once_and_then_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    with serving(Reply(DATA)) as server:
+        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base + "/")
+        path = fetch("quotesum", "dev", None, lambda done, _: seen.append(done), QUICK)
+        assert path == cache_folder() / "quotesum" / "dev.jsonl"
+        assert seen[-1] == len(DATA)
+        seen.clear()
+        assert fetch("quotesum", "dev", None, lambda done, _: seen.append(done), QUICK) == path
+        assert len(server.requests) == 1
+    assert path.read_bytes() == DATA
+    assert seen == []
+
+
+@pytest.mark.parametrize("damage", [b"", DATA[:-1], DATA[:-1] + b"?"])
+def test_a_damaged_file_is_fetched_again(monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
+    path = small_file().path()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(damage)
+    assert small_file().state() == "damaged"
+    with serving(Reply(DATA)) as server:
+        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
+        fetch("quotesum", "dev", None, None, QUICK)
+    assert path.read_bytes() == DATA
+    assert small_file().state() == "cached"
+
+
+def test_the_cache_folder_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Reply(DATA)) as server:
+        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
+        path = fetch(cache_dir=tmp_path / "there")
+    assert path == tmp_path / "there" / "quotesum" / "dev.jsonl"
+
+
+def test_an_interrupted_fetch_is_shown_as_partial(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert small_file().state() == "absent"
+    with serving(Reply(DATA, cut_after=10), Reply(status=404)) as server:
+        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
+        with pytest.raises(UnavailableError, match="HTTP status 404"):
+            fetch(patience=QUICK)
+    assert small_file().state() == "partial"
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "message"),
+    [
+        ("quotesun", "dev", "dataset: unknown name: got 'quotesun', expected quotesum; "),
+        ("quotesum", "all", "dataset quotesum: unknown split: got 'all', expected train, dev; "),
+    ],
+)
+def test_an_unknown_file_is_the_users_mistake(name: str, split: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        remote_file(name, split)
+    assert str(caught.value) == message + "choose one of them"
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file, not a folder")
+    with pytest.raises(UnavailableError, match=r"cache cannot be used: got .* set SEMQA_CACHE"):
+        fetch(patience=QUICK)
+
+
+def test_the_cache_folder_follows_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("SEMQA_CACHE", "~/own")
+    assert cache_folder() == tmp_path / "own"
+    monkeypatch.delenv("SEMQA_CACHE")
+    assert cache_folder() == tmp_path / "xdg" / "semqa"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setattr("sys.platform", "linux")
+    assert cache_folder() == tmp_path / ".cache" / "semqa"
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert cache_folder() == tmp_path / "Library" / "Caches" / "semqa"
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert cache_folder() == tmp_path / "local" / "semqa" / "cache"
+
+
+CHILD = """
+import sys
+from semqa.data import fetch as fetching
+from semqa.data.pin import Pin
+file = fetching.RemoteFile(
+    "quotesum", "dev", sys.argv[1], "SEMQA_QUOTESUM_URL", "dev.jsonl",
+    Pin("sha256", sys.argv[2], int(sys.argv[3])), "CC0",
+)
+fetching.REMOTE_FILES = (file,)
+print(fetching.fetch())
+"""
+
+
+def test_of_two_processes_one_downloads_and_the_other_waits() -> None:
+    pin = small_file().pin
+    cut = Reply(DATA, cut_after=30_000)
+    with serving(cut, cut, cut, Reply(DATA)) as server:
+        args = [sys.executable, "-c", CHILD, server.base, pin.digest, str(pin.size)]
+        children = [subprocess.Popen(args, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        outputs = [child.communicate(timeout=60)[0].strip() for child in children]
+        assert [child.returncode for child in children] == [0, 0]
+        assert server.ranges == ["", "bytes=30000-", "bytes=60000-", "bytes=90000-"]
+    assert outputs == [str(small_file().path())] * 2
+    assert small_file().state() == "cached"
+
+
+def test_threads_share_one_download(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Reply(DATA)) as server:
+        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
+        threads = [threading.Thread(target=fetch) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(server.requests) == 1
+    assert small_file().state() == "cached"
+
+
+def test_a_lock_that_stays_held_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    failure = pytest.raises(UnavailableError, match="locked: got no turn in 0 s")
+    with locked(path), failure, locked(path, 0):
+        pytest.fail("two hold one lock")
+    with locked(path, 0):
+        pass
+
+
+def run(*args: str) -> Any:
+    return CliRunner().invoke(app, list(args), catch_exceptions=False)
+
+
+def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Reply(DATA)) as server:
+        monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
+        result = run("fetch", "quotesum")
+        assert (result.exit_code, result.stdout) == (0, f"{small_file().path()}\n")
+        listed = json.loads(run("ls", "--json").stdout)["files"]
+        assert [(entry["split"], entry["state"]) for entry in listed] == [
+            ("train", "absent"),
+            ("dev", "cached"),
+        ]
+        result = run("fetch", "quotesum", "--split", "all", "--json")
+    files = json.loads(result.stdout)["files"]
+    assert [file["split"] for file in files] == ["train", "dev"]
+    assert {file["sha256"] for file in files} == {hashlib.sha256(DATA).hexdigest()}
+    assert all(Path(file["path"]).read_bytes() == DATA for file in files)
+    text = run("ls").stdout.splitlines()
+    assert len(text) == 2
+    assert all("cached" in line and "100000 bytes" in line for line in text)
+
+
+@pytest.mark.parametrize("split", ["val", "all"])
+def test_the_command_raises_what_main_reports(split: str) -> None:
+    name = "quotesum" if split == "val" else "nothing"
+    with pytest.raises(InputError, match="unknown"):
+        run("fetch", name, "--split", split)
+
+
+def test_a_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from semqa.cli.data import _progress_bar
+
+    with _progress_bar("quotesum dev") as progress:
+        assert progress is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with _progress_bar("quotesum dev") as progress:
+        assert progress is not None
+        progress(1, 2)
+        progress(2, 2)

@@ -1,0 +1,299 @@
+"""JSON lines: what is accepted, what is refused and in which words, and atomic writing."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.data import read_rows, write_jsonl
+from semqa.data.atomic import write_atomic
+from semqa.errors import InputError, UnavailableError
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return Path("r.jsonl")
+
+
+def message(file: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        list(read_rows(file))
+    text = str(caught.value)
+    assert "\n" not in text
+    text.encode("utf-8")
+    return text
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b'{"a": 1}', [{"a": 1}]),
+        (b'{"a": 1}\n{"b": "x"}\n', [{"a": 1}, {"b": "x"}]),
+        (b'{"a": 1}\r\n{"b": 2}\r\n', [{"a": 1}, {"b": 2}]),
+        (b'\xef\xbb\xbf{"a": 1}\n', [{"a": 1}]),
+        (b'\xef\xbb\xbf\n{"a": 1}\n', [{"a": 1}]),
+        (b'\n \t\r\n{"a": 1}\n\n', [{"a": 1}]),
+        ('{"a": "\u2028\u0085 שלום e\u0301"}\n'.encode(), [{"a": "\u2028\u0085 שלום e\u0301"}]),
+        (rb'{"a": "\ud83d\ude00"}', [{"a": "😀"}]),
+        (rb'{"a": "\\ud83d"}', [{"a": r"\ud83d"}]),
+        (b'{"a": {"b": [1.5, null, true]}}', [{"a": {"b": [1.5, None, True]}}]),
+        (b"{}", [{}]),
+    ],
+)
+def test_accepted(file: Path, content: bytes, expected: list[object]) -> None:
+    file.write_bytes(content)
+    rows = list(read_rows(file))
+    assert [row.fields for row in rows] == expected
+
+
+def test_a_row_knows_its_line(file: Path) -> None:
+    file.write_bytes(b'\n{"a": 1}\n\n{"a": 2}')
+    assert [row.where for row in read_rows(file)] == ["r.jsonl:2", "r.jsonl:4"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "r.jsonl: nothing to read: got an empty file"),
+        (b"\xef\xbb\xbf", "r.jsonl: nothing to read: got an empty file"),
+        (b" \n\r\n", "r.jsonl: nothing to read: got an empty file"),
+        (b'{"a": 1}\n\x00\x01', "r.jsonl:2: not text: got a NUL byte at offset 9, expected UTF-8"),
+        ('{"a": 1}'.encode("utf-16"), "expected UTF-8 text; save the file as UTF-8, not UTF-16"),
+        (b'{"a": 1}\n{"a": "\xff"}', "r.jsonl:2: invalid UTF-8: got byte 0xff at offset 16, "),
+        (b'\xef\xbb\xbf{"a": "\xc3"}', "r.jsonl:1: invalid UTF-8: got byte 0xc3 at offset 10, "),
+        (
+            b'{"a": 1}\n{"a" 2}',
+            "r.jsonl:2: invalid JSON: got \"Expecting ':' delimiter\" at column 6",
+        ),
+        (b'{"a": 1', "r.jsonl:1: invalid JSON: got \"Expecting ',' delimiter\" at column 8"),
+        (b'{"a": 1} {"b": 2}', "r.jsonl:1: invalid JSON: got 'Extra data' at column 10"),
+        (b'{"a": 1}\n\xef\xbb\xbf{"a": 1}', "r.jsonl:2: invalid JSON: got 'Unexpected UTF-8 BOM"),
+        (b"[1]", "r.jsonl:1: not an object: got an array, expected a JSON object; write one"),
+        (b'"x"', 'r.jsonl:1: not an object: got the string "x", expected'),
+        (b"null", "r.jsonl:1: not an object: got null, expected"),
+        (b"12", "r.jsonl:1: not an object: got the number 12, expected"),
+        (b"true", "r.jsonl:1: not an object: got true, expected"),
+        (b'{"a": NaN}', "r.jsonl:1: invalid JSON: got NaN, expected finite numbers"),
+        (b'{"a": -Infinity}', "r.jsonl:1: invalid JSON: got -Infinity, expected finite numbers"),
+        (b'{"a": 1e999}', "r.jsonl:1: invalid JSON: got the number 1e999, which is too large, "),
+        (b'{"a": ' + b"9" * 5000 + b"}", "got a number of thousands of digits, expected finite"),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'invalid JSON: got the key "c" twice, expected'),
+        (b'{"a":' * 100_000, "r.jsonl:1: invalid JSON: got nesting without end, expected a flat"),
+        (b"[" * 100_000, "r.jsonl:1: invalid JSON: got nesting without end, expected a flat"),
+        (
+            rb'{"b": "x", "a": ["\ud800"]}',
+            r'r.jsonl:1: half a character in field "a": got the lone',
+        ),
+        (rb'{"\udfff": 1}', r"got the lone surrogate \udfff, expected whole characters"),
+    ],
+)
+def test_refused(file: Path, content: bytes, expected: str) -> None:
+    file.write_bytes(content)
+    assert expected in message(file)
+
+
+def test_rows_before_a_bad_line_are_given(file: Path) -> None:
+    file.write_bytes(b'{"a": 1}\n{')
+    rows = read_rows(file)
+    assert next(rows).fields == {"a": 1}
+    with pytest.raises(InputError, match=r"r\.jsonl:2"):
+        next(rows)
+
+
+def test_what_is_no_file(file: Path, tmp_path: Path) -> None:
+    assert message(file) == (
+        "r.jsonl: cannot be read: got 'no such file', expected a readable file; "
+        "check the path and its permissions"
+    )
+    assert "got a folder, expected a file; name a file in it" in message(tmp_path)
+    assert "File name too long" in message(Path("x" * 5000))
+    assert "got a path with a NUL character" in message(Path("a\0b"))
+    assert "\\udcff.jsonl: cannot be read" in message(Path("\udcff.jsonl"))
+    (tmp_path / "f").touch()
+    assert "Not a directory" in message(tmp_path / "f" / "g")
+    (tmp_path / "loop").symlink_to("loop")
+    assert "symbolic links" in message(tmp_path / "loop")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(file: Path) -> None:
+    file.touch(mode=0)
+    assert "got 'Permission denied', expected a readable file" in message(file)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc/self/mem")
+def test_a_file_that_fails_while_it_is_read() -> None:
+    assert "/proc/self/mem: cannot be read: got 'Input/output error'" in message(
+        Path("/proc/self/mem")
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_an_endless_binary_file_is_stopped() -> None:
+    assert "/dev/zero:1: not text: got a NUL byte at offset 0" in message(Path("/dev/zero"))
+
+
+def test_an_enormous_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_bytes(b'{"a": 1}\n' * 10)
+    monkeypatch.setenv("SEMQA_MAX_BYTES", "89")
+    assert message(file) == (
+        "r.jsonl: too large: got 90 bytes or more, expected at most 89 bytes in all; "
+        "set SEMQA_MAX_BYTES to read more"
+    )
+    with pytest.raises(InputError, match="too large"):
+        next(iter(read_rows(file)))
+    monkeypatch.setenv("SEMQA_MAX_BYTES", "90")
+    assert len(list(read_rows(file))) == 10
+
+
+def test_an_enormous_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(b'{"a": 1}\n' * 10), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", stream)
+    monkeypatch.setenv("SEMQA_MAX_BYTES", "50")
+    assert message(Path("-")).startswith("<stdin>: too large: got 54 bytes or more, expected")
+
+
+def test_an_enormous_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_bytes(b'{"a": 1}\n{"a": "123456789"}\n')
+    monkeypatch.setenv("SEMQA_MAX_LINE_BYTES", "18")
+    assert message(file) == (
+        "r.jsonl:2: line too long: got more than 18 bytes, expected at most 18; "
+        "set SEMQA_MAX_LINE_BYTES to read longer lines"
+    )
+    monkeypatch.setenv("SEMQA_MAX_LINE_BYTES", "19")
+    assert len(list(read_rows(file))) == 2
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1e9", "many", "1" * 19, "²"])
+def test_a_limit_that_is_none(file: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    file.write_bytes(b"{}")
+    monkeypatch.setenv("SEMQA_MAX_BYTES", value)
+    assert message(file).startswith("environment variable SEMQA_MAX_BYTES: not a limit: got ")
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(b'{"a": 1}\n{'), encoding="ascii")
+    monkeypatch.setattr(sys, "stdin", stream)
+    rows = read_rows("-")
+    assert next(rows).fields == {"a": 1}
+    with pytest.raises(InputError, match="<stdin>:2: invalid JSON"):
+        next(rows)
+    monkeypatch.setattr(sys, "stdin", None)
+    assert message(Path("-")).startswith("<stdin>: cannot be read: got no standard input")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"{}", "r.jsonl:1: missing field 'a': got no fields, expected a string; add it"),
+        (b'{"b": 1}', "missing field 'a': got the fields \"b\", expected a string; add it"),
+        (b'{"a": 1}', "wrong type in field 'a': got the number 1, expected a string; put it in"),
+        (b'{"a": null}', "wrong type in field 'a': got null, expected a string; correct it"),
+        (b'{"a": ["x"]}', "wrong type in field 'a': got an array, expected a string; correct it"),
+        (b'{"a": {}}', "wrong type in field 'a': got an object, expected a string; correct it"),
+    ],
+)
+def test_fields(file: Path, content: bytes, expected: str) -> None:
+    file.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        next(iter(read_rows(file))).text("a")
+    assert expected in str(caught.value)
+
+
+def test_a_field_with_a_default_may_be_missing_but_not_wrong(file: Path) -> None:
+    file.write_bytes(b'{"b": 7}')
+    row = next(iter(read_rows(file)))
+    assert row.text("a", "") == ""
+    with pytest.raises(InputError, match="wrong type in field 'b'"):
+        row.text("b", "")
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: json.dumps(text).encode()))
+def test_any_bytes_give_rows_or_an_input_error(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "r.jsonl"
+        file.write_bytes(content)
+        try:
+            rows = list(read_rows(file))
+        except InputError as err:
+            str(err).encode("utf-8")
+        else:
+            assert rows
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(st.lists(st.dictionaries(st.text(), json_values, max_size=4), min_size=1, max_size=4))
+def test_what_is_written_is_read_back(rows: list[dict[str, object]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "r.jsonl"
+        write_jsonl(file, rows)
+        assert [row.fields for row in read_rows(file)] == rows
+        reference = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        assert file.read_bytes() == reference.encode()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {1, 2}, b"x"])
+def test_what_cannot_be_written_leaves_the_old_file(file: Path, value: object) -> None:
+    file.write_text("old", "utf-8")
+    with pytest.raises(InputError, match=r'a row with the fields "a": cannot be written'):
+        write_jsonl(file, [{"a": 1}, {"a": value}])
+    assert file.read_text("utf-8") == "old"
+    assert [path.name for path in Path().iterdir()] == ["r.jsonl"]
+
+
+@pytest.mark.parametrize("path", ["no/such/folder/x", ".", "/", "", "x\0y", "f/x"])
+def test_where_nothing_can_be_written(file: Path, path: str) -> None:
+    Path("f").touch()
+    with pytest.raises(InputError, match=r"cannot be written: got .*choose another path"):
+        write_atomic(path, [b"x"])
+    assert [entry.name for entry in Path().iterdir()] == ["f"]
+
+
+def test_a_link_keeps_pointing_and_a_device_stays_one(file: Path) -> None:
+    Path("real").write_text("old", "utf-8")
+    Path("link").symlink_to("real")
+    write_atomic("link", [b"new"])
+    assert Path("link").is_symlink()
+    assert Path("real").read_text("utf-8") == "new"
+    if Path("/dev/null").exists():
+        write_atomic("/dev/null", [b"x"])
+        assert not Path("/dev/null").is_file()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_a_written_file_has_the_users_permissions(file: Path) -> None:
+    write_atomic(file, [b"x"])
+    Path("plain").touch()
+    assert file.stat().st_mode == Path("plain").stat().st_mode
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
+def test_a_full_disk_is_outside_trouble() -> None:
+    with pytest.raises(UnavailableError, match=r"got 'No space left on device', .*free some space"):
+        write_atomic("/dev/full", [b"x"])
+
+
+def test_importing_the_readers_is_light() -> None:
+    heavy = "{'httpx', 'rich', 'typer', 'rapidfuzz', 'numpy', 'jinja2', 'asyncio', 'ssl'}"
+    code = f"import sys, semqa.data, semqa.data.fetch; print(sorted({heavy} & set(sys.modules)))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,328 @@
+"""QuoteSum files: read into questions, checked row against row, and written back the same."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from semqa import InputError, Source
+from semqa.cli.data import app
+from semqa.data import Question, Reference, check_quotesum, read_quotesum, write_quotesum
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return Path("q.jsonl")
+
+
+def row(number: int = 0, **fields: object) -> dict[str, object]:
+    """One row of a made-up question with two sources."""
+    return {
+        "qid": "PAQ_val_1",
+        "unique_id": f"PAQ_val_1_{number}",
+        "question": "who built the lighthouse?",
+        "summary": f"[ 1 Ada Stone ] built it, says answer {number}.",
+        "covered_short_answers": "[ 1 Ada Stone ]",
+        "title1": "Lighthouse",
+        "source1": "Ada Stone built it in 1801.",
+        "short_ans_1": "Ada Stone",
+        "title2": "Harbour",
+        "source2": "The harbour is older.",
+    } | fields
+
+
+def save(file: Path, *rows: dict[str, object]) -> None:
+    file.write_text("".join(json.dumps(fields) + "\n" for fields in rows), "utf-8")
+
+
+def test_rows_of_one_question_become_one_question(file: Path) -> None:
+    other = row(qid="AMBIG_val_2", unique_id="AMBIG_val_2_0", question="when?")
+    save(file, row(0), other, row(1, covered_short_answers="", note={"x": 1}))
+    first, second = read_quotesum(file)
+    assert (first.qid, first.question, first.origin) == (
+        "PAQ_val_1",
+        "who built the lighthouse?",
+        "PAQ",
+    )
+    assert first.sources == (
+        Source("Ada Stone built it in 1801.", "Lighthouse"),
+        Source("The harbour is older.", "Harbour"),
+    )
+    assert first.numbers == (1, 2)
+    assert first.references == (
+        Reference(
+            "PAQ_val_1_0",
+            "[ 1 Ada Stone ] built it, says answer 0.",
+            "[ 1 Ada Stone ]",
+            ("Ada Stone",),
+        ),
+        Reference(
+            "PAQ_val_1_1",
+            "[ 1 Ada Stone ] built it, says answer 1.",
+            "",
+            ("Ada Stone",),
+            extra={"note": {"x": 1}},
+        ),
+    )
+    assert first.texts == tuple(reference.text for reference in first.references)
+    assert first.short_answers == ("[ 1 Ada Stone ]", "")
+    assert (second.origin, len(second.references)) == ("AmbigQA", 1)
+
+
+@pytest.mark.parametrize(
+    ("qid", "origin"),
+    [("PAQ_val_1", "PAQ"), ("AMBIG_val_1", "AmbigQA"), ("mine", "other"), ("xPAQ_1", "other")],
+)
+def test_the_origin_is_in_the_qid(qid: str, origin: str) -> None:
+    assert Question(qid, "q", (Source("a"),), ()).origin == origin
+
+
+def test_a_gap_keeps_the_numbers_of_the_sources(file: Path) -> None:
+    save(file, row(source3="", title3="", title4="Coast", source4="Rocks.", source2="", title2=""))
+    (question,) = read_quotesum(file)
+    assert question.numbers == (1, 4)
+    assert question.sources[3] == Source("Rocks.", "Coast")
+    assert question.sources[1:3] == (Source(""), Source(""))
+    write_quotesum(file, [question])
+    assert read_quotesum(file) == [question]
+    assert json.loads(file.read_text("utf-8"))["source4"] == "Rocks."
+
+
+def test_a_title_alone_is_kept_but_is_no_present_source(file: Path) -> None:
+    save(file, row(source2=""))
+    (question,) = read_quotesum(file)
+    assert question.numbers == (1,)
+    assert question.sources[1] == Source("", "Harbour")
+
+
+def test_empty_columns_at_the_end_make_no_difference() -> None:
+    plain = Question("q", "q?", (Source("a"),), (Reference("u", "t", "", ("x",)),))
+    padded = Reference("u", "t", "", ("x", "", ""))
+    assert Question("q", "q?", (Source("a"), Source("")), (padded,)) == plain
+    assert hash(padded) == hash(plain.references[0])
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (
+            row(1, question="who built the lightship?"),
+            "q.jsonl:2: field 'question' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
+            'got " the lightship?" from character 9, expected " the lighthouse?"; '
+            "rows of one qid share question and sources",
+        ),
+        (
+            row(1, source2="The harbour is old."),
+            "q.jsonl:2: field 'source2' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
+            'got "our is old." from character 8, expected "our is older."; ',
+        ),
+        (
+            row(1, title1="Lighthouses"),
+            "field 'title1' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
+            'got "Lighthouses" from character 0, expected "Lighthouse"; ',
+        ),
+        (
+            row(1, source3="More."),
+            "field 'source3' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
+            'got "More." from character 0, expected ""; ',
+        ),
+        (
+            row(0),
+            'q.jsonl:2: doubled unique_id: got "PAQ_val_1_0" as at q.jsonl:1, expected each once; '
+            "drop or rename one of the rows",
+        ),
+        (row(1, qid=" "), "q.jsonl:2: empty field 'qid': got the string \" \", expected some text"),
+        (row(1, question=""), "q.jsonl:2: empty field 'question': got the string \"\", expected"),
+        (row(1, unique_id=""), "q.jsonl:2: empty field 'unique_id': got the string \"\", expected"),
+        (
+            row(1, source1="", source2=" "),
+            "q.jsonl:2: no source: got no text in any of the fields 'source1' to 'source8', "
+            "expected at least one passage; fill one in",
+        ),
+        (
+            row(1, source9="A ninth."),
+            "q.jsonl:2: too many sources: got the field 'source9', expected at most 8 sources",
+        ),
+        (row(1, summary=None), "q.jsonl:2: wrong type in field 'summary': got null, expected a"),
+        (row(1, source2=5), "q.jsonl:2: wrong type in field 'source2': got the number 5, expected"),
+        (row(1, short_ans_2=[]), "wrong type in field 'short_ans_2': got an array, expected a"),
+        ({"qid": "x"}, "q.jsonl:2: missing field 'question': got the fields \"qid\", expected a"),
+    ],
+)
+def test_a_wrong_row_is_refused(file: Path, second: dict[str, object], expected: str) -> None:
+    save(file, row(0), second)
+    with pytest.raises(InputError) as caught:
+        read_quotesum(file)
+    assert expected in str(caught.value)
+    check = check_quotesum(file)
+    assert check.errors == (str(caught.value),)
+    assert [len(question.references) for question in check.questions] == [1]
+
+
+@pytest.mark.parametrize("field", ["qid", "unique_id", "question", "summary"])
+def test_a_required_field_is_missed(file: Path, field: str) -> None:
+    fields = row(0)
+    del fields[field]
+    save(file, fields)
+    with pytest.raises(InputError, match=f"q.jsonl:1: missing field '{field}'"):
+        read_quotesum(file)
+
+
+def test_a_check_goes_on_after_an_error_and_counts(file: Path) -> None:
+    lines = [json.dumps(row(0)), "{", "\udcff", json.dumps(row(1)), *["[]"] * 30]
+    file.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
+    check = check_quotesum(file, max_errors=3)
+    assert [error.split(" ")[0] for error in check.errors] == [
+        "q.jsonl:2:",
+        "q.jsonl:3:",
+        "q.jsonl:5:",
+    ]
+    assert check.more_errors == 29
+    assert [len(question.references) for question in check.questions] == [2]
+
+
+def test_urls_are_kept(file: Path) -> None:
+    question = Question("q", "q?", (Source("a", url="https://x.example"),), (Reference("u", "t"),))
+    write_quotesum(file, [question])
+    assert read_quotesum(file) == [question]
+
+
+@pytest.mark.parametrize(
+    ("questions", "expected"),
+    [
+        (
+            [Question("q", "q?", (Source("a"),) * 9, (Reference("u", "t"),))],
+            'question "q": too many sources: got 9, expected at most 8',
+        ),
+        (
+            [Question("q", "q?", (Source("a"),), (Reference("u", "t", extra={"source7": ""}),))],
+            'question "q": extra column with a taken name: got "source7", expected',
+        ),
+        (
+            [Question("q", "q?", (Source("a"),), ())],
+            'q.jsonl: question cannot be written: got "q" without a reference, expected',
+        ),
+        (
+            [Question("q", "q?", (Source("a"),), (Reference(u, "t"),)) for u in "uv"],
+            'q.jsonl: question cannot be written: got "q" a second time, expected',
+        ),
+        (
+            [Question(q, "q?", (Source("a"),), (Reference("u", "t"),)) for q in "pq"],
+            'q.jsonl: row 2: doubled unique_id: got "u" as at q.jsonl: row 1, expected',
+        ),
+        ([Question("q", "", (Source("a"),), (Reference("u", "t"),))], "empty field 'question'"),
+        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: no source: got"),
+    ],
+)
+def test_what_could_not_be_read_is_not_written(
+    file: Path, questions: list[Question], expected: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        write_quotesum(file, questions)
+    assert expected in str(caught.value)
+    assert not file.exists()
+
+
+words = st.text(max_size=12)
+named = words.filter(lambda text: bool(text.strip()))
+references = st.builds(
+    Reference,
+    unique_id=st.uuids().map(str),
+    text=words,
+    short_answers=words,
+    source_answers=st.lists(words, max_size=8).map(tuple),
+    disambiguation=words,
+    extra=st.dictionaries(words.map("x_".__add__), st.integers() | words | st.none(), max_size=2),
+)
+questions_drawn = st.builds(
+    Question,
+    qid=named,
+    question=named,
+    sources=st.lists(st.builds(Source, text=words, title=words), max_size=7).map(
+        lambda sources: (*sources, Source("last"))
+    ),
+    references=st.lists(references, min_size=1, max_size=3).map(tuple),
+)
+
+
+@given(st.lists(questions_drawn, min_size=1, max_size=3, unique_by=lambda question: question.qid))
+def test_what_is_written_is_read_back(questions: list[Question]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "q.jsonl"
+        write_quotesum(path, questions)
+        assert read_quotesum(path) == questions
+
+
+def naive_groups(path: Path) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = {}
+    for line in path.read_text("utf-8").split("\n"):
+        if line:
+            fields = json.loads(line)
+            groups.setdefault(fields["qid"], []).append(fields)
+    return groups
+
+
+def test_the_released_file_is_read_as_it_is(shared: Path) -> None:
+    path = shared / "data" / "quotesum" / "dev_a.jsonl"
+    groups = naive_groups(path)
+    questions = read_quotesum(path)
+    assert (len(questions), sum(len(question.references) for question in questions)) == (45, 129)
+    assert [question.qid for question in questions] == list(groups)
+    for question in questions:
+        rows = groups[question.qid]
+        present = tuple(k for k in range(1, 9) if rows[0][f"source{k}"])
+        assert question.numbers == present
+        assert question.origin in ("PAQ", "AmbigQA")
+        for k in present:
+            source = Source(rows[0][f"source{k}"], rows[0][f"title{k}"])
+            assert question.sources[k - 1] == source
+        assert question.texts == tuple(fields["summary"] for fields in rows)
+        assert question.short_answers == tuple(fields["covered_short_answers"] for fields in rows)
+
+
+def test_the_released_file_is_written_back_the_same(shared: Path, tmp_path: Path) -> None:
+    path = shared / "data" / "quotesum" / "dev_a.jsonl"
+    copy = tmp_path / "copy.jsonl"
+    write_quotesum(copy, read_quotesum(path))
+    assert naive_groups(copy) == naive_groups(path)
+    keys = [list(json.loads(text)) for text in (path.read_text("utf-8"), copy.read_text("utf-8"))
+            for text in text.split("\n")[:1]]  # fmt: skip
+    assert keys[0] == keys[1]
+
+
+def test_the_check_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*args: str) -> Any:
+        return CliRunner().invoke(app, ["check", *args], catch_exceptions=False)
+
+    save(file, row(0), row(1))
+    result = run("q.jsonl")
+    assert (result.exit_code, result.stdout) == (0, "1 questions, 2 references, 2 sources\n")
+    report = json.loads(run("q.jsonl", "--json").stdout)
+    assert report == {
+        "ok": True, "questions": 1, "references": 2, "sources": 2, "errors": [], "more": 0,
+    }  # fmt: skip
+    file.write_bytes(b"{\n" * 25)
+    result = run("q.jsonl")
+    assert (result.exit_code, result.stdout) == (2, "")
+    lines = result.stderr.splitlines()
+    assert len(lines) == 21
+    assert lines[0].startswith("error: q.jsonl:1: invalid JSON")
+    assert lines[-1] == "error: … and 5 more"
+    result = run("q.jsonl", "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["ok"] is False
+    with pytest.raises(InputError, match="no such file"):
+        run("missing.jsonl")
+    stdin = io.TextIOWrapper(io.BytesIO(json.dumps(row(0)).encode()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert check_quotesum("-").errors == ()

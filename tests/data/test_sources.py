@@ -1,0 +1,181 @@
+"""A user's own sources: text files and JSON, whatever may be in them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa import InputError, Source
+from semqa.data import read_sources, read_sources_jsonl
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_text_file_is_one_source() -> None:
+    Path("The Tower.txt").write_bytes(b"\xef\xbb\xbfBuilt in 1801.\r\n\r\nBurnt down.\n")
+    Path("notes.on.harbours.md").write_text("# שלום [ 1 x ] e\u0301 👩‍👩‍👧", "utf-8")
+    assert read_sources([Path("The Tower.txt"), "notes.on.harbours.md"]) == (
+        Source("Built in 1801.\r\n\r\nBurnt down.\n", "The Tower"),
+        Source("# שלום [ 1 x ] e\u0301 👩‍👩‍👧", "notes.on.harbours"),
+    )
+
+
+def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grün.".encode())))
+    assert read_sources(["-"]) == (Source("Grün."),)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.txt", b"", "a.txt: empty source: got an empty file, expected some text; fill"),
+        ("a.txt", b"\xef\xbb\xbf", "a.txt: empty source: got an empty file, expected some text"),
+        ("a.txt", b" \n\xc2\xa0", "a.txt: empty source: got only white space, expected some text"),
+        ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3, expected UTF-8 text"),
+        ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3, expected UTF-8"),
+        ("a.jsonl", b"{}", "a.jsonl: not a text file: got JSON by its name, expected plain text"),
+        ("a.JSON", b"{}", "a.JSON: not a text file: got JSON by its name, expected plain text"),
+    ],
+)
+def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
+    Path(name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_sources([name])
+    assert expected in str(caught.value)
+
+
+def test_no_files_and_no_such_file() -> None:
+    with pytest.raises(InputError, match="sources: none given: got no file"):
+        read_sources([])
+    with pytest.raises(InputError, match=r"gone\.txt: cannot be read: got 'no such file'"):
+        read_sources(["gone.txt"])
+    with pytest.raises(InputError, match="got a folder, expected a file"):
+        read_sources(["."])
+
+
+def test_all_files_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"{k}.txt" for k in range(3)]
+    for name in names:
+        Path(name).write_text("1234", "utf-8")
+    monkeypatch.setenv("SEMQA_MAX_BYTES", "11")
+    with pytest.raises(InputError) as caught:
+        read_sources(names)
+    assert str(caught.value) == (
+        "2.txt: too large: got 12 bytes or more, expected at most 11 bytes in all; "
+        "set SEMQA_MAX_BYTES to read more"
+    )
+    monkeypatch.setenv("SEMQA_MAX_BYTES", "12")
+    monkeypatch.setenv("SEMQA_MAX_SOURCES", "2")
+    with pytest.raises(InputError) as caught:
+        read_sources(names)
+    assert str(caught.value) == (
+        "sources: too many sources: got more than 2, expected at most 2; "
+        "set SEMQA_MAX_SOURCES to read more"
+    )
+    monkeypatch.setenv("SEMQA_MAX_SOURCES", "3")
+    assert len(read_sources(names)) == 3
+
+
+def test_a_thousand_sources_and_no_more_by_default() -> None:
+    Path("s.jsonl").write_text('{"text": "x"}\n' * 1000, "utf-8")
+    assert len(read_sources_jsonl("s.jsonl")) == 1000
+    Path("s.jsonl").write_text('{"text": "x"}\n' * 1001, "utf-8")
+    with pytest.raises(InputError, match=r"s\.jsonl: too many sources: got more than 1000"):
+        read_sources_jsonl("s.jsonl")
+
+
+ROWS = (
+    {"text": "Built in 1801.", "title": "Tower", "url": "https://x.example/t", "score": 0.5},
+    {"text": "Older.", "title": None, "url": None},
+    {"text": "", "title": "Title only"},
+)
+SOURCES = (
+    Source("Built in 1801.", "Tower", "https://x.example/t"),
+    Source("Older."),
+    Source("", "Title only"),
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\n".join(map(json.dumps, ROWS)),
+        "\n\r\n".join(map(json.dumps, ROWS)) + "\n\n",
+        json.dumps(ROWS),
+        "\n \n" + json.dumps(ROWS, indent=2) + "\n",
+        "\ufeff" + json.dumps(ROWS),
+        "\ufeff" + "\n".join(map(json.dumps, ROWS)),
+    ],
+)
+def test_lines_and_arrays(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("s.jsonl").write_bytes(content.encode())
+    assert read_sources_jsonl(Path("s.jsonl")) == SOURCES
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+    assert read_sources_jsonl("-") == SOURCES
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "s.jsonl: nothing to read: got an empty file"),
+        (b"[]", "s.jsonl: no sources: got an empty array, expected at least one object"),
+        (b"plain text", "s.jsonl:1: invalid JSON: got 'Expecting value' at column 1"),
+        (b'"x"', "s.jsonl:1: not an object: got the string"),
+        (b'[{"text": "x"}, 3]', "s.jsonl: item 2: not an object: got the number 3"),
+        (b'[{"text": "x"},\n\n {"text" 2}]', "s.jsonl: invalid JSON: got \"Expecting ':' delimiter\" "
+         "at line 3, column 10"),
+        (b'[{"text": "x"}', "s.jsonl: invalid JSON: got \"Expecting ',' delimiter\" at column 15"),
+        (b'{"text": "x"}\n{"title": "x"}', "s.jsonl:2: missing field 'text': got the fields"),
+        (b'{"text": null}', "s.jsonl:1: wrong type in field 'text': got null, expected a string"),
+        (b'{"text": "x", "title": 3}', "wrong type in field 'title': got the number 3, expected"),
+        (b'{"text": "x", "url": []}', "wrong type in field 'url': got an array, expected a string"),
+        (b'{"text": " ", "title": ""}', "s.jsonl:1: empty source: got the string \" \" as 'text'"),
+        (b'[{"text": ""}]', "s.jsonl: item 1: empty source: got the string"),
+        (b'{"text": "\xff"}', "s.jsonl:1: invalid UTF-8: got byte 0xff at offset 10"),
+        (b'[{"text": "\xff"}]', "s.jsonl: invalid UTF-8: got byte 0xff at offset 11"),
+        (b'[{"text": "\x00"}]', "s.jsonl: not text: got a NUL byte at offset 11"),
+        (rb'{"text": "\ud800"}', 's.jsonl:1: half a character in field "text": got the lone'),
+        (rb'[{"text": "\ud800"}]', "got the lone surrogate \\ud800, expected whole characters"),
+    ],
+)  # fmt: skip
+def test_refused_json(content: bytes, expected: str) -> None:
+    Path("s.jsonl").write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_sources_jsonl("s.jsonl")
+    assert expected in str(caught.value)
+
+
+def test_enormous_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("s.jsonl").write_text('{"text": "12345678"}\n' * 2, "utf-8")
+    monkeypatch.setenv("SEMQA_MAX_BYTES", "41")
+    with pytest.raises(InputError, match=r"s\.jsonl: too large: got 42 bytes or more, expected"):
+        read_sources_jsonl("s.jsonl")
+
+
+@given(st.binary(max_size=50) | st.text(max_size=50).map(str.encode))
+def test_any_bytes_give_their_text_or_an_input_error(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.txt"
+        path.write_bytes(content)
+        try:
+            (source,) = read_sources([path])
+        except InputError as err:
+            text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+            assert "\x00" in text or "\ufffd" in text or not text.strip(), err  # noqa: PT017
+        else:
+            assert source.text == content.decode("utf-8-sig")
+        path = path.rename(Path(folder) / "s.jsonl")
+        try:
+            assert read_sources_jsonl(path)
+        except InputError as err:
+            assert "s.jsonl" in str(err)  # noqa: PT017
