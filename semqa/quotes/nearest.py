@@ -19,12 +19,16 @@ MAX_FIELD = 200_000
 MAX_TEXT = 2_000
 """Characters of the text that are aligned."""
 
+MAX_WIDENING = 30
+"""Characters that are added at either end to complete a word."""
+
 
 class Nearest(NamedTuple):
     """A passage that resembles a text: ``sources[source - 1].field(field)[start:end]``.
 
     Attributes:
-        similarity: from 0 (nothing alike) to 1 (the same), by insertions and deletions.
+        similarity: from 0 (nothing alike) to 1 (the same), by insertions and deletions, before
+            the passage was widened to whole words.
     """
 
     source: int
@@ -66,5 +70,15 @@ def nearest_passage(text: str, sources: Sequence[Source]) -> Nearest | None:
                     continue
                 score, start, end = found.score, found.dest_start, found.dest_end
             if score > cutoff:
-                best = Nearest(number, name, start, end, score / 100)
+                best = Nearest(number, name, *_whole_words(haystack, start, end), score / 100)
     return best
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a span, within reason, so that it cuts no word."""
+    for _ in range(MAX_WIDENING):
+        if 0 < start < len(text) and text[start - 1].isalnum() and text[start].isalnum():
+            start -= 1
+        if 0 < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+            end += 1
+    return start, end

@@ -1,0 +1,235 @@
+"""Time `semqa.metrics` against the plain scorer over rouge-score, on the same work.
+
+    python benchmarks/score.py [--smoke] [--repeats N]
+
+The work: every system's answers to every question, scored by all metrics, and the human row (each
+human answer against the others). Questions are the released ones where SEMQA_TEST_DATA (default
+../shared beside the checkout) has them, else made up by a seeded generator. Both scorers must agree
+to 1e-9 on all of it before anything is timed.
+
+"one system a run" is what `semqa score` does: nothing is compiled before. "systems in a row" keeps
+the compiled questions from one system to the next, as comparing prediction files does. The plain
+scorer keeps nothing in either. Times are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import time
+from collections import defaultdict
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from machine import describe_machine  # noqa: E402
+
+from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise  # noqa: E402
+from semqa.metrics.target import target_for  # noqa: E402
+from tests.metrics import reference  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+TOLERANCE = 1e-9
+
+
+class Question(NamedTuple):
+    """One question: human answers, their short answers, source number to source text."""
+
+    qid: str
+    references: tuple[str, ...]
+    short_answers: tuple[str, ...]
+    sources: dict[int, str]
+
+
+def released_questions() -> list[Question]:
+    """Read the released questions; none where the data is absent."""
+    path = Path(os.environ.get("SEMQA_TEST_DATA", ROOT.parent / "shared"))
+    path /= "data/quotesum/dev_a.jsonl"
+    if not path.exists():
+        return []
+    rows = defaultdict(list)
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        rows[row["qid"]].append(row)
+    return [
+        Question(
+            qid,
+            tuple(row["summary"] for row in group),
+            tuple(row["covered_short_answers"] for row in group),
+            {k: text for k in range(1, 8) if (text := group[0][f"source{k}"])},
+        )
+        for qid, group in rows.items()
+    ]
+
+
+def made_up_questions(count: int = 45, seed: int = 0) -> list[Question]:
+    """Make questions of the released ones' size: three sources of 100 words, answers of 44."""
+    chance = random.Random(seed)
+    lexicon = [f"w{rank}" for rank in range(3000)]
+    weights = [1 / (rank + 10) for rank in range(3000)]
+    questions = []
+    for number in range(count):
+        sources = {
+            k: " ".join(chance.choices(lexicon, weights, k=100)).capitalize() + "."
+            for k in (1, 2, 3)
+        }
+        answers, shorts = [], []
+        for _ in range(3):
+            pieces, short = [], []
+            for k, text in sources.items():
+                words = text.split()
+                start = chance.randrange(88)
+                pieces.append("In fact, [ {} {} ] .".format(k, " ".join(words[start : start + 12])))
+                short.append("[ {} {} ]".format(k, " ".join(words[start : start + 3])))
+            answers.append(" ".join(pieces))
+            shorts.append(" ".join(short))
+        questions.append(Question(f"q{number}", tuple(answers), tuple(shorts), sources))
+    return questions
+
+
+def answer(question: Question, k: int) -> str:
+    """Answer as system k does: by 12 + 6k words of each source, from word 5k."""
+    return " ".join(
+        f"[ {number} {' '.join(text.split()[5 * k : 12 + 11 * k])} ] ."
+        for number, text in question.sources.items()
+    )
+
+
+def fast(questions: Sequence[Question], answers: Sequence[str]) -> list[ExampleScores]:
+    """Score one system with `semqa.metrics`."""
+    return [
+        score_example(Example(q.qid, text, q.references, q.short_answers, tuple(q.sources)))
+        for q, text in zip(questions, answers, strict=True)
+    ]
+
+
+def plain(questions: Sequence[Question], answers: Sequence[str]) -> list[dict[str, float | None]]:
+    """Score one system with the plain scorer."""
+    return [
+        reference.scores(text, q.references, q.short_answers, tuple(q.sources))
+        for q, text in zip(questions, answers, strict=True)
+    ]
+
+
+def fast_humans(questions: Sequence[Question]) -> list[ExampleScores]:
+    """Score the human row with `semqa.metrics`."""
+    return [
+        row
+        for question in questions
+        if len(question.references) > 1
+        for row in leave_one_out(
+            question.qid, question.references, question.short_answers, question.sources
+        )
+    ]
+
+
+def plain_humans(questions: Sequence[Question]) -> list[dict[str, float | None]]:
+    """Score the human row with the plain scorer."""
+    return [
+        reference.scores(
+            text,
+            question.references[:k] + question.references[k + 1 :],
+            question.short_answers[:k] + question.short_answers[k + 1 :],
+            list(question.sources),
+        )
+        for question in questions
+        if len(question.references) > 1
+        for k, text in enumerate(question.references)
+    ]
+
+
+def check(got: Sequence[ExampleScores], expected: Sequence[dict[str, float | None]]) -> int:
+    """Return how many figures agree; exit where one does not."""
+    figures = 0
+    for row, wanted in zip(got, expected, strict=True):
+        for metric, value in wanted.items():
+            ours = row.value(metric)
+            if (ours is None) != (value is None) or abs((ours or 0) - (value or 0)) > TOLERANCE:
+                sys.exit(f"question {row.qid}: {metric}: got {ours}, expected {value}")
+            figures += 1
+    return figures
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return the seconds of one run with no question compiled before."""
+    target_for.cache_clear()
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Check, time and print; the last line is one JSON document."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--smoke", action="store_true", help="four questions, one run each")
+    parser.add_argument("--repeats", type=int, default=5, help="runs of the plain scorer")
+    options = parser.parse_args(arguments)
+    questions = released_questions()
+    data = "released" if questions else "made up"
+    questions = questions or made_up_questions()
+    repeats = 1 if options.smoke else options.repeats
+    questions = questions[:4] if options.smoke else questions
+    runs = [[answer(q, k) for q in questions] for k in range(2 if options.smoke else 5)]
+
+    figures = sum(check(fast(questions, run), plain(questions, run)) for run in runs)
+    figures += check(fast_humans(questions), plain_humans(questions))
+    machine = describe_machine()
+    versions = {name: version(name) for name in ("rapidfuzz", "rouge-score", "numpy")}
+    print(", ".join(f"{name} {value}" for name, value in (machine | versions).items()))
+    print(f"{len(questions)} {data} questions, {len(runs)} systems; {figures} figures agree\n")
+
+    def apart(scorer: Callable[..., object]) -> float:
+        return sum(timed(partial(scorer, questions, run)) for run in runs)
+
+    def in_a_row(scorer: Callable[..., object]) -> float:
+        return timed(lambda: [scorer(questions, run) for run in runs])
+
+    humans = len(fast_humans(questions))
+    work: dict[str, tuple[Callable[[], float], Callable[[], float], int]] = {
+        "one system a run": (lambda: apart(plain), lambda: apart(fast), len(runs) * len(questions)),
+        "systems in a row": (
+            lambda: in_a_row(plain),
+            lambda: in_a_row(fast),
+            len(runs) * len(questions),
+        ),
+        "human row": (
+            lambda: timed(lambda: plain_humans(questions)),
+            lambda: timed(lambda: fast_humans(questions)),
+            humans,
+        ),
+    }
+    result: dict[str, object] = {"benchmark": "score", "data": data, "questions": len(questions)}
+    print(f"{'work':18} {'answers':>7} {'plain ms':>9} {'semqa ms':>9} {'ratio':>6}")
+    for name, (slow, ours, answers) in work.items():
+        # Ours is short, so more runs cost nothing and steady its median.
+        slow_seconds = statistics.median(slow() for _ in range(repeats))
+        our_seconds = statistics.median(ours() for _ in range(4 * repeats))
+        ratio = slow_seconds / our_seconds
+        print(
+            f"{name:18} {answers:7} {1e3 * slow_seconds:9.1f} {1e3 * our_seconds:9.2f} {ratio:6.1f}"
+        )
+        result[name] = {
+            "answers": answers,
+            "plain_ms": round(1e3 * slow_seconds, 2),
+            "semqa_ms": round(1e3 * our_seconds, 3),
+            "ratio": round(ratio, 1),
+        }
+    rows = fast(questions, runs[0])
+    intervals = statistics.median(timed(lambda: summarise(rows)) for _ in range(repeats))
+    print(f"means and intervals of one system, 1,000 resamples: {1e3 * intervals:.1f} ms")
+    result |= {"intervals_ms": round(1e3 * intervals, 2), "versions": versions, **machine}
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""How long a user waits for `semqa --help` and for `semqa answer` on the sample, as processes.
+
+Prints the median of several runs after a warm-up, beside a bare ``python -c pass``.
+
+    python benchmarks/startup.py [--runs 20] [--smoke]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+from machine import describe_machine
+
+SAMPLE = Path(__file__).resolve().parents[1] / "examples" / "antarctica.jsonl"
+SEMQA = [sys.executable, "-m", "semqa"]
+COMMANDS = {
+    "python -c pass": [sys.executable, "-c", "pass"],
+    "semqa --help": [*SEMQA, "--help"],
+    "semqa answer": [*SEMQA, "answer", "Who crossed Antarctica alone?", "--sources", str(SAMPLE)],
+    "semqa answer --json": [*SEMQA, "answer", "Who?", "--sources", str(SAMPLE), "--json"],
+}
+EXPECTED = {"semqa --help": "Usage:", "semqa answer": "verified character for character"}
+
+
+def main() -> None:
+    """Check what the commands print, time them, print a table and one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--smoke", action="store_true", help="two runs: does it work at all?")
+    options = parser.parse_args()
+    runs = 2 if options.smoke else options.runs
+    for name, text in EXPECTED.items():
+        shown = subprocess.run(COMMANDS[name], capture_output=True, check=True, encoding="utf-8")
+        if text not in shown.stdout:
+            sys.exit(f"{name} did not print {text!r}: nothing is timed")
+    machine = describe_machine()
+    print(", ".join(f"{key} {value}" for key, value in machine.items()))
+    seconds = {name: _median_seconds(command, runs) for name, command in COMMANDS.items()}
+    for name, value in seconds.items():
+        print(f"{name:<22} {value * 1000:7.0f} ms (median of {runs})")
+    print(json.dumps({"benchmark": "startup", "runs": runs, "seconds": seconds, **machine}))
+
+
+def _median_seconds(command: list[str], runs: int) -> float:
+    times = []
+    for _ in range(runs + 1):
+        started = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        times.append(time.perf_counter() - started)
+    return median(times[1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The journal of a run: one JSON line for each finished example, appended as it goes.
+
+A process killed at any moment leaves whole lines and at most one torn one at the end, which the
+next process cuts off.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, BinaryIO, Self
+
+from semqa.data.jsonl import encode_row, read_rows
+from semqa.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["Journal"]
+
+SYNC_SECONDS = 1.0
+"""How much work a power cut may cost; a killed process loses nothing."""
+
+
+class Journal:
+    """An append-only file of rows, each with an ``id``; use it as a context manager.
+
+    Args:
+        path: the file; made when it does not exist.
+        known: the ids that may occur.
+
+    Attributes:
+        rows: the finished rows by id, those found in the file and those appended since.
+
+    Raises:
+        InputError: the file holds something else than rows of this run.
+    """
+
+    def __init__(self, path: Path, known: Iterable[str]) -> None:
+        self._path = path
+        self._known = frozenset(known)
+        _cut_torn_line(path)
+        self.rows: dict[str, Mapping[str, object]] = {}
+        if path.stat().st_size:
+            for row in read_rows(path):
+                key = row.text("id")
+                if key not in self._known or key in self.rows:
+                    what = "a second time" if key in self.rows else "which this run does not have"
+                    raise InputError(
+                        f"{row.where}: not a journal of this run: got the id {key!r} {what}, "
+                        "expected each example of the run once; use another folder"
+                    )
+                self.rows[key] = row.fields
+        self._stream: BinaryIO | None = None
+        self._synced = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._stream = self._path.open("ab")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream is not None:
+            os.fsync(self._stream.fileno())
+            self._stream.close()
+            self._stream = None
+
+    def append(self, row: Mapping[str, object]) -> None:
+        """Add one finished row; once this returns, killing the process does not lose it.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        if self._stream is None:
+            raise ValueError("a journal is written inside its `with` block")
+        try:
+            self._stream.write(encode_row(row))
+            self._stream.flush()
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(self._stream.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise UnavailableError(
+                f"{self._path}: could not be written: got {error.strerror or error!r}, expected "
+                "room on a working disk; free some space and run again, what is done is kept"
+            ) from error
+        self.rows[str(row["id"])] = row
+
+
+def _cut_torn_line(path: Path) -> None:
+    with path.open("ab+") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        end = size
+        while end:
+            start = max(0, end - 65_536)
+            stream.seek(start)
+            newline = stream.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            stream.truncate(end)

@@ -1,0 +1,115 @@
+"""`semqa answer`: one question over your own passages."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semqa.cli.inputs import SourceFiles, SourcesFile, gather_sources
+from semqa.cli.output import json_line, terminal_width, use_color, write_file, write_result
+
+if TYPE_CHECKING:
+    from semqa.quotes import QuotedAnswer
+
+__all__ = ["answer"]
+
+
+class Format(StrEnum):
+    """How an answer is shown."""
+
+    TERMINAL = "terminal"
+    MARKED = "marked"
+    PLAIN = "plain"
+    CITATIONS = "citations"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
+def answer(
+    question: Annotated[
+        str, typer.Argument(help="The question, in words.", metavar="QUESTION", show_default=False)
+    ],
+    more: SourceFiles = None,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option(help="A text file as one source; repeat it for more.", show_default=False),
+    ] = None,
+    sources: SourcesFile = None,
+    engine: Annotated[
+        str, typer.Option(envvar="SEMQA_ENGINE", help="extractive, lead-K or tail-K.")
+    ] = "extractive",
+    max_words: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most words of the answer.", show_default="100"),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="How readily a source of little relevance is quoted: 0 seldom, 1 always.",
+            show_default="the engine's",
+        ),
+    ] = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", "-f", help="How the answer is shown.")
+    ] = Format.TERMINAL,
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write to this file instead.", show_default=False),
+    ] = None,
+) -> None:
+    """Answer QUESTION from the sources, quoting them word for word.
+
+    Sources are numbered in the order given. Without any, they are read from
+    standard input: JSON lines {"text", "title"?, "url"?}, or else plain text,
+    which is one source.
+    """
+    given = gather_sources([*(source or []), *(more or [])], sources)
+    from semqa.engines import create_engine
+
+    chosen = create_engine(engine, {"max_words": max_words, "coverage": coverage})
+    started = time.perf_counter()
+    result = chosen.answer(question, given)
+    seconds = time.perf_counter() - started
+    if as_json:
+        output_format = Format.JSON
+    if output_format is Format.JSON:
+        record = {
+            "question": question,
+            **result.to_dict(),
+            "engine": chosen.name,
+            "seconds": round(seconds, 6),
+        }
+        shown = json_line(record, indent=2)
+    else:
+        shown = _show(result, question, output_format, color=out is None and use_color())
+    if out is None:
+        # The terminal format is made safe piece by piece, and its colours are meant.
+        write_result(shown, raw=output_format is Format.TERMINAL)
+    else:
+        write_file(out, shown)
+
+
+def _show(result: QuotedAnswer, question: str, output_format: Format, *, color: bool) -> str:
+    if output_format is Format.MARKED:
+        return result.marked
+    if output_format is Format.PLAIN:
+        return result.plain
+    if output_format is Format.CITATIONS:
+        from semqa.quotes.citations import sentence_citations
+
+        return sentence_citations(result)
+    from semqa.quotes import render
+
+    if output_format is Format.MARKDOWN:
+        return render.to_markdown(result)
+    if output_format is Format.HTML:
+        return render.to_html(result, question=question)
+    return render.to_ansi(result, color=color, width=terminal_width())

@@ -1,0 +1,132 @@
+"""`semqa bench quotesum`: one engine over a QuoteSum file, resumable."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from semqa.cli.output import json_line, say, write_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from semqa.bench.run import Progress
+
+__all__ = ["app"]
+
+app = typer.Typer(name="bench", help="Benchmark engines on public datasets.", no_args_is_help=True)
+
+
+@app.callback()
+def _bench() -> None:
+    """Benchmark engines on public datasets."""
+
+
+@app.command("quotesum")
+def quotesum(
+    data: Annotated[Path, typer.Option(help="QuoteSum JSON lines.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "--output-path", "-o", help="Folder of this run.", show_default=False
+        ),
+    ],
+    engine: Annotated[
+        str, typer.Option(envvar="SEMQA_ENGINE", help="extractive, lead-K, tail-K or human.")
+    ] = "extractive",
+    max_words: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most words of the answer.", show_default="100"),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="How readily a source of little relevance is quoted: 0 seldom, 1 always.",
+            show_default="the engine's",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many questions.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Answer every question of a QuoteSum file and score the answers.
+
+    The folder gets run.json (what is run), examples.jsonl (a row an example,
+    as it goes) and results.json. A run that was interrupted or killed goes on
+    where it stopped: give the same command again.
+    """
+    from semqa.bench import Plan, run
+
+    plan = Plan(data, engine, {"max_words": max_words, "coverage": coverage}, limit)
+    try:
+        with _progress_bar(engine) as on_progress:
+            results = run(plan, out, on_progress)
+    except KeyboardInterrupt:
+        say("interrupted: what is done is kept; give the same command again to go on")
+        raise
+    if as_json:
+        write_result(json_line(results, indent=2))
+        return
+    _show(results)
+    say(f"results: {out / 'results.json'}")
+
+
+def _show(results: Mapping[str, object]) -> None:
+    from semqa.cli.tables import print_tables, scores_table, unscored_notes
+
+    record = cast("dict[str, object]", results["results"])
+    print_tables(scores_table(record))
+    for note in unscored_notes(record):
+        write_result(note)
+    quoting = cast("dict[str, object]", results["quoting"])
+    statuses = cast("dict[str, int]", quoting["statuses"])
+    seconds = cast("dict[str, float]", results["seconds"])
+    counted = ", ".join(f"{count} {status}" for status, count in statuses.items() if count)
+    write_result(
+        f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words an "
+        f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms a question (median)"
+    )
+
+
+@contextmanager
+def _progress_bar(title: str) -> Iterator[Callable[[Progress], None]]:
+    """Show a bar on standard error; where that is no terminal, say only where a run goes on."""
+
+    def announce(progress: Progress) -> None:
+        if progress.resumed and progress.done == progress.resumed:
+            say(f"going on: {progress.resumed} of {progress.total} examples are done already")
+
+    if not sys.stderr.isatty():
+        yield announce
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import (
+        Progress as Bar,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=None)
+
+        def update(progress: Progress) -> None:
+            bar.update(task, completed=progress.done, total=progress.total)
+
+        yield update

@@ -1,0 +1,64 @@
+"""The `semqa` command: its subcommands, and what errors look like.
+
+Exit codes: 0 done; 1 the answer is no (`verify`), or something outside failed; 2 bad input;
+130 interrupted. Typer turns Ctrl-C and a closed pipe into exit codes without a word.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+import semqa
+from semqa.cli import answer, bench, data, score, verify
+from semqa.cli.output import prepare_streams, print_error
+from semqa.errors import InputError, SemqaError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="semqa",
+    help="Answers whose every claim is a quote that a reader can check at a glance.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(name="answer")(answer.answer)
+app.command(name="verify")(verify.verify)
+app.command(name="score")(score.score)
+app.add_typer(bench.app, name="bench")
+app.add_typer(data.app, name="data")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"semqa {semqa.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """Answers whose every claim is a quote that a reader can check at a glance."""
+    del version
+
+
+def main() -> None:
+    """Run the command line and exit; a user's mistake ends in one line, never in a traceback."""
+    prepare_streams()
+    try:
+        app()
+    except InputError as error:
+        print_error(str(error))
+        sys.exit(2)
+    except SemqaError as error:
+        print_error(str(error))
+        sys.exit(1)
+    except OSError as error:
+        # Such as a full disk behind standard output; files have errors of their own.
+        print_error(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        sys.exit(1)

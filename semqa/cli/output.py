@@ -1,0 +1,93 @@
+"""What commands print: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "json_line",
+    "prepare_streams",
+    "print_error",
+    "say",
+    "terminal_width",
+    "use_color",
+    "write_file",
+    "write_result",
+]
+
+
+def prepare_streams() -> None:
+    """Make the standard streams take any text, whatever the locale.
+
+    Files and pipes get UTF-8; a terminal keeps its encoding, and shows what it lacks as escapes.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="backslashreplace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def use_color() -> bool:
+    """Whether standard output is a terminal that wants colours (``NO_COLOR`` is honoured)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width() -> int:
+    """Columns to wrap at: those of the terminal, at most 100, and 100 without one."""
+    import shutil
+
+    return min(shutil.get_terminal_size((100, 24)).columns, 100)
+
+
+def json_line(value: object, *, indent: int | None = None) -> str:
+    """Write a value as strict JSON (no NaN), in UTF-8 rather than in escapes."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def write_result(text: str, *, raw: bool = False) -> None:
+    """Print a result to standard output.
+
+    Args:
+        text: the result; a final newline is added where it lacks one.
+        raw: print it as it is. Otherwise characters that steer a terminal are made visible when
+            standard output is one.
+    """
+    if not raw and sys.stdout.isatty():
+        from semqa.quotes.render.terminal import safe_text
+
+        text = safe_text(text)
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a result to a file, in UTF-8, whole or not at all.
+
+    Raises:
+        InputError: the file cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    from semqa.data.atomic import write_atomic
+
+    write_atomic(path, [(text if text.endswith("\n") else text + "\n").encode("utf-8")])
+
+
+def say(message: str) -> None:
+    """Print a remark for the person at the terminal, to standard error."""
+    sys.stderr.write(message + "\n")
+
+
+def print_error(message: str) -> None:
+    """Print an error to standard error; steering characters in it are made visible."""
+    from semqa.quotes.render.terminal import safe_text
+
+    say(f"error: {safe_text(message)}")

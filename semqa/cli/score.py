@@ -1,0 +1,144 @@
+"""`semqa score`: predictions against references, as on QuoteSum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semqa.cli.output import json_line, write_result
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.data.quotesum import Question
+    from semqa.metrics import Report
+    from semqa.metrics.bootstrap import PairedTest
+
+__all__ = ["score"]
+
+COMPARED = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
+"""What `--baseline` tests: the four scores of the paper's main table."""
+
+
+def score(
+    references: Annotated[
+        Path, typer.Option("--references", "-r", help="QuoteSum JSON lines.", show_default=False)
+    ],
+    predictions: Annotated[
+        Path,
+        typer.Option(
+            "--predictions",
+            "-p",
+            help='JSON lines {"qid", "prediction"}; - for standard input.',
+            show_default=False,
+        ),
+    ],
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            help="Predictions to compare with, by a paired bootstrap over questions.",
+            show_default=False,
+        ),
+    ] = None,
+    per_example: Annotated[
+        Path | None,
+        typer.Option(help="Write each question's scores here, as JSON lines.", show_default=False),
+    ] = None,
+    official: Annotated[
+        bool, typer.Option("--official", help="Reproduce the official scorer's defects too.")
+    ] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Score missing predictions as empty answers.")
+    ] = False,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Of the bootstrap; 0 for no intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Score predictions: ROUGE, Sem-F1, Sem-Rec and SEMQA, on a scale of 0 to 100.
+
+    The figures equal the dataset authors' scorer wherever that defines one.
+    """
+    from semqa.data.quotesum import read_quotesum
+
+    questions = read_quotesum(references)
+    report = _score(questions, predictions, official, allow_missing, resamples, seed)
+    if per_example is not None:
+        from semqa.data.jsonl import write_jsonl
+
+        write_jsonl(per_example, (row.to_dict() for row in report.examples))
+    tests: list[PairedTest] = []
+    notes: list[str] = []
+    if baseline is not None:
+        other = _score(questions, baseline, official, allow_missing, 0, seed)
+        tests, notes = _compare(report, other, max(resamples, 1), seed)
+    record = report.to_dict()
+    if as_json:
+        if baseline is not None:
+            shown = [_test_record(test) for test in tests]
+            record["baseline"] = {**other.to_dict(), "tests": shown, "untested": notes}
+        write_result(json_line(record, indent=2))
+    else:
+        from semqa.cli.tables import comparison_table, print_tables, scores_table, unscored_notes
+
+        print_tables(scores_table(record), *([comparison_table(tests)] if tests else []))
+        for note in (*unscored_notes(record), *notes):
+            write_result(note)
+
+
+def _compare(
+    report: Report, other: Report, resamples: int, seed: int
+) -> tuple[list[PairedTest], list[str]]:
+    """Test what can be tested; the notes say what cannot, such as recall without short answers."""
+    from semqa.metrics.bootstrap import paired_bootstrap
+
+    tests, notes = [], []
+    for metric in COMPARED:
+        try:
+            test = paired_bootstrap(
+                report.examples, other.examples, metric=metric, resamples=resamples, seed=seed
+            )
+        except InputError as error:
+            notes.append(f"not compared: {error}")
+        else:
+            tests.append(test)
+    return tests, notes
+
+
+def _score(
+    questions: Sequence[Question],
+    predictions: Path,
+    official: bool,
+    allow_missing: bool,
+    resamples: int,
+    seed: int,
+) -> Report:
+    from semqa.data.files import display_name
+    from semqa.data.predictions import match_predictions, read_predictions
+    from semqa.metrics import Example, score
+
+    texts = match_predictions(
+        questions,
+        read_predictions(predictions),
+        allow_missing=allow_missing,
+        name=display_name(predictions),
+    )
+    examples = [
+        Example(question.qid, text, question.texts, question.short_answers, question.numbers)
+        for question, text in zip(questions, texts, strict=True)
+    ]
+    return score(examples, official=official, resamples=resamples, seed=seed)
+
+
+def _test_record(test: PairedTest) -> dict[str, object]:
+    return {
+        "metric": test.metric,
+        "n": test.n,
+        "difference": test.difference,
+        "interval": [test.low, test.high],
+        "p": test.p,
+    }

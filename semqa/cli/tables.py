@@ -1,0 +1,91 @@
+"""Scores as tables for a person at a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from semqa.metrics.bootstrap import PairedTest
+
+__all__ = ["comparison_table", "print_tables", "scores_table", "unscored_notes"]
+
+SHOWN = {
+    "rouge1": "ROUGE-1",
+    "rouge2": "ROUGE-2",
+    "rougeL": "ROUGE-L",
+    "rougeLsum": "ROUGE-Lsum",
+    "sem_f1": "Sem-F1",
+    "sem_recall": "Sem-Rec",
+    "semqa": "SEMQA",
+}
+"""The scores that a table shows, by the names that the paper gives them."""
+
+
+def scores_table(record: Mapping[str, Any]) -> Table:
+    """Return one row a score: value, interval, and how many examples it rests on.
+
+    Args:
+        record: the scores as `semqa.metrics.Report.to_dict` gives them.
+    """
+    table = _table("", "score", f"{record['confidence']:.0%} interval", "n")
+    for metric, name in SHOWN.items():
+        value, interval = record[metric], record["intervals"].get(metric)
+        table.add_row(
+            name,
+            "unscored" if value is None else f"{value:.2f}",
+            "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
+            str(record["scored"][metric]),
+            style="bold" if metric == "semqa" else None,
+        )
+    return table
+
+
+def unscored_notes(record: Mapping[str, Any]) -> list[str]:
+    """Return a line for each reason why examples are unscored, naming the scores that it hits."""
+    metrics: dict[tuple[str, int], list[str]] = {}
+    for metric, name in SHOWN.items():
+        for reason, count in record["unscored"].get(metric, {}).items():
+            metrics.setdefault((reason, count), []).append(name)
+    return [
+        f"unscored: {count} of {record['n']} ({reason}) in "
+        + ("all scores" if len(names) == len(SHOWN) else ", ".join(names))
+        for (reason, count), names in metrics.items()
+    ]
+
+
+def comparison_table(tests: Sequence[PairedTest]) -> Table:
+    """Return one row a test: difference to the baseline, its interval and p."""
+    table = _table("against the baseline", "difference", "interval", "p", "n")
+    for test in tests:
+        table.add_row(
+            SHOWN[test.metric],
+            f"{test.difference:+.2f}",
+            f"{test.low:+.2f} – {test.high:+.2f}",
+            f"{test.p:.4f}",
+            str(test.n),
+        )
+    return table
+
+
+def print_tables(*tables: Table) -> None:
+    """Print tables to standard output."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, legacy_windows=False)
+    for table in tables:
+        console.print(table)
+
+
+def _table(first: str, *others: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right")
+    return table

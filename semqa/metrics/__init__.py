@@ -1,0 +1,34 @@
+"""The scores of quoted answers: ROUGE, Sem-F1, Sem-Rec, SEMQA, with intervals.
+
+The paired test of two systems is in `semqa.metrics.bootstrap`, and the official scorer's own
+interface in `semqa.metrics.official`.
+"""
+
+from semqa.metrics.example import (
+    METRICS,
+    Example,
+    ExampleScores,
+    NoReferenceError,
+    examples_from_lists,
+)
+from semqa.metrics.human_row import leave_one_out
+from semqa.metrics.report import Estimate, Report, score, summarise
+from semqa.metrics.rouge import RougeScores, rouge_scores
+from semqa.metrics.target import Target, score_example
+
+__all__ = [
+    "METRICS",
+    "Estimate",
+    "Example",
+    "ExampleScores",
+    "NoReferenceError",
+    "Report",
+    "RougeScores",
+    "Target",
+    "examples_from_lists",
+    "leave_one_out",
+    "rouge_scores",
+    "score",
+    "score_example",
+    "summarise",
+]

@@ -1,0 +1,219 @@
+"""Bootstrap over questions: percentile intervals, and a paired test of two systems.
+
+Predictions for one question stand or fall together, so a resample draws questions, with
+replacement, and takes all rows of each. Every draw comes from a generator made here of the seed:
+equal input and seed give equal figures, and nobody's global generator moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semqa.errors import InputError
+from semqa.metrics.example import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from semqa.metrics.example import ExampleScores
+
+__all__ = ["PairedTest", "bootstrap_intervals", "paired_bootstrap"]
+
+MEANS = METRICS[:-1]
+"""The metrics whose corpus score is a mean of rows: all but SEMQA."""
+
+SEMQA_FACTORS = ("sem_f1", "rougeLsum")
+
+DRAWN_AT_ONCE = 1 << 21
+"""Draws held in memory at a time (16 MiB), whatever the number of questions."""
+
+ROUNDING = 1e-9
+"""Differences (in points) closer than this are equal: sums in another order differ by less."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """How system A differs from system B on the questions that both were scored on.
+
+    Attributes:
+        metric: what was compared.
+        n: questions compared.
+        difference: A minus B, in points (0-100).
+        low: lower end of the confidence interval of the difference.
+        high: upper end of it.
+        p: two-sided p-value of the difference under no difference, in (0, 1].
+    """
+
+    metric: str
+    n: int
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def bootstrap_intervals(
+    scores: Sequence[ExampleScores],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> dict[str, tuple[float, float]]:
+    """Return the percentile interval of each corpus score.
+
+    The interval of SEMQA comes from the corpus formula computed anew on each resample. A resample
+    that holds no scored row of a metric is left out for that metric.
+
+    Args:
+        scores: the rows of one system.
+        resamples: how many corpora to draw.
+        seed: of the draws.
+        confidence: the mass of the interval, in (0, 1).
+
+    Returns:
+        Metric to (low, high); without the metrics that have no scored row, or a NaN.
+
+    Raises:
+        InputError: resamples or confidence is out of range.
+    """
+    _check_settings(resamples, confidence)
+    if not scores:
+        return {}
+    sums, counts = _tabulate(_rows_by_question(scores))
+    drawn = [_corpus_scores(w, sums, counts) for w in _draws(len(sums), resamples, seed)]
+    intervals = {}
+    for metric, column in zip(METRICS, np.concatenate(drawn).T, strict=True):
+        factors = [MEANS.index(factor) for factor in _factors(metric)]
+        if np.isfinite(sums[:, factors]).all() and counts[:, factors].any(axis=0).all():
+            intervals[metric] = _interval(column[np.isfinite(column)], confidence)
+    return intervals
+
+
+def paired_bootstrap(
+    a: Sequence[ExampleScores],
+    b: Sequence[ExampleScores],
+    *,
+    metric: str = "semqa",
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> PairedTest:
+    """Test whether two systems differ, on resamples of the questions that both answered.
+
+    Each resample draws the same questions for both. Questions that either system is not scored on,
+    or scored NaN, are left out. The p-value is the share of resamples whose difference is at least as far from
+    the observed one as that is from zero (one added above and below, so it is never zero). With
+    fewer than some twenty questions no bootstrap is to be trusted.
+
+    Args:
+        a: the rows of one system.
+        b: the rows of the other, for the same questions in any order.
+        metric: one of `METRICS`; SEMQA is compared by its corpus formula.
+        resamples: how many corpora to draw.
+        seed: of the draws.
+        confidence: the mass of the interval, in (0, 1).
+
+    Raises:
+        InputError: the systems answer different questions, fewer than two questions are scored in
+            both, or a setting is out of range.
+
+    Source: Berg-Kirkpatrick, Burkett and Klein, "An Empirical Investigation of Statistical
+    Significance in NLP" (2012), section 2; differs in being two-sided.
+    """
+    _check_settings(resamples, confidence)
+    if metric not in METRICS:
+        raise InputError(f"metric: got {metric!r}, expected one of {', '.join(METRICS)}")
+    first, second = _rows_by_question(a), _rows_by_question(b)
+    for qid in first.keys() ^ second.keys():
+        side = "first" if qid in first else "second"
+        raise InputError(
+            f"question {qid}: got a row in the {side} system only, expected one in both; "
+            "compare the systems on the same questions"
+        )
+    tables = [_tabulate(first), _tabulate({qid: second[qid] for qid in first})]
+    factors = [MEANS.index(factor) for factor in _factors(metric)]
+    scored = np.ones(len(first), dtype=bool)
+    for sums, counts in tables:
+        scored &= (counts[:, factors] > 0).all(axis=1) & np.isfinite(sums[:, factors]).all(axis=1)
+    n = int(scored.sum())
+    if n < 2:
+        raise InputError(
+            f"{metric}: got {n} questions scored in both systems, expected at least 2; "
+            "compare on more questions"
+        )
+    tables = [(sums[scored], counts[scored]) for sums, counts in tables]
+
+    def differences(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        left, right = (_corpus_scores(weights, *table) for table in tables)
+        column: NDArray[np.float64] = (left - right)[:, METRICS.index(metric)]
+        return column
+
+    observed = float(differences(np.ones((1, n)))[0])
+    drawn = np.concatenate([differences(w) for w in _draws(n, resamples, seed)])
+    extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
+    low, high = _interval(drawn, confidence)
+    return PairedTest(metric, n, observed, low, high, p=(1 + extreme) / (1 + resamples))
+
+
+def _check_settings(resamples: int, confidence: float) -> None:
+    if resamples < 1:
+        raise InputError(f"resamples: got {resamples}, expected at least 1")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: got {confidence}, expected a number between 0 and 1")
+
+
+def _factors(metric: str) -> tuple[str, ...]:
+    return SEMQA_FACTORS if metric == "semqa" else (metric,)
+
+
+def _rows_by_question(scores: Sequence[ExampleScores]) -> dict[str, list[ExampleScores]]:
+    rows: dict[str, list[ExampleScores]] = {}
+    for row in scores:
+        rows.setdefault(row.qid, []).append(row)
+    return rows
+
+
+def _tabulate(
+    rows: Mapping[str, Sequence[ExampleScores]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sums and numbers of the scored rows of each question, both [questions, MEANS]."""
+    sums = np.zeros((len(rows), len(MEANS)))
+    counts = np.zeros_like(sums)
+    for q, group in enumerate(rows.values()):
+        for m, metric in enumerate(MEANS):
+            values = [value for row in group if (value := row.value(metric)) is not None]
+            sums[q, m], counts[q, m] = sum(values), len(values)
+    return sums, counts
+
+
+def _draws(questions: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each question is drawn in each resample: [resamples, questions], in parts."""
+    generator = np.random.default_rng(seed)
+    while resamples:
+        part = min(resamples, max(1, DRAWN_AT_ONCE // questions))
+        places = generator.integers(questions, size=(part, questions))
+        places += questions * np.arange(part)[:, np.newaxis]
+        drawn = np.bincount(places.ravel(), minlength=part * questions)
+        yield drawn.reshape(part, questions).astype(np.float64)
+        resamples -= part
+
+
+def _corpus_scores(
+    weights: NDArray[np.float64], sums: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return all corpus scores, [resamples, METRICS]; NaN where a resample has no scored row."""
+    scored = weights @ counts
+    means = np.divide(weights @ sums, scored, out=np.full_like(scored, np.nan), where=scored > 0)
+    f1, lsum = (means[:, MEANS.index(factor)] for factor in SEMQA_FACTORS)
+    return np.column_stack([means, np.sqrt(f1 * lsum)])
+
+
+def _interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float]:
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(values, [tail, 100 - tail])
+    return float(low), float(high)

@@ -1,0 +1,200 @@
+"""Benchmark runs: results, resumption after a kill, and what a folder refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa import InputError, QuotedAnswer, SemqaError, Source
+from semqa.bench import Plan, run
+from semqa.data.quotesum import Question, Reference, write_quotesum
+from semqa.errors import UnavailableError
+from semqa.metrics import leave_one_out, summarise
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DATA = EXAMPLES / "quotesum.jsonl"
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    text = (folder / "examples.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def without_times(folder: Path) -> tuple[Any, Any]:
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    del results["seconds"]
+    return results, [{k: v for k, v in row.items() if k != "seconds"} for row in rows_of(folder)]
+
+
+def test_a_run_leaves_a_complete_record(tmp_path: Path) -> None:
+    results = run(Plan(DATA, "extractive"), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8")) == results
+    record: Any = results
+    assert record["results"]["n"] == 3
+    assert record["results"]["semqa"] > 0
+    assert record["config"]["engine"] == "extractive"
+    assert set(record["versions"]) == {"semqa", "numpy", "rapidfuzz"}
+    assert record["quoting"]["statuses"]["verified"] > 0
+    assert record["quoting"]["statuses"]["fabricated"] == 0
+    rows = rows_of(tmp_path / "run")
+    assert [row["id"] for row in rows] == ["EXAMPLE_1", "EXAMPLE_2", "EXAMPLE_3"]
+    assert all(row["prediction"] and row["scores"]["semqa"] is not None for row in rows)
+
+
+def test_the_examples_file_serves_as_predictions(tmp_path: Path) -> None:
+    from semqa.data.predictions import read_predictions
+
+    run(Plan(DATA, "lead-1"), tmp_path)
+    assert list(read_predictions(tmp_path / "examples.jsonl")) == [
+        "EXAMPLE_1", "EXAMPLE_2", "EXAMPLE_3",
+    ]  # fmt: skip
+
+
+def test_the_human_row_is_leave_one_out(tmp_path: Path) -> None:
+    from semqa.data.quotesum import read_quotesum
+
+    results: Any = run(Plan(DATA, "human"), tmp_path)
+    rows = [
+        row
+        for q in read_quotesum(DATA)
+        for row in leave_one_out(q.qid, q.texts, q.short_answers, q.numbers)
+    ]
+    expected = summarise(rows, resamples=0)
+    assert results["results"]["n"] == len(rows)
+    for metric in ("rougeLsum", "sem_f1", "sem_recall", "semqa"):
+        assert results["results"][metric] == pytest.approx(expected.value(metric), abs=1e-9)
+
+
+def test_human_row_on_released_data(shared: Path, tmp_path: Path) -> None:
+    results: Any = run(Plan(shared / "data/quotesum/dev_a.jsonl", "human"), tmp_path)
+    assert results["results"]["semqa"] == pytest.approx(70.4, abs=0.05)
+
+
+def test_limit(tmp_path: Path) -> None:
+    results: Any = run(Plan(DATA, "lead-1", limit=2), tmp_path)
+    assert results["results"]["n"] == 2
+
+
+def many_questions(path: Path, count: int) -> Path:
+    questions = []
+    for number in range(count):
+        sources = tuple(
+            Source(
+                " ".join(f"In {1900 + (number * k + s) % 100} person {s} of town {k} sang." for s in range(12)),
+                title=f"Town {k}",
+            )
+            for k in range(1, 5)
+        )  # fmt: skip
+        reference = Reference(f"q{number}_0", "By [ 1 person 3 ] .", "[ 1 person 3 ]")
+        questions.append(
+            Question(f"q{number}", f"who sang in town {number}?", sources, (reference,))
+        )
+    write_quotesum(path, questions)
+    return path
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_ends_the_same(tmp_path: Path) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 600)
+    run(Plan(data, "extractive"), tmp_path / "whole")
+    arguments = ["bench", "quotesum", "--data", str(data), "--out", str(tmp_path / "killed")]
+    command = [sys.executable, "-m", "semqa", *arguments]
+    journal = tmp_path / "killed" / "examples.jsonl"
+    kills = 0
+    for target in (50, 200):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None:
+            if journal.exists() and journal.read_bytes().count(b"\n") >= target:
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.002)
+        process.wait()
+    assert kills == 2
+    done = journal.read_bytes().count(b"\n")
+    assert 200 <= done < 600
+    with journal.open("ab") as stream:
+        stream.write(b'{"id": "q599", "predic')  # a line torn by the kill
+    finished = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
+    assert f"going on: {done} of 600 examples are done already" in finished.stderr
+    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
+
+
+def test_a_finished_run_is_summed_up_again(tmp_path: Path) -> None:
+    run(Plan(DATA, "lead-1"), tmp_path)
+    before = without_times(tmp_path)
+    (tmp_path / "results.json").unlink()
+    run(Plan(DATA, "lead-1"), tmp_path)
+    assert without_times(tmp_path) == before
+
+
+def test_a_folder_holds_one_run(tmp_path: Path) -> None:
+    run(Plan(DATA, "lead-1"), tmp_path)
+    with pytest.raises(InputError, match=r"holds another run: got engine 'lead-1'.*'lead-2'"):
+        run(Plan(DATA, "lead-2"), tmp_path)
+    with pytest.raises(InputError, match=r"holds another run: got limit None.*expected 1"):
+        run(Plan(DATA, "lead-1", limit=1), tmp_path)
+    changed = tmp_path / "quotesum.jsonl"
+    changed.write_text(
+        DATA.read_text(encoding="utf-8").replace("alone?", "alone"), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="holds another run: got data_sha256"):
+        run(Plan(changed, "lead-1"), tmp_path)
+
+
+def test_a_folder_with_foreign_rows_is_refused(tmp_path: Path) -> None:
+    run(Plan(DATA, "lead-1"), tmp_path)
+    journal = tmp_path / "examples.jsonl"
+    first = journal.read_bytes().splitlines(keepends=True)[0]
+    journal.write_bytes(journal.read_bytes() + first)
+    with pytest.raises(InputError, match=r"examples.jsonl:4: not a journal of this run: got the id 'EXAMPLE_1' a second time"):  # fmt: skip
+        run(Plan(DATA, "lead-1"), tmp_path)
+    (tmp_path / "run.json").unlink()
+    with pytest.raises(InputError, match="examples of an unknown run"):
+        run(Plan(DATA, "lead-1"), tmp_path)
+
+
+def test_one_folder_one_process(tmp_path: Path) -> None:
+    from filelock import FileLock
+
+    with (
+        FileLock(tmp_path / ".lock"),
+        pytest.raises(UnavailableError, match="locked: got no turn in 0 s"),
+    ):
+        run(Plan(DATA, "lead-1"), tmp_path)
+
+
+def test_a_failing_example_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Moody:
+        name = "moody"
+
+        def answer(self, question: str, sources: Any) -> QuotedAnswer:
+            if "bridge" in question:
+                raise SemqaError("no bridges today")
+            return QuotedAnswer.parse("[ 1 a ]", sources)
+
+    monkeypatch.setattr(Plan, "create_engine", lambda _: Moody())
+    results: Any = run(Plan(DATA, "lead-1"), tmp_path)
+    assert results["failed"] == 1
+    assert [row.get("error") for row in rows_of(tmp_path)] == [None, "no bridges today", None]
+
+
+def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown engine"):
+        run(Plan(DATA, "gpt"), tmp_path / "run")
+    with pytest.raises(InputError, match="the human row takes no options: got coverage"):
+        run(Plan(DATA, "human", {"coverage": 0.5}), tmp_path / "run")
+    with pytest.raises(InputError, match="cannot be read"):
+        run(Plan(tmp_path / "none.jsonl", "lead-1"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made"):
+        run(Plan(DATA, "lead-1"), tmp_path / "file")

@@ -1,0 +1,64 @@
+"""Runs the real command in a process of its own, as a user does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+class Outcome(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def semqa(tmp_path: Path) -> Command:
+    """Call as ``semqa("answer", "Who?", stdin=b"…", env={…})``; runs in an empty folder."""
+
+    def run(*args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None) -> Outcome:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("SEMQA_")}
+        done = subprocess.run(
+            [sys.executable, "-m", "semqa", *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            cwd=tmp_path,
+            env={**clean, "COLUMNS": "100", **(env or {})},
+            timeout=120,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))
+
+    return run
+
+
+@pytest.fixture
+def fails(semqa: Command) -> Callable[..., str]:
+    """Call like `semqa`; the command must end as a user's mistake does. Returns its message."""
+
+    def run(*args: str | Path, stdin: bytes = b"", code: int = 2) -> str:
+        outcome = semqa(*args, stdin=stdin)
+        assert outcome.code == code, outcome
+        assert "Traceback" not in outcome.err
+        assert outcome.out == ""
+        return outcome.err
+
+    return run

@@ -1,0 +1,185 @@
+"""`semqa answer`, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import EXAMPLES, Command
+
+ANTARCTICA = EXAMPLES / "antarctica.jsonl"
+QUESTION = "Who crossed Antarctica alone?"
+
+
+def test_json_has_what_a_program_needs(semqa: Command) -> None:
+    record = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--json").json
+    assert record["question"] == QUESTION
+    assert record["engine"] == "extractive"
+    assert record["seconds"] >= 0
+    assert record["verified"] is True
+    assert [source["number"] for source in record["sources"]] == [1, 2, 3, 4, 5]
+    assert record["quotes"]
+    for quote in record["quotes"]:
+        source = record["sources"][quote["source"] - 1]
+        field = source["title" if quote["field"] == "title" else "text"]
+        assert quote["status"] == "verified"
+        assert field[quote["source_start"] : quote["source_end"]] == quote["text"]
+        assert record["answer"][quote["answer_start"] : quote["answer_end"]] == quote["text"]
+        assert record["plain"][quote["plain_start"] : quote["plain_end"]] == quote["text"]
+
+
+def test_the_sample_is_answered_well(semqa: Command) -> None:
+    record = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--json").json
+    for name in ("Ousland", "Aston", "O'Brady"):
+        assert name in record["plain"]
+    assert "penguin" not in record["plain"]
+
+
+@pytest.mark.parametrize(
+    ("output_format", "start"),
+    [
+        ("markdown", "**"),
+        ("html", "<!doctype html>"),
+        ("json", "{"),
+    ],
+)
+def test_formats(semqa: Command, output_format: str, start: str) -> None:
+    outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--format", output_format)
+    assert outcome.code == 0
+    assert outcome.out.startswith(start)
+
+
+def test_plain_marked_and_citations_belong_together(semqa: Command) -> None:
+    def shown(output_format: str) -> str:
+        return semqa("answer", QUESTION, "--sources", ANTARCTICA, "-f", output_format).out.strip()
+
+    record = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--json").json
+    assert shown("marked") == record["answer"]
+    assert shown("plain") == record["plain"]
+    assert "[1]" in shown("citations")
+    assert "[ 1 " not in shown("citations")
+
+
+def test_terminal_output_in_a_pipe_has_no_colour(semqa: Command) -> None:
+    outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA)
+    assert "\x1b" not in outcome.out
+    assert "verified character for character." in outcome.out
+
+
+def test_sources_may_be_text_files_in_either_style(semqa: Command, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("Bing Crosby sang it in 1943.", encoding="utf-8")
+    (tmp_path / "two.md").write_text("Josh Gates sang it in 2014.", encoding="utf-8")
+    styles = [
+        ["--source", "one.txt", "--source", "two.md"],
+        ["--source", "one.txt", "two.md"],
+        ["one.txt", "two.md"],
+    ]
+    for style in styles:
+        record = semqa("answer", "Who sang it?", *style, "--json").json
+        assert [source["title"] for source in record["sources"]] == ["one", "two"]
+
+
+def test_sources_from_standard_input(semqa: Command) -> None:
+    text = "Bing Crosby sang it in 1943."
+    plain = semqa("answer", "Who sang it?", "--json", stdin=text.encode()).json
+    lines = semqa(
+        "answer", "Who sang it?", "--json", stdin=json.dumps({"text": text}).encode()
+    ).json
+    array = semqa(
+        "answer", "Who sang it?", "--json", stdin=json.dumps([{"text": text}]).encode()
+    ).json
+    dash = semqa(
+        "answer",
+        "Who sang it?",
+        "--json",
+        "--sources",
+        "-",
+        stdin=json.dumps({"text": text}).encode(),
+    ).json
+    assert plain["sources"] == lines["sources"] == array["sources"] == dash["sources"]
+    assert plain["answer"] == lines["answer"] == array["answer"] == dash["answer"]
+
+
+def test_options_and_environment(semqa: Command) -> None:
+    args = ("answer", QUESTION, "--sources", ANTARCTICA, "--json")
+    assert len(semqa(*args, "--max-words", "12").json["plain"].split()) <= 12
+    assert semqa(*args, "--engine", "lead-1").json["engine"] == "lead-1"
+    assert semqa(*args, env={"SEMQA_ENGINE": "tail-1"}).json["engine"] == "tail-1"
+    all_sources = semqa(*args, "--coverage", "1").json
+    assert len({quote["source"] for quote in all_sources["quotes"]}) >= 4
+
+
+def test_out_writes_a_file(semqa: Command, tmp_path: Path) -> None:
+    outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA, "-f", "html", "--out", "a.html")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
+def test_any_locale(semqa: Command, locale: str) -> None:
+    source = json.dumps({"title": "שיר 🎄", "text": "Beyonce\u0301 שרה ב־2014 日本 🎄."}).encode()
+    env = {"LC_ALL": locale, "LANG": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    outcome = semqa("answer", "Who?", "--json", stdin=source, env=env)
+    assert outcome.code == 0, outcome
+    assert outcome.json["verified"] is True
+
+
+Fails = Callable[..., str]
+
+
+def test_mistakes_in_the_question(fails: Fails) -> None:
+    assert "the question is blank" in fails("answer", "  ", "--sources", ANTARCTICA)
+    assert "missing argument" in fails("answer").lower()
+
+
+def test_mistakes_in_the_sources(fails: Fails, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "binary.txt").write_bytes(b"\x7fELF\x00\x01")
+    (tmp_path / "latin1.txt").write_bytes("caf\xe9".encode("latin-1"))
+    (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n{"text": 7}\n')
+    (tmp_path / "broken.jsonl").write_text('{"text": "fine"}\n{"text": \n')
+    (tmp_path / "half.jsonl").write_text('{"text": "\\ud800"}\n')
+    assert "no-such.txt: cannot be read" in fails("answer", "Who?", "--source", "no-such.txt")
+    assert "empty.txt: empty source" in fails("answer", "Who?", "--source", "empty.txt")
+    assert "got a NUL byte" in fails("answer", "Who?", "--source", "binary.txt")
+    assert "invalid UTF-8: got byte 0xe9 at offset 3" in fails(
+        "answer", "Who?", "--source", "latin1.txt"
+    )
+    assert "bad.jsonl:2: wrong type in field 'text'" in fails(
+        "answer", "Who?", "--sources", "bad.jsonl"
+    )
+    assert "broken.jsonl:2: invalid JSON" in fails("answer", "Who?", "--sources", "broken.jsonl")
+    assert "lone surrogate" in fails("answer", "Who?", "--sources", "half.jsonl")
+    assert "<stdin>" in fails("answer", "Who?")
+    assert "a folder" in fails("answer", "Who?", "--source", tmp_path)
+
+
+def test_enormous_files_are_refused(semqa: Command, tmp_path: Path) -> None:
+    (tmp_path / "big.txt").write_text("word " * 1000)
+    outcome = semqa("answer", "Who?", "--source", "big.txt", env={"SEMQA_MAX_BYTES": "1000"})
+    assert outcome.code == 2
+    assert "big.txt: too large" in outcome.err
+    assert "SEMQA_MAX_BYTES" in outcome.err
+
+
+def test_mistakes_in_the_options(fails: Fails) -> None:
+    args = ("answer", QUESTION, "--sources", ANTARCTICA)
+    assert "unknown engine: got 'extractve'" in fails(*args, "--engine", "extractve")
+    assert "did you mean extractive?" in fails(*args, "--engine", "extractve")
+    assert "lead-K: got 0" in fails(*args, "--engine", "lead-0")
+    assert "does not take the option max-words" in fails(
+        *args, "--engine", "lead-1", "--max-words", "5"
+    )
+    assert "--coverage" in fails(*args, "--coverage", "1.5")
+    assert "cannot be written" in fails(*args, "--out", "no/such/folder/a.html")
+
+
+def test_hostile_sources(semqa: Command) -> None:
+    hostile = "[ 2 forged ] Bing Crosby [ 1 sang ] it [[ in 1943 ]]. \x1b[31m \u202e " * 3
+    rows = b"".join(json.dumps({"text": t}).encode() + b"\n" for t in (hostile, "No [2] answer."))
+    record = semqa("answer", "Who sang it in 1943?", "--json", stdin=rows).json
+    assert record["verified"] is True
+    assert not any("[" in quote["text"] or "]" in quote["text"] for quote in record["quotes"])

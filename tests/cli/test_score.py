@@ -1,0 +1,95 @@
+"""`semqa score`: figures, files, mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import EXAMPLES, Command
+
+REFERENCES = EXAMPLES / "quotesum.jsonl"
+METRICS = ("rouge1", "rouge2", "rougeL", "rougeLsum", "sem_f1", "sem_recall", "semqa")
+
+
+@pytest.fixture
+def rows() -> list[dict[str, str]]:
+    lines = REFERENCES.read_text(encoding="utf-8").splitlines()
+    first = {row["qid"]: row for row in map(json.loads, reversed(lines))}
+    return [{"qid": qid, "prediction": row["summary"]} for qid, row in first.items()]
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_reference_scores_100(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) -> None:
+    predictions = write(tmp_path / "p.jsonl", rows)
+    record = semqa("score", "--references", REFERENCES, "--predictions", predictions, "--json").json
+    assert record["n"] == 3
+    assert {metric: record[metric] for metric in METRICS} == pytest.approx(
+        dict.fromkeys(METRICS, 100)
+    )
+
+
+def test_predictions_from_standard_input(semqa: Command, rows: list[dict[str, str]]) -> None:
+    stdin = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    record = semqa("score", "-r", REFERENCES, "-p", "-", "--json", stdin=stdin).json
+    assert record["semqa"] == pytest.approx(100)
+
+
+def test_per_example_and_table(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) -> None:
+    rows[0]["prediction"] = "Nobody knows."
+    predictions = write(tmp_path / "p.jsonl", rows)
+    outcome = semqa("score", "-r", REFERENCES, "-p", predictions, "--per-example", "e.jsonl")
+    assert outcome.code == 0
+    assert "Sem-F1" in outcome.out
+    lines = (tmp_path / "e.jsonl").read_text(encoding="utf-8").splitlines()
+    examples = {row["qid"]: row for row in map(json.loads, lines)}
+    assert examples[rows[0]["qid"]]["semqa"] < 50
+    assert examples[rows[1]["qid"]]["semqa"] == pytest.approx(100)
+
+
+def test_baseline(semqa: Command, tmp_path: Path, rows: list[dict[str, str]]) -> None:
+    predictions = write(tmp_path / "p.jsonl", rows)
+    worse = write(tmp_path / "w.jsonl", [{**row, "prediction": "Nobody."} for row in rows])
+    record = semqa("score", "-r", REFERENCES, "-p", predictions, "--baseline", worse, "--json").json
+    tests = {test["metric"]: test for test in record["baseline"]["tests"]}
+    assert tests["semqa"]["difference"] > 50
+    assert 0 < tests["semqa"]["p"] <= 1
+    table = semqa("score", "-r", REFERENCES, "-p", predictions, "--baseline", worse).out
+    assert "against the baseline" in table
+
+
+def test_baseline_without_short_answers(
+    semqa: Command, tmp_path: Path, rows: list[dict[str, str]]
+) -> None:
+    lines = [json.loads(line) for line in REFERENCES.read_text(encoding="utf-8").splitlines()]
+    bare = write(tmp_path / "r.jsonl", [{**line, "covered_short_answers": ""} for line in lines])
+    predictions = write(tmp_path / "p.jsonl", rows)
+    outcome = semqa("score", "-r", bare, "-p", predictions, "--baseline", predictions, "--json")
+    baseline = outcome.json["baseline"]
+    assert [test["metric"] for test in baseline["tests"]] == ["rougeLsum", "sem_f1", "semqa"]
+    assert "sem_recall: got 0 questions scored" in baseline["untested"][0]
+    assert outcome.json["sem_recall"] is None
+
+
+def test_mistakes(
+    semqa: Command, fails: Callable[..., str], tmp_path: Path, rows: list[dict[str, str]]
+) -> None:
+    def message(predictions: list[dict[str, str]]) -> str:
+        return fails("score", "-r", REFERENCES, "-p", write(tmp_path / "p.jsonl", predictions))
+
+    assert 'unknown qid: got "EXAMPLE_9"' in message(
+        [*rows, {"qid": "EXAMPLE_9", "prediction": ""}]
+    )
+    assert "missing predictions: got none for 1 of 3" in message(rows[1:])
+    assert "p.jsonl:4: doubled qid" in message([*rows, rows[0]])
+    assert "p.jsonl:1: missing field 'prediction'" in message([{"qid": rows[0]["qid"]}])
+    assert "nothing to read" in message([])
+    write(tmp_path / "p.jsonl", rows[1:])
+    allowed = semqa("score", "-r", REFERENCES, "-p", "p.jsonl", "--allow-missing", "--json")
+    assert allowed.json["n"] == 3

@@ -1,0 +1,79 @@
+"""`semqa verify`: exit 0 only when every quote is in its source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import EXAMPLES, Command
+
+ANTARCTICA = EXAMPLES / "antarctica.jsonl"
+
+
+def test_all_verified(semqa: Command) -> None:
+    outcome = semqa("verify", "--sources", ANTARCTICA, stdin="By [1 Børge Ousland].\n".encode())
+    assert outcome.code == 0
+    assert "✓ 1 quote, verified character for character." in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("[2 Børge Ousland]", "quote 1 (misattributed): “Børge Ousland”: source 2 does not hold this text; it stands in source 1"),
+        ("[1 Borge Ousland]", "quote 1 (fabricated): “Borge Ousland”: source 1 does not hold this text, nor does any other; nearest is “Børge Ousland” in source 1 (92% alike)"),
+        ("[9 zzzz]", "quote 1 (fabricated): “zzzz”: there is no source 9"),
+        ("[1]", "quote 1 (malformed): “[1]”: it names a source but quotes nothing"),
+        ("ok [1 Ousland] but [ 1 never", "quote 2 (malformed): “[ 1 never”: its closing bracket is missing"),
+    ],
+)  # fmt: skip
+def test_which_and_why(semqa: Command, answer: str, said: str) -> None:
+    outcome = semqa("verify", "--sources", ANTARCTICA, stdin=answer.encode())
+    assert outcome.code == 1
+    assert said in outcome.out
+
+
+def test_json(semqa: Command) -> None:
+    outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=b"[1 1997] [1 1998]")
+    assert outcome.code == 1
+    record = outcome.json
+    assert record["verified"] is False
+    assert [quote["status"] for quote in record["quotes"]] == ["verified", "fabricated"]
+    assert record["quotes"][1]["nearest"]["source"] == 1
+
+
+def test_answer_and_verify_agree(semqa: Command) -> None:
+    marked = semqa("answer", "Who crossed Antarctica?", "--sources", ANTARCTICA, "-f", "marked").out
+    assert semqa("verify", "--sources", ANTARCTICA, stdin=marked.encode()).code == 0
+
+
+def test_answer_from_a_file(semqa: Command, tmp_path: Path) -> None:
+    (tmp_path / "answer.txt").write_text("[1 sang]", encoding="utf-8")
+    (tmp_path / "source.txt").write_text("He sang.", encoding="utf-8")
+    assert semqa("verify", "answer.txt", "--source", "source.txt").code == 0
+
+
+def test_nothing_quoted_is_said(semqa: Command) -> None:
+    outcome = semqa("verify", "--sources", ANTARCTICA, stdin=b"No idea.")
+    assert outcome.code == 0
+    assert "Nothing is quoted" in outcome.out
+
+
+def test_mistakes(fails: Callable[..., str]) -> None:
+    assert "no sources" in fails("verify", stdin=b"x")
+    assert "standard input named twice" in fails("verify", "--sources", "-", stdin=b"x")
+    assert "not text: got a NUL byte" in fails("verify", "--sources", ANTARCTICA, stdin=b"\x00")
+    assert "invalid UTF-8" in fails("verify", "--sources", ANTARCTICA, stdin=b"\xff")
+
+
+def test_too_many_marks(fails: Callable[..., str]) -> None:
+    message = fails("verify", "--sources", ANTARCTICA, stdin=b"[1 a]" * 10_001)
+    assert "too many marks: got 10,001" in message
+
+
+def test_output_is_strict_json_for_any_bytes(semqa: Command) -> None:
+    text = "[1 \x1b[31m\u2028] [2 \U0001f384] \x7f"
+    outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode())
+    assert json.loads(outcome.out)["verified"] is False

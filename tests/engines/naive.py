@@ -1,0 +1,58 @@
+"""Slow, obvious references for the fast paths of the engines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from semqa.engines.extractive.lexicon import ARTICLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from semqa.engines.extractive.ranker import Reading, Weights
+
+__all__ = ["chance", "decayed", "expected_f1"]
+
+
+def decayed(
+    weights: Sequence[float], sentence_of: Sequence[int], reach: float, side: int
+) -> list[float]:
+    out = []
+    for i in range(len(weights)):
+        best = 0.0
+        for j in range(len(weights)):
+            seen = side == 0 or (side < 0 and j <= i) or (side > 0 and j >= i)
+            if seen and sentence_of[i] == sentence_of[j] and weights[j] > 1e-6:
+                best = max(best, weights[j] * math.exp(-abs(i - j) / reach))
+        out.append(best)
+    return out
+
+
+def chance(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    z = weights["bias"] + sum(weights.get(name, 0.0) * value for name, value in features.items())
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, z))))
+
+
+def expected_f1(reading: Reading, weights: Weights, span: int, *, titled: bool) -> float:
+    """Return what one candidate is worth, counting word by word."""
+    words = reading.passage.words
+    p = [
+        chance({name: float(v[i]) for name, v in reading.words.items()}, weights.word)
+        if reading.relevance.sentence_of[i] >= 0
+        else 0.0
+        for i in range(len(words))
+    ]
+    counted = [i for i, word in enumerate(words) if word not in ARTICLES]
+    title = chance(reading.title, weights.title) if reading.title_words else 0.0
+    expected = sum(p[i] for i in counted) + title * len(reading.title_words)
+    c = reading.candidates
+    inside = [i for i in counted if c.first[span] <= i < c.last[span]]
+    gained, length = sum(p[i] for i in inside), len(inside)
+    if titled:
+        there = set(words[c.first[span] : c.last[span]])
+        distinct = set(reading.title_words)
+        repeated = len(distinct & there) / len(distinct)
+        gained += title * len(reading.title_words) * (1 - repeated)
+        length += len(reading.title_words)
+    return 2 * gained / max(length + expected, 1e-6)

@@ -1,0 +1,180 @@
+"""What the extractive engine promises, on any text."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from semqa import Source
+from semqa.engines.extractive import ExtractiveEngine
+from semqa.errors import InputError
+from tests.strategies import sources, texts
+
+BRIDGE = Source("It rained all day. The bridge was opened in 1932 by the mayor, who was ill.")
+FERRY = Source("The ferry sank. The old bridge was opened in 1875 for trains.", title="Old Bridge")
+CAKE = Source("Cakes are baked in an oven.")
+
+
+def answered(question: str, *given_sources: Source, coverage: float = 0.45) -> str:
+    return ExtractiveEngine(coverage=coverage).answer(question, given_sources).marked
+
+
+def test_it_quotes_the_answer_and_drops_what_has_nothing_to_do_with_it() -> None:
+    text = answered("When was the bridge opened?", BRIDGE, CAKE, FERRY)
+    assert "1932" in text
+    assert "1875" in text
+    assert "oven" not in text
+
+
+def test_coverage_keeps_more_sources() -> None:
+    weak = Source("A bridge stands here.")
+    question = "When was the bridge opened?"
+    assert "[ 2 " not in answered(question, BRIDGE, weak, coverage=0.0)
+    assert "[ 2 " in answered(question, BRIDGE, weak, coverage=1.0)
+    assert "[ 2 " not in answered(question, BRIDGE, CAKE, coverage=1.0)
+
+
+def test_one_source_is_kept_even_when_none_is_relevant() -> None:
+    assert answered("Who sang?", CAKE, BRIDGE).startswith("[ ")
+
+
+def test_the_same_words_are_quoted_once() -> None:
+    answer = ExtractiveEngine().answer("When was the bridge opened?", [BRIDGE, BRIDGE, BRIDGE])
+    assert [quote.source for quote in answer.quotes] == [1]
+
+
+def test_abbreviations_are_listed() -> None:
+    text = answered(
+        "What does NSFL stand for?",
+        Source("The North Sea Ferry Line (NSFL) sails daily."),
+        CAKE,
+        Source("He joined the National Salmon and Fish Lab (NSFL) in May."),
+    )
+    expected = "[ 1 North Sea Ferry Line ] or [ 3 National Salmon and Fish Lab ]"
+    assert text == f"It stands for {expected}."
+
+
+def test_a_body_that_breaks_off_ends_in_an_ellipsis() -> None:
+    assert answered("When was it opened?", Source("It was opened in 1932 by")).endswith("…")
+
+
+def test_a_source_without_a_body_can_be_quoted_by_its_title() -> None:
+    assert answered("Who is Ann?", Source("", title="Ann")) == "[ 1 Ann ]."
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("She was a pilot. In 1932 she opened the bridge.", True),
+        ("It rained. It was opened by her, the bridge, in 1932.", True),
+        ("It rained. Ann opened the bridge when she was old.", False),
+    ],
+)
+def test_the_title_says_who_is_meant(body: str, named: bool) -> None:
+    source = Source(body, title="Ann Aas")
+    answer = ExtractiveEngine().answer("When was the bridge opened?", [source])
+    assert (answer.quotes[0].text == "Ann Aas") is named
+
+
+def test_titles_with_brackets_are_not_quoted() -> None:
+    assert answered("Who is Ann?", Source("", title="A[nn]"), CAKE).startswith("[ 2 ")
+
+
+def test_no_connector_is_used_twice() -> None:
+    many = [Source(f"The bridge was opened in {year} by someone.") for year in range(1900, 1912)]
+    answer = ExtractiveEngine(max_words=300).answer("When was the bridge opened?", many)
+    words = re.findall(r"\b(?:Also|In addition|Further|Besides),", answer.plain)
+    assert len(answer.quotes) == 12
+    assert len(words) == len(set(words)) == 4
+
+
+@settings(deadline=None)
+@given(
+    texts,
+    sources,
+    st.sampled_from([1, 2, 5, 100]),
+    st.sampled_from([0.0, 0.45, 1.0]),
+)
+@example("00", [Source("0[0 :[0", title="a b")], 3, 0.0)
+@example("?", [Source("!!!", title="T")], 1, 1.0)
+def test_every_quote_is_verified_and_the_bound_holds(
+    question: str, given_sources: list[Source], max_words: int, coverage: float
+) -> None:
+    engine = ExtractiveEngine(max_words=max_words, coverage=coverage)
+    has_text = any(re.search(r"[^\W_]", s.text) for s in given_sources) or any(
+        s.title.strip() and not set("[]") & set(s.title) for s in given_sources
+    )
+    if not question.strip() or not has_text:
+        with pytest.raises(InputError):
+            engine.answer(question, given_sources)
+        return
+    answer = engine.answer(question, given_sources)
+    assert answer.quotes
+    assert {quote.status.value for quote in answer.quotes} == {"verified"}
+    assert len(answer.plain.split()) <= max_words
+
+
+def test_free_text_has_no_digits_and_no_names_of_its_own() -> None:
+    answer = ExtractiveEngine().answer("When was the bridge opened?", [BRIDGE, FERRY, CAKE, BRIDGE])
+    free = answer.marked
+    for quote in answer.quotes:
+        free = free.replace(f"[ {quote.source} {quote.text} ]", "")
+    assert not re.search(r"\d", free)
+    assert set(re.findall(r"[^\W_]+", free)) <= {"Also", "In", "addition"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["word " * 200_000, "fox, " * 200_000, "x" * 1_000_000, "フ" * 300_000, "\n" * 1_000_000 + "a"],
+    ids=["no stops", "only commas", "one word", "no spaces", "line breaks"],
+)
+def test_huge_sources(body: str) -> None:
+    answer = ExtractiveEngine().answer("Where is the fox?", [Source(body), BRIDGE])
+    assert {quote.status.value for quote in answer.quotes} == {"verified"}
+
+
+@pytest.mark.parametrize("max_words", [0, -1, True, 2.5, "9"])
+def test_max_words_is_a_whole_number_from_one(max_words: int) -> None:
+    with pytest.raises(InputError, match=r"^max_words: got .+, expected a whole number from 1;"):
+        ExtractiveEngine(max_words=max_words)
+
+
+@pytest.mark.parametrize("coverage", [-0.1, 1.1, float("nan"), True, "1"])
+def test_coverage_is_a_share(coverage: float) -> None:
+    with pytest.raises(InputError, match=r"^coverage: got .+, expected a number from 0 to 1;"):
+        ExtractiveEngine(coverage=coverage)
+
+
+def test_bad_input() -> None:
+    engine = ExtractiveEngine()
+    with pytest.raises(InputError, match=r"^the question is blank: got no words, expected a"):
+        engine.answer("\n ", [BRIDGE])
+    with pytest.raises(InputError, match=r"^no source to answer from: got 0, expected at least 1"):
+        engine.answer("Who?", [])
+    with pytest.raises(InputError, match=r"^no source has any text: got empty bodies and titles"):
+        engine.answer("Who?", [Source(" "), Source("...")])
+
+
+def test_the_answer_does_not_hang_on_the_hash_seed() -> None:
+    code = (
+        "from semqa import Source; from semqa.engines.extractive import ExtractiveEngine;"
+        "print(ascii(ExtractiveEngine().write('What does ABC or CBA stand for in Oslo?',"
+        "[Source('Alpha Beta Corps and Civil Base Academy met in Oslo. Abc is a city.')])))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(outputs) == 1

@@ -1,0 +1,73 @@
+"""Reading a body: words, sentences, headings, bounds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from semqa.engines.extractive.passage import MAX_CHARACTERS, MAX_SENTENCE_WORDS, read_passage
+from tests.strategies import texts
+
+
+def sentences(text: str, title: str = "") -> list[str]:
+    p = read_passage(text, title)
+    return [text[p.starts[s.first] : s.end] for s in p.sentences]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One ran. Two sat!", ["One ran.", "Two sat!"]),
+        ("Mr. Berg met Dr. Aas. She left.", ["Mr. Berg met Dr. Aas.", "She left."]),
+        ("J. R. Smith ran.", ["J. R. Smith ran."]),
+        ("It cost 3.5 million.", ["It cost 3.5 million."]),
+        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
+        ("東京は首都。人口は多い。", ["東京は首都。", "人口は多い。"]),
+        ("هل وصل؟ نعم.", ["هل وصل؟", "نعم."]),
+        ("A list\n\n- one\n- two", ["A list", "one", "two"]),
+        ("One line\nand its end.", ["One line\nand its end."]),
+        ("Before [1] after.", ["Before", "1", "after."]),
+        ("", []),
+        ("!!!", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_a_repeated_title_is_a_heading_and_no_sentence() -> None:
+    assert sentences("Oslo Tower The tower fell.", "Oslo Tower") == ["The tower fell."]
+    assert sentences("It fell. Oslo Tower The tower fell.", "Oslo Tower") == [
+        "It fell.",
+        "The tower fell.",
+    ]
+    assert sentences("Oslo is a city.", "Oslo") == ["Oslo is a city."]
+
+
+def test_text_without_stops_is_cut_into_bounded_sentences() -> None:
+    p = read_passage("word " * 500)
+    assert max(s.last - s.first for s in p.sentences) <= MAX_SENTENCE_WORDS
+
+
+def test_of_a_long_body_the_blocks_with_question_words_are_read() -> None:
+    body = "Nothing here. " * 20_000 + "The zebra was born in 1990. " + "Nothing here. " * 20_000
+    p = read_passage(body, stems=("zebra", "born"))
+    assert "zebra" in p.words
+    assert len(p.words) < MAX_CHARACTERS
+
+
+@given(texts, texts)
+def test_words_and_sentences_are_in_order_and_inside_the_body(text: str, title: str) -> None:
+    p = read_passage(text, title)
+    at = 0
+    for start, end in zip(p.starts, p.ends, strict=True):
+        assert at <= start < end <= len(text)
+        at = end
+    done = 0
+    for sentence in p.sentences:
+        assert done <= sentence.first < sentence.last <= len(p.words)
+        quote = text[p.starts[sentence.first] : sentence.end]
+        assert sentence.end >= p.ends[sentence.last - 1]
+        assert "[" not in quote
+        assert "]" not in quote
+        done = sentence.last

@@ -1,0 +1,95 @@
+"""The ranker: fast sums equal the plain ones; the weights fit the features."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa import Source
+from semqa.engines.extractive.ranker import Weights, load_weights, read_sources, score_spans
+from semqa.engines.extractive.relevance import decayed
+from tests.engines import naive
+
+sentences = st.lists(
+    st.sampled_from(
+        [
+            "the",
+            "The",
+            "Ann",
+            "Bob",
+            "opened",
+            "bridge",
+            ",",
+            ".",
+            "(",
+            ")",
+            "in",
+            "1932",
+            "who",
+            "was",
+            "and",
+            "because",
+            '"',
+            "Oslo",
+            "it",
+        ]
+    ),
+    max_size=30,
+).map(" ".join)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.integers(-1, 2)), max_size=12),
+    st.floats(0.5, 20),
+    st.sampled_from([-1, 0, 1]),
+)
+def test_decay_equals_the_reference(
+    words: list[tuple[float, int]], reach: float, side: int
+) -> None:
+    weights = [weight for weight, _ in words]
+    homes = [home for _, home in words]
+    fast = decayed(np.array(weights), np.array(homes, dtype=np.int64), reach, side)
+    assert fast.tolist() == pytest.approx(naive.decayed(weights, homes, reach, side))
+
+
+@settings(deadline=None)
+@given(sentences, sentences.map(lambda text: text[:12]), sentences)
+def test_expected_f1_equals_the_reference(body: str, title: str, question: str) -> None:
+    weights = load_weights()
+    _, (reading,) = read_sources(question, [Source(body, title=title)])
+    alone, titled = score_spans(reading, weights)
+    for span in range(len(alone)):
+        assert math.isclose(
+            alone[span], naive.expected_f1(reading, weights, span, titled=False), abs_tol=1e-9
+        )
+        expected = (
+            naive.expected_f1(reading, weights, span, titled=True) if reading.title_words else -1.0
+        )
+        assert math.isclose(titled[span], expected, abs_tol=1e-9)
+
+
+def test_the_shipped_weights_name_exactly_the_features() -> None:
+    _, (reading,) = read_sources("Who?", [Source("Ann. Bob.", title="Ann")])
+    weights = load_weights()
+    assert set(weights.word) == {*reading.words, "bias"}
+    assert set(weights.title) == {*reading.title, "bias"}
+
+
+def test_a_feature_without_a_weight_counts_nothing() -> None:
+    _, (reading,) = read_sources("Who?", [Source("Ann.")])
+    alone, _ = score_spans(reading, Weights({"bias": 0.0}, {"bias": 0.0}))
+    assert alone.tolist() == pytest.approx([2 * 0.5 / (1 + 0.5)])
+
+
+def test_strength_is_one_for_the_best_source_and_falls_with_fewer_question_words() -> None:
+    _, readings = read_sources(
+        "Who opened the bridge in Oslo?",
+        [Source("Ann slept."), Source("Ann opened the bridge in Oslo."), Source("It is in Oslo.")],
+    )
+    strengths = [reading.relevance.strength for reading in readings]
+    assert strengths[1] == 1.0
+    assert strengths[0] == 0.0 < strengths[2] < 1.0

@@ -1,0 +1,185 @@
+"""Intervals and the paired test: repeatable, by the corpus formula, fair to both sides."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semqa import InputError
+from semqa.metrics import METRICS, ExampleScores, score, summarise
+from semqa.metrics.bootstrap import bootstrap_intervals, paired_bootstrap
+from semqa.metrics.example import examples_from_lists
+from semqa.metrics.official import official_rouge, published_figures, rouge_percentiles
+
+
+def row(qid: object, value: float, *, sem_f1: float | None = -1, **changes: Any) -> ExampleScores:
+    """A row of which every score is `value`."""
+    scores: dict[str, Any] = dict.fromkeys(
+        ("rouge1", "rouge2", "rougeL", "rougeLsum", "sem_f1_harmonic", "sem_recall", "semqa"), value
+    )
+    return ExampleScores(
+        qid=str(qid), sem_f1=value if sem_f1 == -1 else sem_f1, **{**scores, **changes}
+    )
+
+
+VALUES = [float(v) for v in np.random.default_rng(3).uniform(0, 80, size=60)]
+ROWS = [row(k, value) for k, value in enumerate(VALUES)]
+
+
+def shifted(points: float) -> list[ExampleScores]:
+    """The rows of a system that is so many points better, and unsteady."""
+    noise = np.random.default_rng(4).uniform(-5, 5, size=60)
+    noise -= noise.mean()
+    return [
+        row(k, v + points + float(e)) for (k, v), e in zip(enumerate(VALUES), noise, strict=True)
+    ]
+
+
+def test_equal_seeds_give_equal_intervals_and_leave_the_global_generator_alone() -> None:
+    np.random.seed(5)
+    before = np.random.get_state()[1].tolist()  # type: ignore[index]
+    first = bootstrap_intervals(ROWS, seed=7)
+    rouge_percentiles(official_rouge([["a b"], ["c"]], ["a", "d"]))
+    assert first == bootstrap_intervals(ROWS, seed=7)
+    assert first != bootstrap_intervals(ROWS, seed=8)
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]
+
+
+def test_intervals_agree_with_the_normal_approximation() -> None:
+    low, high = bootstrap_intervals(ROWS, resamples=20_000)["rouge1"]
+    mean, error = float(np.mean(VALUES)), float(np.std(VALUES)) / math.sqrt(len(VALUES))
+    assert low == pytest.approx(mean - 1.96 * error, abs=0.15 * error)
+    assert high == pytest.approx(mean + 1.96 * error, abs=0.15 * error)
+
+
+def test_semqa_is_recomputed_on_each_resample() -> None:
+    # Every question has F1 * Lsum = 0, so each row's SEMQA is 0; the corpus formula is not.
+    rows = [row(k, 0, sem_f1=100.0, semqa=0) for k in range(10)]
+    rows += [row(k, 100, sem_f1=0.0, semqa=0) for k in range(10, 20)]
+    report = summarise(rows)
+    assert report.value("semqa") == 50
+    interval = report.estimates["semqa"].interval
+    assert interval is not None
+    assert interval[0] > 25
+    assert interval[1] == 50
+
+
+def test_answers_to_one_question_are_drawn_together() -> None:
+    apart = [row(k, 100.0 * (k % 2)) for k in range(40)]
+    together = [row(k % 2, 100.0 * (k % 2)) for k in range(40)]
+    assert bootstrap_intervals(together)["rouge1"] == (0, 100)
+    low, high = bootstrap_intervals(apart)["rouge1"]
+    assert 30 < low < high < 70
+
+
+def test_intervals_of_unscored_and_few_rows() -> None:
+    assert not bootstrap_intervals([])
+    one = bootstrap_intervals([row(1, 40.0, sem_f1=None, sem_f1_harmonic=None)])
+    scored = ["rouge1", "rouge2", "rougeL", "rougeLsum", "sem_recall"]
+    assert list(one.items()) == [(metric, (40, 40)) for metric in scored]
+    half = bootstrap_intervals([row(1, 40.0), row(2, 60.0, sem_f1=None)])
+    assert half["sem_f1"] == (40, 40)
+
+
+def test_a_metric_with_a_nan_has_no_interval() -> None:
+    intervals = bootstrap_intervals([row(1, 1.0), row(2, 2.0, rouge1=math.nan)])
+    assert sorted(set(METRICS) - set(intervals)) == ["rouge1"]
+
+
+def test_draws_in_parts_cover_all_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = bootstrap_intervals(ROWS, resamples=4000)["semqa"]
+    monkeypatch.setattr("semqa.metrics.bootstrap.DRAWN_AT_ONCE", 7 * len(ROWS))
+    assert bootstrap_intervals(ROWS, resamples=4000)["semqa"] == pytest.approx(whole, abs=0.5)
+
+
+def test_identical_systems_do_not_differ() -> None:
+    result = paired_bootstrap(ROWS, ROWS[::-1])
+    assert (result.difference, result.low, result.high, result.p) == (0, 0, 0, 1)
+    assert result.n == 60
+
+
+@pytest.mark.parametrize("metric", ["rouge1", "semqa"])
+def test_a_clear_difference_is_significant_and_changes_sign_with_the_sides(metric: str) -> None:
+    better = shifted(3)
+    result = paired_bootstrap(better, ROWS, metric=metric, resamples=2000)
+    assert result.difference == pytest.approx(3, abs=0.1)
+    assert 0 < result.low < result.difference < result.high
+    assert result.p == pytest.approx(1 / 2001)
+    other = paired_bootstrap(ROWS, better, metric=metric, resamples=2000)
+    assert other.difference == -result.difference
+    assert (other.low, other.high) == pytest.approx((-result.high, -result.low))
+    assert other.p == result.p
+
+
+def test_noise_is_not_significant() -> None:
+    assert paired_bootstrap(shifted(0.2), ROWS, metric="rouge1").p > 0.1
+
+
+def test_p_value_equals_its_definition_on_every_possible_resample() -> None:
+    # Three questions have 27 ordered resamples; the bootstrap's p comes close to the exact one.
+    gains = [6.0, 1.0, -2.0]
+    first = [row(k, 50 + gain) for k, gain in enumerate(gains)]
+    second = [row(k, 50.0) for k in range(3)]
+    means = [(a + b + c) / 3 for a in gains for b in gains for c in gains]
+    exact = sum(abs(m - 5 / 3) >= 5 / 3 - 1e-9 for m in means) / 27
+    result = paired_bootstrap(first, second, metric="rouge1", resamples=50_000)
+    assert result.p == pytest.approx(exact, abs=0.01)
+
+
+def test_only_questions_scored_in_both_are_compared() -> None:
+    second = [row(k, v, sem_f1=None) if k < 10 else row(k, v) for k, v in enumerate(VALUES)]
+    assert paired_bootstrap(ROWS, second, metric="semqa").n == 50
+    assert paired_bootstrap(ROWS, second, metric="rouge1").n == 60
+    third = [row(k, v, sem_f1=math.nan) if k < 5 else row(k, v) for k, v in enumerate(VALUES)]
+    assert paired_bootstrap(third, ROWS, metric="semqa").n == 55
+
+
+def test_comparisons_that_make_no_sense_are_input_errors() -> None:
+    with pytest.raises(InputError, match="question 59: got a row in the first system only"):
+        paired_bootstrap(ROWS, ROWS[:-1])
+    with pytest.raises(InputError, match="question 59: got a row in the second system only"):
+        paired_bootstrap(ROWS[:-1], ROWS)
+    with pytest.raises(InputError, match="semqa: got 1 questions scored in both systems, expected"):
+        paired_bootstrap(ROWS[:1], ROWS[:1])
+    with pytest.raises(InputError, match="metric: got 'f1', expected one of rouge1"):
+        paired_bootstrap(ROWS, ROWS, metric="f1")
+    with pytest.raises(InputError, match="resamples: got 0, expected at least 1"):
+        paired_bootstrap(ROWS, ROWS, resamples=0)
+    with pytest.raises(InputError, match="confidence: got 95, expected a number between 0 and 1"):
+        bootstrap_intervals(ROWS, confidence=95)
+
+
+def test_percentiles_equal_those_of_rouge_score() -> None:
+    from rouge_score import scoring
+
+    texts = ["a b c d", "b c", "c d e", "a x y", "q"]
+    rows = official_rouge([[text] for text in texts], ["a b d", "b", "e d c", "a x y", "r"])
+    aggregator = scoring.BootstrapAggregator()
+    for one in rows:
+        names = ("rouge1", "rouge2", "rougeLsum", "rougeL")
+        scores = {m: scoring.Score(*[getattr(one, m)] * 3) for m in names}
+        aggregator.add_scores(scores)
+    state = np.random.get_state()
+    np.random.seed(1337)
+    expected = aggregator.aggregate()
+    np.random.set_state(state)
+    for metric, percentiles in rouge_percentiles(rows).items():
+        got = expected[metric]
+        values = [got.mid.fmeasure, got.low.fmeasure, got.high.fmeasure]
+        assert percentiles == pytest.approx(values, rel=0, abs=1e-9)
+
+
+def test_published_figures_take_the_middle_of_the_bootstrap_means() -> None:
+    references = [["a b c"], ["d"], ["e f"]]
+    predictions = ["[ 1 a b c ]", "x", "e g"]
+    shorts = [["[ 1 a ]"]] * 3
+    report = score(
+        examples_from_lists(predictions, references, shorts, [[1]] * 3), official=True, resamples=0
+    )
+    figures = published_figures(report.examples)
+    rouge1 = rouge_percentiles(official_rouge(references, predictions))["rouge1"][0]
+    assert figures["rouge1"] == rouge1
+    assert figures["semqa"] == math.sqrt(figures["sem_f1"] * figures["rougeLsum"])

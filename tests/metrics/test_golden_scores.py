@@ -1,0 +1,220 @@
+"""The released scorer's behaviour, case by case, from the golden file."""
+
+from __future__ import annotations
+
+import json
+import math
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from semqa.metrics import examples_from_lists, score
+from semqa.metrics.marks import non_quoted, only_quoted, quoted_sources, quotes_by_source
+from semqa.metrics.marks import strip_marks as strip
+from semqa.metrics.official import (
+    official_rouge,
+    official_sem_f1,
+    official_sem_recall,
+    rouge_percentiles,
+)
+from semqa.metrics.tokens import normalise, token_overlap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+Case = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((shared / "golden/semqa_cases.json").read_text("utf-8"))
+    assert len(content["cases"]) == 44
+    assert len(content["api_cases"]) == 24
+    return content
+
+
+def outcome(function: Callable[[], Any]) -> Any:
+    """The value of a call, or the names of the classes of the error that it raises."""
+    try:
+        return function()
+    except (ValueError, IndexError) as error:
+        return {base.__name__ for base in type(error).__mro__}
+
+
+def agrees(got: Any, expected: Any) -> bool:
+    if isinstance(expected, dict) and "error" in expected:
+        return isinstance(got, set) and expected["error"] in got
+    if expected == "NaN":
+        return isinstance(got, float) and math.isnan(got)
+    return bool(got == pytest.approx(expected, rel=0, abs=1e-9))
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def official_calls(case: Case) -> dict[str, Callable[[], Any]]:
+    references, predictions = case["references"], case["predictions"]
+    present = case["sources_present"]
+
+    def rouge(metric: str) -> list[float]:
+        return [getattr(row, metric) for row in official_rouge(references, predictions)]
+
+    return {
+        "rougeLsum_per_example": lambda: rouge("rougeLsum"),
+        "rougeLsum": lambda: mean(rouge("rougeLsum")),
+        "rouge1": lambda: mean(rouge("rouge1")),
+        "rouge2": lambda: mean(rouge("rouge2")),
+        "rougeL": lambda: mean(rouge("rougeL")),
+        "sem_f1": lambda: official_sem_f1(references, predictions, present),
+        "sem_f1_harmonic": lambda: official_sem_f1(references, predictions, present, harmonic=True),
+        "sem_rec": lambda: official_sem_recall(case["short_answers"], predictions),
+        "semqa": lambda: math.sqrt(
+            official_sem_f1(references, predictions, present) * mean(rouge("rougeLsum"))
+        ),
+    }
+
+
+def test_list_interface_equals_the_official_scorer(golden: dict[str, Any]) -> None:
+    for case in golden["cases"]:
+        for key, call in official_calls(case).items():
+            got, expected = outcome(call), case["expected"][key]
+            assert agrees(got, expected), (case["name"], key, got, expected)
+
+
+def test_marks_are_read_as_officially(golden: dict[str, Any]) -> None:
+    for case in golden["cases"]:
+        expected, predictions = case["expected"], case["predictions"]
+        stripped = [strip(text, official=True) for text in predictions]
+        assert stripped == expected["stripped_predictions"], case["name"]
+        free = [non_quoted(text, official=True) for text in predictions]
+        assert free == expected["non_quoted_predictions"], case["name"]
+        sources = [quoted_sources(text, official=True) for text in predictions]
+        assert sources == expected["quoted_sources"], case["name"]
+        quotes = [
+            {
+                str(source): words
+                for source, span in sorted(quotes_by_source(text, official=True).items())
+                if source <= 7 and (words := normalise(span))
+            }
+            for text in predictions
+        ]
+        assert quotes == expected["normalized_quotes_by_source"], case["name"]
+
+
+# Cases whose official figure is a defect, with the default's answer instead.
+UNSCORED = {
+    ("short_whitespace", "sem_recall"): "no short answer is marked with a source",
+    ("short_unmarked", "sem_recall"): "no short answer is marked with a source",
+    ("no_sources_present", "sem_f1"): "no source is present",
+    ("no_sources_present", "semqa"): "no source is present",
+    ("no_sources_present", "sem_f1_harmonic"): "no source is present",
+}
+NOT_EXAMPLES = {"no_references", "mismatched_lengths", "empty_corpus"}
+SOURCES_BEYOND_7 = {"source_8", "source_8_only", "source_9"}
+NAMES = {"sem_recall": "sem_rec"}
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_reports_equal_the_official_scorer_where_it_has_a_figure(
+    golden: dict[str, Any], official: bool
+) -> None:
+    compared = 0
+    for case in golden["cases"]:
+        name = case["name"]
+        if name in NOT_EXAMPLES or (name in SOURCES_BEYOND_7 and not official):
+            continue
+        report = score(_examples(case), official=official, resamples=0)
+        for metric in (
+            "rouge1", "rouge2", "rougeL", "rougeLsum",
+            "sem_f1", "sem_f1_harmonic", "sem_recall", "semqa",
+        ):  # fmt: skip
+            expected = case["expected"][NAMES.get(metric, metric)]
+            estimate = report.estimates[metric]
+            if not official and (name, metric) in UNSCORED:
+                assert estimate.value is None
+                assert estimate.unscored == {UNSCORED[name, metric]: 1}
+            elif not official and expected == "NaN":
+                # One good example beside a bad one: the good one's figure, and a count.
+                assert (name, metric) == ("two_examples_one_nan", "sem_recall")
+                assert (estimate.value, estimate.n) == (100.0, 1)
+                assert estimate.unscored == {"no short answer is marked with a source": 1}
+            elif isinstance(expected, dict):
+                assert official
+                assert estimate.value is None
+                assert expected["error"] in " ".join(estimate.unscored)
+            else:
+                assert agrees(estimate.value, expected), (name, metric, estimate.value, expected)
+                compared += 1
+    assert compared == (326 if official else 298)
+
+
+def test_sources_beyond_7_count_by_default(golden: dict[str, Any]) -> None:
+    cases = {case["name"]: case for case in golden["cases"]}
+    only = score(_examples(cases["source_8_only"]), resamples=0)
+    assert (only.value("sem_f1"), only.value("sem_recall")) == (100.0, 100.0)
+    swapped = dict(cases["source_8"], predictions=["It aired on [ 1 May 4, 1990 ]."])
+    assert score(_examples(swapped), resamples=0).value("sem_f1") == 50.0
+    assert score(_examples(swapped), official=True, resamples=0).value("sem_f1") == 100.0
+
+
+def test_api_calls_equal_the_official_ones(golden: dict[str, Any]) -> None:
+    names = {
+        "normalize_answer": normalise,
+        "only_quoted": lambda text, sources="1-9", sep=" ": only_quoted(
+            text,
+            sources=range(int(sources[0]), int(sources[-1]) + 1),
+            separator=sep,
+            official=True,
+        ),
+        "non_quoted": lambda text: non_quoted(text, official=True),
+        "quoted_sources": lambda text: quoted_sources(text, official=True),
+        "strip_attribution_tokens": lambda text: strip(text, official=True),
+        "_f1_scorer": _F1Scorer,
+        "score_all_rouge": _score_all_rouge,
+        "score_all_f1": _score_all_f1,
+    }
+    for case in golden["api_cases"]:
+        got = eval(case["call"], {"__builtins__": {}}, names)
+        assert got == case["expected"] or _close(got, case["expected"]), case["call"]
+
+
+class _F1Scorer:
+    def score(self, target: str, prediction: str) -> dict[str, float]:
+        f1, recall, precision = token_overlap(target.split(), prediction.split())
+        return {"F1": f1, "recall": recall, "precision": precision}
+
+
+def _score_all_rouge(references: Any, predictions: Any, *, bootstrap: bool) -> Any:
+    assert bootstrap
+    rows = official_rouge(references, predictions)
+    percentiles = {key: list(value) for key, value in rouge_percentiles(rows).items()}
+    del percentiles["rougeL"]  # the official scorer computes it and keeps it to itself
+    return [percentiles, [row.rougeLsum for row in rows]]
+
+
+def _score_all_f1(references: Any, predictions: Any, aggr_measure: str = "F1") -> Any:
+    """The official aggregation, with our overlap: by the best F1, or each measure on its own."""
+    table: dict[str, list[float]] = {"F1": [], "recall": [], "precision": []}
+    for targets, prediction in zip(references, predictions, strict=True):
+        rows = [_F1Scorer().score(target, prediction) for target in targets]
+        for key, values in table.items():
+            by = key if aggr_measure == "independent" else aggr_measure
+            values.append(100 * max(rows, key=itemgetter(by))[key])
+    return table
+
+
+def _close(got: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return got.keys() == expected.keys() and all(_close(got[k], expected[k]) for k in expected)
+    if isinstance(expected, list):
+        return len(got) == len(expected) and all(map(_close, got, expected))
+    return bool(got == pytest.approx(expected, rel=0, abs=1e-9))
+
+
+def _examples(case: Case) -> Any:
+    return examples_from_lists(
+        case["predictions"], case["references"], case["short_answers"], case["sources_present"]
+    )

@@ -1,0 +1,131 @@
+"""ROUGE equals rouge-score on any two texts, and its fast parts equal their slow definitions."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score import rouge_scorer
+
+from semqa import InputError
+from semqa.metrics import rouge_scores
+from semqa.metrics.lcs import (
+    UNKNOWN,
+    Vocabulary,
+    lcs_length,
+    lcs_positions,
+    position_masks,
+    shared_tokens,
+)
+from semqa.metrics.rouge import RougeScores, RougeText, closest_rouge
+from semqa.metrics.tokens import rouge_lines, rouge_tokens
+from tests.metrics import reference
+
+# Few words, so that texts share many; many line ends, for ROUGE-Lsum.
+words = st.sampled_from(["a", "b", "c", "the", "cat", "Cat", "5th", "é", "—", "K", "İ", "ΑΣ"])
+lines = st.lists(words, max_size=9).map(" ".join)
+texts = st.lists(lines, max_size=5).map("\n".join) | st.text(max_size=60)
+sequences = st.text("abcde", max_size=70)
+
+
+def slow(target: str, prediction: str) -> tuple[float, ...]:
+    scores = reference.ROUGE.score(target, prediction)
+    return tuple(100 * scores[m].fmeasure for m in ("rouge1", "rouge2", "rougeL", "rougeLsum"))
+
+
+def closest(targets: list[str], prediction: str) -> RougeScores:
+    vocabulary = Vocabulary()
+    encoded = [RougeText.read(text, vocabulary.learn) for text in targets]
+    return closest_rouge(encoded, RougeText.read(prediction, vocabulary.encode))
+
+
+@given(texts, texts)
+def test_equals_rouge_score(target: str, prediction: str) -> None:
+    assert rouge_scores(target, prediction) == pytest.approx(
+        slow(target, prediction), rel=0, abs=1e-9
+    )
+
+
+@given(st.lists(texts, min_size=1, max_size=4), texts)
+def test_the_closest_reference_is_the_first_of_the_highest_rouge_lsum(
+    targets: list[str], prediction: str
+) -> None:
+    got = closest(targets, prediction)
+    expected = max((slow(text, prediction) for text in targets), key=lambda row: row[3])
+    assert got == pytest.approx(expected, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("target", "prediction"),
+    [
+        ("", ""),
+        ("\n", "a"),
+        ("a b\nc d", "c d\na b"),
+        ("a b c d", "d c\nb a"),
+        ("a a a\na", "a\na a"),
+        ("x\n\n\ny x", "y\nx\n"),
+        ("a b a c", "b z a\nc z b"),
+        ("one\r\ntwo", "one\rtwo"),
+        ("K", "k"),  # the Kelvin sign lower-cases to an ASCII letter
+    ],
+)
+def test_lines_and_odd_characters(target: str, prediction: str) -> None:
+    assert rouge_scores(target, prediction) == pytest.approx(
+        slow(target, prediction), rel=0, abs=1e-9
+    )
+
+
+def test_long_texts_of_many_lines_equal_rouge_score() -> None:
+    target = "\n".join(" ".join(f"w{(7 * i * j) % 31}" for j in range(40)) for i in range(6))
+    prediction = "\n".join(" ".join(f"w{(5 * i * j) % 29}" for j in range(70)) for i in range(4))
+    assert rouge_scores(target, prediction) == pytest.approx(
+        slow(target, prediction), rel=0, abs=1e-9
+    )
+
+
+@given(sequences, sequences)
+def test_lcs_positions_are_those_that_rouge_score_reads_from_its_table(
+    target: str, candidate: str
+) -> None:
+    bits = lcs_positions(position_masks(target), len(target), candidate)
+    got = [i for i in range(len(target)) if bits >> i & 1]
+    assert got == rouge_scorer.lcs_ind(target, candidate)
+    assert len(got) == lcs_length(target, candidate)
+
+
+@given(sequences, sequences)
+def test_shared_tokens_of_sorted_sequences_is_the_intersection_of_bags(a: str, b: str) -> None:
+    shared = (Counter(a) & Counter(b)).total()
+    assert shared_tokens("".join(sorted(a)), "".join(sorted(b))) == shared
+
+
+@given(texts)
+def test_tokens_of_lines_are_the_tokens_of_the_text(text: str) -> None:
+    lines = rouge_lines(text)
+    assert [token for line in lines for token in line] == rouge_tokens(text)
+    assert all(lines)
+
+
+def test_scoring_one_prediction_leaves_the_vocabulary_as_it_was() -> None:
+    vocabulary = Vocabulary()
+    references = [RougeText.read("the cat sat\non the mat", vocabulary.learn)]
+    first = closest_rouge(references, RougeText.read("the mat", vocabulary.encode))
+    closest_rouge(references, RougeText.read("entirely new\nset of words", vocabulary.encode))
+    assert vocabulary.encode(["entirely"]) == UNKNOWN
+    assert closest_rouge(references, RougeText.read("the mat", vocabulary.encode)) == first
+
+
+def test_more_distinct_tokens_than_characters_is_an_input_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = sys.maxunicode - 1
+    monkeypatch.setattr("semqa.metrics.lcs.count", lambda _: count(first))
+    vocabulary = Vocabulary()
+    assert vocabulary.learn(["x", "y", "x", "the"]) == f"{chr(first)}{chr(first + 1)}{chr(first)}\2"
+    for learn in (vocabulary.learn, vocabulary.learn_bag):
+        with pytest.raises(InputError, match="got more than 1,114,108 distinct tokens, expected"):
+            learn(["z"])

@@ -1,0 +1,255 @@
+"""Scores and reports: equal to the slow scorer, bounded, complete, and never NaN by default."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa import InputError
+from semqa.metrics import (
+    METRICS,
+    Example,
+    ExampleScores,
+    NoReferenceError,
+    Target,
+    examples_from_lists,
+    leave_one_out,
+    score,
+    score_example,
+    summarise,
+)
+from semqa.metrics.target import target_for
+from tests.metrics import reference
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REFERENCES = ("Sung by [ 1 Bing Crosby ] in [ 2 May 1942 ].", "In [ 2 1942 ] by [ 1 Crosby ].")
+SHORTS = ("[ 1 Bing Crosby ] [ 2 1942 ]", "[ 2 1942 ]")
+
+
+def example(prediction: str, **changes: Any) -> Example:
+    fields = {"qid": "q1", "references": REFERENCES, "short_answers": SHORTS, "present": (1, 2)}
+    return Example(prediction=prediction, **{**fields, **changes})
+
+
+free = st.lists(st.sampled_from(["a", "b", "c", "the", "é"]), max_size=4).map(" ".join)
+quote = st.builds("[ {} {} ]".format, st.integers(1, 4), free)
+answers = st.lists(free | quote, max_size=6).map(" ".join)
+questions = st.tuples(
+    answers,
+    st.lists(answers, min_size=1, max_size=3),
+    st.lists(answers, max_size=3),
+    st.sets(st.integers(1, 4), min_size=1).map(tuple),
+)
+
+
+def close(a: float | None, b: float | None) -> bool:
+    return a is b is None or bool(a == pytest.approx(b or 0, rel=0, abs=1e-9))
+
+
+def assert_equals_reference(got: ExampleScores, expected: dict[str, float | None]) -> None:
+    for metric, value in expected.items():
+        assert close(got.value(metric), value), (metric, got.value(metric), value)
+
+
+@given(questions, st.booleans())
+def test_equals_the_slow_scorer(
+    question: tuple[str, list[str], list[str], tuple[int, ...]], official: bool
+) -> None:
+    prediction, references, shorts, present = question
+    got = Target.read(references, shorts, present, official=official).score(prediction)
+    expected = reference.scores(prediction, references, shorts, present)
+    if official and expected["sem_recall"] is None and any(shorts):
+        del expected["sem_recall"]
+        assert math.isnan(got.sem_recall or 0)
+    assert_equals_reference(got, expected)
+
+
+@given(questions)
+def test_scores_lie_between_0_and_100_and_ignore_the_order_of_references(
+    question: tuple[str, list[str], list[str], tuple[int, ...]],
+) -> None:
+    prediction, references, shorts, present = question
+    got = Target.read(references, shorts, present).score(prediction)
+    turned = Target.read(references[::-1], shorts[::-1], present).score(prediction)
+    for metric in METRICS:
+        value = got.value(metric)
+        assert (value is None) == (metric in got.unscored)
+        assert value is None or -1e-9 <= value <= 100 + 1e-9
+    for metric in ("rougeLsum", "sem_f1", "sem_f1_harmonic", "sem_recall", "semqa"):
+        assert close(got.value(metric), turned.value(metric)), metric
+
+
+@given(st.lists(answers, min_size=1, max_size=3), st.sets(st.integers(1, 4), min_size=1).map(tuple))
+def test_a_reference_itself_scores_100(references: list[str], present: tuple[int, ...]) -> None:
+    got = Target.read(references, references, present).score(references[-1])
+    assert got.sem_f1 == got.sem_f1_harmonic == 100
+    assert got.sem_recall in (None, 100)
+    has_tokens = re.search("[a-z]", reference.strip_marks(references[-1]))
+    assert got.rougeLsum == (100 if has_tokens else 0)
+
+
+def test_released_answers_equal_the_slow_scorer(shared: Path) -> None:
+    compared = 0
+    for question in released(shared):
+        targets, shorts, present, sources = question
+        attempts = [targets[0], targets[-1].replace(". ", ".\n"), "", "[ 1 x ] y [ 2 z"]
+        attempts.append("\n".join(f"[ {k} {sources[k][:150]} ]" for k in present))
+        for official in (False, True):
+            target = Target.read(targets, shorts, present, official=official)
+            for prediction in attempts:
+                expected = reference.scores(prediction, targets, shorts, present)
+                assert_equals_reference(target.score(prediction), expected)
+                compared += 1
+    assert compared == 45 * 5 * 2
+
+
+def test_released_human_row(shared: Path) -> None:
+    rows = [
+        row
+        for place, (targets, shorts, present, _) in enumerate(released(shared))
+        for row in leave_one_out(f"q{place}", targets, shorts, present)
+    ]
+    report = summarise(rows)
+    assert (report.n, report.estimates["semqa"].n) == (129, 128)
+    assert report.estimates["semqa"].unscored == {"no other reference to compare with": 1}
+    figures = {m: round(report.value(m) or 0, 1) for m in ("rougeLsum", "sem_f1", "sem_recall")}
+    assert figures == {"rougeLsum": 62.7, "sem_f1": 79.0, "sem_recall": 90.2}
+    assert round(report.value("semqa") or 0, 1) == 70.4
+
+
+def released(shared: Path) -> list[tuple[list[str], list[str], tuple[int, ...], dict[int, str]]]:
+    """Answers, short answers, source numbers and sources of each released question."""
+    rows = defaultdict(list)
+    path = shared / "data/quotesum/dev_a.jsonl"
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        rows[row["qid"]].append(row)
+    questions = []
+    for group in rows.values():
+        sources = {k: text for k in range(1, 9) if (text := group[0][f"source{k}"])}
+        targets = [row["summary"] for row in group]
+        shorts = [row["covered_short_answers"] for row in group]
+        questions.append((targets, shorts, tuple(sources), sources))
+    return questions
+
+
+def test_corpus_semqa_is_of_the_corpus_means() -> None:
+    report = score([example("[ 1 Crosby ]"), example("in May", qid="q2")], resamples=0)
+    f1, lsum = report.value("sem_f1"), report.value("rougeLsum")
+    assert f1 is not None
+    assert lsum is not None
+    assert report.value("semqa") == math.sqrt(f1 * lsum)
+    mean_of_examples = sum(row.semqa or 0 for row in report.examples) / 2
+    assert report.value("semqa") != pytest.approx(mean_of_examples)
+
+
+def test_an_example_without_sources_is_left_out_and_counted() -> None:
+    good, bad = example(REFERENCES[0]), example(REFERENCES[0], qid="q2", present=())
+    report = score([good, bad])
+    estimate = report.estimates["sem_f1"]
+    assert (estimate.value, estimate.n) == (100, 1)
+    assert estimate.unscored == {"no source is present": 1}
+    assert report.estimates["rougeLsum"].n == 2
+    row = report.to_dict()
+    assert row["n"] == 2
+    assert row["scored"]["semqa"] == 1
+    assert row["unscored"]["semqa"] == {"no source is present": 1}
+
+
+def test_official_reports_nan_and_the_published_figures() -> None:
+    report = score([example(REFERENCES[0], present=(8,))], official=True)
+    assert math.isnan(report.value("sem_f1") or 0)
+    row = report.to_dict()
+    assert json.loads(json.dumps(row, allow_nan=False)) == row
+    assert row["nan"] == ["sem_f1", "semqa"]
+    assert row["sem_f1"] is None
+    assert row["sem_f1_harmonic"] is None
+    assert row["published"] == {
+        "rouge1": 100, "rouge2": 100, "rougeLsum": 100,
+        "sem_f1": None, "sem_recall": 100, "semqa": None,
+    }  # fmt: skip
+    assert report.examples[0].to_dict()["unscored"]["sem_f1"] == "NaN in the official scorer"
+
+
+def test_report_of_the_default_has_the_promised_keys() -> None:
+    row = score([example("[ 1 Crosby ] sang")]).to_dict()
+    promised = ["n", "rouge1", "rouge2", "rougeL", "rougeLsum", "sem_f1", "sem_recall", "semqa"]
+    assert set(promised) <= set(row)
+    assert json.loads(json.dumps(row, allow_nan=False)) == row
+    assert "published" not in row
+
+
+def test_no_examples_is_no_score() -> None:
+    report = score([])
+    assert report.n == 0
+    assert all(report.value(metric) is None for metric in METRICS)
+    assert report.estimates["semqa"].unscored == {"no examples": 0}
+    official = score([], official=True)
+    assert all(math.isnan(official.value(metric) or 0) for metric in METRICS)
+    assert json.loads(json.dumps(official.to_dict(), allow_nan=False))["semqa"] is None
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_no_reference_names_the_question(official: bool) -> None:
+    with pytest.raises(NoReferenceError) as caught:
+        score_example(example("x", references=()), official=official)
+    assert str(caught.value) == (
+        "question q1: references: got none, expected at least one; leave the question out"
+    )
+    assert isinstance(caught.value, InputError)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"references": "x"}, "question q1: references: got 'x', expected a tuple of texts"),
+        ({"references": (1,)}, r"question q1: references: got \(1,\), expected a tuple of texts"),
+        ({"short_answers": None}, "question q1: short_answers: got None, expected a tuple of"),
+        ({"present": (0,)}, r"question q1: present: got \(0,\), expected source numbers from 1"),
+        ({"prediction": None}, "question q1: prediction: got None, expected a text"),
+    ],
+)
+def test_fields_of_the_wrong_type_are_input_errors(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        example(**{"prediction": "x", **changes})
+
+
+def test_lists_of_unequal_length_are_input_errors() -> None:
+    with pytest.raises(InputError, match="references: got 1 entries for 2 predictions, expected"):
+        examples_from_lists(["x", "y"], [["x"]], [[""], [""]], [[1], [1]])
+    with pytest.raises(InputError, match="qids: got 1 entries for 2 predictions, expected one"):
+        examples_from_lists(["x", "y"], [["x"]] * 2, [[""]] * 2, [[1]] * 2, qids=["a"])
+
+
+def test_leave_one_out_pairs_short_answers_with_references() -> None:
+    rows = leave_one_out("q1", REFERENCES, SHORTS, (1, 2))
+    others = []
+    for k, other in ((0, slice(1, 2)), (1, slice(0, 1))):
+        alone = example(REFERENCES[k], references=REFERENCES[other], short_answers=SHORTS[other])
+        others.append(score_example(alone))
+    assert rows == others
+    with pytest.raises(InputError, match="question q1: short_answers: got 1 for 2 references"):
+        leave_one_out("q1", REFERENCES, SHORTS[:1], (1, 2))
+    with pytest.raises(NoReferenceError, match="question q1: references: got none"):
+        leave_one_out("q1", [], [], (1, 2))
+
+
+def test_a_metric_that_does_not_exist_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="metric: got 'bleu', expected one of rouge1, rouge2"):
+        score_example(example("x")).value("bleu")
+
+
+def test_questions_are_compiled_once() -> None:
+    target_for.cache_clear()
+    score([example("x"), example("y")], resamples=0)
+    assert target_for.cache_info().misses == 1

@@ -1,0 +1,106 @@
+"""Normalised words, token overlap and marks equal their slow definitions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.metrics.marks import (
+    non_quoted,
+    only_quoted,
+    quoted_sources,
+    quotes_by_source,
+    strip_marks,
+)
+from semqa.metrics.tokens import (
+    ARTICLES,
+    normalise,
+    normalised_tokens,
+    token_overlap,
+    words_of_spans,
+)
+from tests.metrics import reference
+
+pieces = st.sampled_from(
+    ["a", "an", "The", "U.S.A.", "’", "-", "_", "x", "é", "\t", "\x00", "\x1f", " ", "—", "9"]
+)
+words = st.lists(st.sampled_from("vwxyz"), max_size=8)
+marked = st.lists(
+    st.sampled_from(["[ 1 ", "[ 7 ", "[ 8 ", "[1 ", "[ 0 ", " ]", "]", "[", " ", "a b", "c", "\n"]),
+    max_size=14,
+).map("".join)
+
+
+@given(st.lists(pieces, max_size=12).map("".join) | st.text(max_size=30))
+def test_normalised_words_equal_their_definition(text: str) -> None:
+    assert normalise(text) == reference.normalise(text)
+
+
+@given(st.lists(st.lists(pieces, max_size=8).map("".join) | st.text(max_size=9), min_size=1))
+def test_words_of_spans_are_the_normalised_words_but_for_articles(spans: list[str]) -> None:
+    spans = [span.replace("]", "") for span in spans]
+    words = [[w for w in line if w not in ARTICLES] for line in words_of_spans(spans)]
+    assert words == [reference.normalise(span).split() for span in spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a’s", ["’s"]),
+        ("the\x00an", ["\x00"]),
+        ("A-Theatre", ["theatre"]),
+        ("a_b", ["b"]),
+        ("", []),
+    ],
+)
+def test_articles_next_to_odd_characters(text: str, expected: list[str]) -> None:
+    assert normalised_tokens(text) == expected
+
+
+@given(words, words)
+def test_token_overlap_equals_its_definition(target: list[str], prediction: list[str]) -> None:
+    got = token_overlap(target, prediction)
+    assert got == pytest.approx(reference.token_overlap(target, prediction), rel=0, abs=1e-12)
+    assert all(0 <= value <= 1 for value in got)
+
+
+@given(marked)
+def test_marks_of_one_digit_equal_their_definition(text: str) -> None:
+    assert strip_marks(text) == strip_marks(text, official=True) == reference.strip_marks(text)
+    quotes = {k: normalised_tokens(span) for k, span in quotes_by_source(text).items()}
+    assert quoted_sources(text) == sorted(quotes)
+    for source in range(1, 10):
+        assert quotes.get(source, []) == reference.quoted_words(text, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        ("[ 12 x ]", [12]),
+        ("[ 123456789 x ]", [123456789]),
+        ("[ 1234567890 x ]", []),
+        ("[ 01 x ]", []),
+        ("[ ١ x ]", []),
+        ("[ " + "9" * 5000 + " x ]", []),
+    ],
+)
+def test_numbers_of_several_digits_are_marks_unless_official(text: str, sources: list[int]) -> None:
+    assert quoted_sources(text) == sources
+    assert quoted_sources(text, official=True) == []
+    assert strip_marks(text) == ("x" if sources else text)
+    assert strip_marks(text, official=True) == non_quoted(text, official=True) == text
+
+
+def test_only_quoted_takes_sources_and_separator() -> None:
+    text = "x [ 1 a ] y [ 12 b ] [ 1 c ]"
+    assert only_quoted(text) == "a b c"
+    assert only_quoted(text, sources={12}) == "b"
+    assert only_quoted(text, sources=[1], separator="") == "ac"
+    assert only_quoted(text, official=True) == "a c"
+
+
+def test_hostile_brackets_take_linear_time() -> None:
+    text = "[ 1 " * 200_000 + "x" + " ]" * 200_000
+    assert quoted_sources(text) == [1]
+    assert quotes_by_source("[ 1 " + " " * 400_000 + "]") == {1: " " * 399_999}

@@ -1,0 +1,56 @@
+"""The house keeps its shape: imports point downwards, files stay readable, packages are listed."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = sorted((ROOT / "semqa").rglob("*.py"))
+
+LAYERS = ("quotes", "data", "metrics", "engines", "bench", "cli")
+"""Rooms from the ground up; a room imports itself and those before it."""
+
+LONGEST_FILE = 400
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "semqa" and len(parts) > 1 and parts[1] in LAYERS:
+                rooms.add(parts[1])
+    return rooms
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_imports_downwards_and_stays_readable(path: Path) -> None:
+    room = path.relative_to(ROOT / "semqa").parts[0]
+    if room in LAYERS:
+        above = set(LAYERS[LAYERS.index(room) + 1 :])
+        assert not imported_rooms(path) & above
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+
+
+def test_every_package_is_installed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = set(project["tool"]["setuptools"]["packages"])
+    found = {
+        ".".join(("semqa", *path.parent.relative_to(ROOT / "semqa").parts))
+        for path in (ROOT / "semqa").rglob("__init__.py")
+    }
+    for top in ("kernels", "prompts"):
+        found |= {
+            ".".join(("semqa", *path.parent.relative_to(ROOT).parts))
+            for path in (ROOT / top).rglob("__init__.py")
+        }
+    assert listed == found

@@ -1,0 +1,67 @@
+"""The documentation is true: its commands print what it shows, its Python runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for at, block in enumerate(re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)):
+            found.append((f"{page.stem}-{at}", block))
+    return found
+
+
+@pytest.mark.parametrize("block", [pytest.param(b, id=i) for i, b in blocks("python")])
+def test_python_runs(block: str, tmp_path: Path) -> None:
+    """A block runs from the examples folder; `#` comments after prints are not compared here."""
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=ROOT / "examples", capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    shown = re.findall(r"^# (.*)$", block, re.MULTILINE)
+    if "print(" in block:
+        assert done.stdout.decode("utf-8").splitlines() == shown
+
+
+def commands() -> list[tuple[str, str, str]]:
+    """Commands of README's console blocks, each with the output shown under it."""
+    found = []
+    for name, block in blocks("console"):
+        if not name.startswith("README"):
+            continue
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            found.append((name, command, shown))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [pytest.param(c, s, id=f"{i}-{n}") for n, (i, c, s) in enumerate(commands())],
+)
+def test_commands_print_what_the_readme_shows(command: str, shown: str, tmp_path: Path) -> None:
+    shim = tmp_path / "semqa"
+    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m semqa "$@"\n')
+    shim.chmod(0o755)
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    assert done.stdout.decode("utf-8").strip() == shown.strip()
