@@ -73,7 +73,7 @@ def test_a_source_without_a_body_can_be_quoted_by_its_title() -> None:
     [
         ("She was a pilot. In 1932 she opened the bridge.", True),
         ("It rained. It was opened by her, the bridge, in 1932.", True),
-        ("It rained. Ann opened the bridge when she was old.", False),
+        ("It rained. Ann Aas opened the bridge in 1932 when she was old.", False),
     ],
 )
 def test_the_title_says_who_is_meant(body: str, named: bool) -> None:
