@@ -50,6 +50,10 @@ def score(
     official: Annotated[
         bool, typer.Option("--official", help="Reproduce the official scorer's defects too.")
     ] = False,
+    all_sources: Annotated[
+        bool,
+        typer.Option("--all-sources", help="Score source 8 too, which the official scorer skips."),
+    ] = False,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Score missing predictions as empty answers.")
     ] = False,
@@ -66,7 +70,7 @@ def score(
     from semqa.data.quotesum import read_quotesum
 
     questions = read_quotesum(references)
-    report = _score(questions, predictions, official, allow_missing, resamples, seed)
+    report = _score(questions, predictions, official, all_sources, allow_missing, resamples, seed)
     if per_example is not None:
         from semqa.data.jsonl import write_jsonl
 
@@ -74,7 +78,7 @@ def score(
     tests: list[PairedTest] = []
     notes: list[str] = []
     if baseline is not None:
-        other = _score(questions, baseline, official, allow_missing, 0, seed)
+        other = _score(questions, baseline, official, all_sources, allow_missing, 0, seed)
         tests, notes = _compare(report, other, max(resamples, 1), seed)
     record = report.to_dict()
     if as_json:
@@ -113,6 +117,7 @@ def _score(
     questions: Sequence[Question],
     predictions: Path,
     official: bool,
+    all_sources: bool,
     allow_missing: bool,
     resamples: int,
     seed: int,
@@ -131,7 +136,9 @@ def _score(
         Example(question.qid, text, question.texts, question.short_answers, question.numbers)
         for question, text in zip(questions, texts, strict=True)
     ]
-    return score(examples, official=official, resamples=resamples, seed=seed)
+    return score(
+        examples, official=official, all_sources=all_sources, resamples=resamples, seed=seed
+    )
 
 
 def _test_record(test: PairedTest) -> dict[str, object]:

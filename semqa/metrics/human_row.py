@@ -25,6 +25,7 @@ def leave_one_out(
     present: Iterable[int],
     *,
     official: bool = False,
+    all_sources: bool = False,
 ) -> list[ExampleScores]:
     """Score each reference of one question against the other references of it.
 
@@ -38,6 +39,7 @@ def leave_one_out(
         short_answers: one for each reference, in the same order; "" for none.
         present: numbers of the sources that the question comes with.
         official: as for `score`.
+        all_sources: as for `score`.
 
     Returns:
         One row for each reference, in order, all with the same qid.
@@ -63,9 +65,12 @@ def leave_one_out(
         return [ExampleScores.without(qid, NO_OTHER_REFERENCE)]
     vocabulary = Vocabulary()
     present = tuple(present)
-    texts = [MarkedText(text, vocabulary, learn=True, official=official) for text in references]
+    texts = [
+        MarkedText(text, vocabulary, learn=True, all_sources=all_sources) for text in references
+    ]
     shorts = [
-        bags_of_quotes(text, vocabulary, learn=True, official=official) for text in short_answers
+        bags_of_quotes(text, vocabulary, learn=True, all_sources=all_sources)
+        for text in short_answers
     ]
     rows = []
     for k, text in enumerate(texts):
@@ -76,6 +81,7 @@ def leave_one_out(
             present,
             any_short_answer=any((*short_answers[:k], *short_answers[k + 1 :])),
             official=official,
+            all_sources=all_sources,
         )
         rows.append(target.score_encoded(text, qid=qid))
     return rows

@@ -24,7 +24,7 @@ class MarkedText:
         vocabulary: of the question.
         learn: whether the vocabulary learns the text, as for a reference, or only finds what it
             knows, as for a prediction.
-        official: read one-digit source numbers only.
+        all_sources: read source numbers of more than one digit too.
 
     Attributes:
         rouge: the text without marks.
@@ -34,9 +34,9 @@ class MarkedText:
     __slots__ = ("bags", "rouge")
 
     def __init__(
-        self, text: str, vocabulary: Vocabulary, *, learn: bool = False, official: bool = False
+        self, text: str, vocabulary: Vocabulary, *, learn: bool = False, all_sources: bool = False
     ) -> None:
-        pieces = split_marks(text, official=official)
+        pieces = split_marks(text, all_sources=all_sources)
         self.bags = _bags(pieces, vocabulary.learn_bag if learn else vocabulary.encode_bag)
         del pieces[1::3]
         encode = vocabulary.learn if learn else vocabulary.encode
@@ -44,10 +44,10 @@ class MarkedText:
 
 
 def bags_of_quotes(
-    text: str, vocabulary: Vocabulary, *, learn: bool = False, official: bool = False
+    text: str, vocabulary: Vocabulary, *, learn: bool = False, all_sources: bool = False
 ) -> dict[int, str]:
     """Return `MarkedText.bags` alone; the arguments are the same."""
-    pieces = split_marks(text, official=official)
+    pieces = split_marks(text, all_sources=all_sources)
     return _bags(pieces, vocabulary.learn_bag if learn else vocabulary.encode_bag)
 
 

@@ -6,8 +6,8 @@ source number, a space, any text without a square bracket (it may be empty or ho
 space, a bracket. Of nested marks only the innermost is one, and any other bracket inside a span
 voids it; what is no mark stays in the text.
 
-Source: the released QuoteSum scorer. There a number is one digit, 1-9; here it has up to nine
-digits, unless ``official=True``.
+Source: the released QuoteSum scorer. There a number is one digit, 1-9, and so it is here, unless
+``all_sources=True`` asks for numbers of up to nine digits.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 
 __all__ = ["non_quoted", "only_quoted", "quoted_sources", "quotes_by_source", "strip_marks"]
 
-_OFFICIAL = re.compile(r"\[ ([1-9]) ([^\[\]]*) \]")
+_ONE_DIGIT = re.compile(r"\[ ([1-9]) ([^\[\]]*) \]")
 _ANY_NUMBER = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]*) \]")
 
 
-def split_marks(text: str, *, official: bool = False) -> list[str]:
+def split_marks(text: str, *, all_sources: bool = False) -> list[str]:
     """Cut a text at its marks, in one pass.
 
     Returns:
         Free text, number, span, free text, number, span, …, free text: ``3 * marks + 1`` strings.
     """
-    return (_OFFICIAL if official else _ANY_NUMBER).split(text)
+    return (_ANY_NUMBER if all_sources else _ONE_DIGIT).split(text)
 
 
-def strip_marks(text: str, *, official: bool = False) -> str:
+def strip_marks(text: str, *, all_sources: bool = False) -> str:
     """Return the text with every mark replaced by its span.
 
     Example:
         >>> strip_marks("Released in [ 1 May 1942 ], says [2 him].")
         'Released in May 1942, says [2 him].'
     """
-    pieces = split_marks(text, official=official)
+    pieces = split_marks(text, all_sources=all_sources)
     del pieces[1::3]
     return "".join(pieces)
 
 
-def non_quoted(text: str, *, official: bool = False) -> str:
+def non_quoted(text: str, *, all_sources: bool = False) -> str:
     """Return only what stands outside of the marks.
 
     Example:
         >>> non_quoted("Released in [ 1 May 1942 ].")
         'Released in .'
     """
-    return "".join(split_marks(text, official=official)[::3])
+    return "".join(split_marks(text, all_sources=all_sources)[::3])
 
 
 def only_quoted(
@@ -60,7 +60,7 @@ def only_quoted(
     *,
     sources: Collection[int] | None = None,
     separator: str = " ",
-    official: bool = False,
+    all_sources: bool = False,
 ) -> str:
     """Return the spans in their order, joined.
 
@@ -68,13 +68,13 @@ def only_quoted(
         text: marked text.
         sources: the source numbers whose spans are wanted; None for all.
         separator: what stands between two spans.
-        official: read one-digit numbers only.
+        all_sources: read numbers of up to nine digits, not of one only.
 
     Example:
         >>> only_quoted("[ 1 a ] [ 2 b ] [ 1 c ]", sources=[1], separator="|")
         'a|c'
     """
-    pieces = split_marks(text, official=official)
+    pieces = split_marks(text, all_sources=all_sources)
     return separator.join(
         span
         for number, span in zip(pieces[1::3], pieces[2::3], strict=True)
@@ -82,24 +82,24 @@ def only_quoted(
     )
 
 
-def quoted_sources(text: str, *, official: bool = False) -> list[int]:
+def quoted_sources(text: str, *, all_sources: bool = False) -> list[int]:
     """Return the numbers of the sources that are quoted, ascending.
 
     Example:
         >>> quoted_sources("[ 3 a ] [ 1 b ] [ 3 c ] [ 0 d ]")
         [1, 3]
     """
-    return sorted(set(map(int, split_marks(text, official=official)[1::3])))
+    return sorted(set(map(int, split_marks(text, all_sources=all_sources)[1::3])))
 
 
-def quotes_by_source(text: str, *, official: bool = False) -> dict[int, str]:
+def quotes_by_source(text: str, *, all_sources: bool = False) -> dict[int, str]:
     """Return for each quoted source its spans, joined by a space.
 
     Example:
         >>> quotes_by_source("[ 2 b ] and [ 1 a ] [ 2 c ]")
         {2: 'b c', 1: 'a'}
     """
-    pieces = split_marks(text, official=official)
+    pieces = split_marks(text, all_sources=all_sources)
     quotes: dict[int, str] = {}
     for number, span in zip(map(int, pieces[1::3]), pieces[2::3], strict=True):
         quotes[number] = f"{quotes[number]} {span}" if number in quotes else span

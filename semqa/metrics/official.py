@@ -57,8 +57,8 @@ def official_rouge(
     rows = []
     for texts, prediction in zip(references, predictions, strict=False):
         vocabulary = Vocabulary()
-        encoded = [RougeText.read(strip_marks(t, official=True), vocabulary.learn) for t in texts]
-        stripped = strip_marks(prediction, official=True)
+        encoded = [RougeText.read(strip_marks(t), vocabulary.learn) for t in texts]
+        stripped = strip_marks(prediction)
         rows.append(closest_rouge(encoded, RougeText.read(stripped, vocabulary.encode)))
     return rows
 
@@ -114,7 +114,7 @@ def official_sem_f1(
     pairs = list(zip(references, predictions, strict=False))
     values = []
     for place, numbers in enumerate(present):
-        sources = scored_sources(numbers, official=True)
+        sources = scored_sources(numbers, all_sources=False)
         if not sources:
             if harmonic:
                 raise StatisticsError("harmonic_mean requires at least one data point")
@@ -122,7 +122,7 @@ def official_sem_f1(
         texts, prediction = pairs[place]
         vocabulary = Vocabulary()
         bags = SourceBags([_learn(text, vocabulary) for text in texts], sources)
-        overlaps = bags.best(bags_of_quotes(prediction, vocabulary, official=True))
+        overlaps = bags.best(bags_of_quotes(prediction, vocabulary))
         values.append(harmonic_f1(overlaps) if harmonic else mean_f1(overlaps))
     return _mean_or_nan(values)
 
@@ -140,9 +140,9 @@ def official_sem_recall(
     for shorts, prediction in zip(short_answers, predictions, strict=False):
         vocabulary = Vocabulary()
         texts = [_learn(text, vocabulary) for text in shorts]
-        sources = named_sources(texts, official=True)
+        sources = named_sources(texts, all_sources=False)
         if sources:
-            predicted = bags_of_quotes(prediction, vocabulary, official=True)
+            predicted = bags_of_quotes(prediction, vocabulary)
             values.append(mean_recall(SourceBags(texts, sources).best(predicted)))
         elif any(shorts):
             return math.nan
@@ -186,7 +186,7 @@ def _check_references(references: Sequence[Sequence[str]], predictions: Sequence
 
 
 def _learn(text: str, vocabulary: Vocabulary) -> dict[int, str]:
-    return bags_of_quotes(text, vocabulary, learn=True, official=True)
+    return bags_of_quotes(text, vocabulary, learn=True)
 
 
 def _mean_or_nan(values: Sequence[float]) -> float:

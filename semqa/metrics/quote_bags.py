@@ -54,15 +54,15 @@ class SourceBags:
         return [_best_overlap(bags, predicted.get(source, "")) for source, bags in self._bags]
 
 
-def named_sources(texts: Iterable[Mapping[int, str]], *, official: bool) -> list[int]:
+def named_sources(texts: Iterable[Mapping[int, str]], *, all_sources: bool) -> list[int]:
     """Return the sources that count for Sem-Rec: those for which some text has a short answer."""
     named = [source for text in texts for source, bag in text.items() if bag]
-    return scored_sources(named, official=official)
+    return scored_sources(named, all_sources=all_sources)
 
 
-def scored_sources(sources: Iterable[int], *, official: bool) -> list[int]:
+def scored_sources(sources: Iterable[int], *, all_sources: bool) -> list[int]:
     """Return the sources that Sem-F1 and Sem-Rec look at, ascending."""
-    return sorted(set(sources).intersection(OFFICIAL_SOURCES) if official else set(sources))
+    return sorted(set(sources) if all_sources else set(sources).intersection(OFFICIAL_SOURCES))
 
 
 def mean_f1(overlaps: Sequence[Overlap]) -> float:

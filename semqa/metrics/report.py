@@ -112,6 +112,7 @@ def score(
     examples: Iterable[Example],
     *,
     official: bool = False,
+    all_sources: bool = False,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -121,6 +122,7 @@ def score(
     Args:
         examples: one prediction each.
         official: reproduce the defects of the official scorer; see `docs/metrics.md`.
+        all_sources: score the sources beyond 7 too; see `score_example`.
         resamples: corpora to draw for the intervals; 0 for none.
         seed: of the draws.
         confidence: mass of the intervals, in (0, 1).
@@ -135,7 +137,9 @@ def score(
         >>> round(report.value("semqa"), 1), report.estimates["sem_recall"].unscored
         (89.4, {'no reference has a short answer': 1})
     """
-    rows = [score_example(example, official=official) for example in examples]
+    rows = [
+        score_example(example, official=official, all_sources=all_sources) for example in examples
+    ]
     return summarise(rows, official=official, resamples=resamples, seed=seed, confidence=confidence)
 
 
@@ -147,7 +151,7 @@ def summarise(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Report:
-    """Make the report of rows scored before; the arguments are those of `score`.
+    """Make the report of rows scored before; the other arguments are those of `score`.
 
     Rows with the same qid (several answers to one question) count one by one in the means, and are
     drawn together for the intervals.

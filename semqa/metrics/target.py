@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Target", "score_example", "target_for"]
 
-NO_SOURCE = "no source is present"
+NO_SOURCE = "no source is present that is scored"
 NO_SHORT_ANSWER = "no reference has a short answer"
 NO_MARKED_SHORT_ANSWER = "no short answer is marked with a source"
-HARMONIC_RAISES = "no source is present: the official scorer raises StatisticsError"
+HARMONIC_RAISES = "no source is present that is scored: the official scorer raises StatisticsError"
 
 CACHED_QUESTIONS = 1024
 
@@ -48,10 +48,19 @@ class Target:
         short_answers: for each short-answer text its bags by source.
         present: numbers of the sources that the question comes with.
         any_short_answer: whether there is any short-answer text, marked or not.
-        official: behave as the official scorer does where its behaviour is a defect.
+        official: give NaN where the official scorer does.
+        all_sources: score the sources beyond 7 too, and read numbers of more than one digit.
     """
 
-    __slots__ = ("_no_recall", "_official", "_quotes", "_rouge", "_short_answers", "_vocabulary")
+    __slots__ = (
+        "_all_sources",
+        "_no_recall",
+        "_official",
+        "_quotes",
+        "_rouge",
+        "_short_answers",
+        "_vocabulary",
+    )
 
     def __init__(
         self,
@@ -62,17 +71,19 @@ class Target:
         *,
         any_short_answer: bool,
         official: bool = False,
+        all_sources: bool = False,
     ) -> None:
         self._vocabulary = vocabulary
         self._rouge = [text.rouge for text in references]
         self._quotes = SourceBags(
-            [text.bags for text in references], scored_sources(present, official=official)
+            [text.bags for text in references], scored_sources(present, all_sources=all_sources)
         )
         self._short_answers = SourceBags(
-            short_answers, named_sources(short_answers, official=official)
+            short_answers, named_sources(short_answers, all_sources=all_sources)
         )
         self._no_recall = NO_MARKED_SHORT_ANSWER if any_short_answer else NO_SHORT_ANSWER
         self._official = official
+        self._all_sources = all_sources
 
     @classmethod
     def read(
@@ -82,6 +93,7 @@ class Target:
         present: Iterable[int],
         *,
         official: bool = False,
+        all_sources: bool = False,
     ) -> Target:
         """Make a target of texts.
 
@@ -100,20 +112,24 @@ class Target:
         vocabulary = Vocabulary()
         return cls(
             vocabulary,
-            [MarkedText(text, vocabulary, learn=True, official=official) for text in references],
+            [
+                MarkedText(text, vocabulary, learn=True, all_sources=all_sources)
+                for text in references
+            ],
             # References often share their short answers; a maximum needs each text once.
             [
-                bags_of_quotes(text, vocabulary, learn=True, official=official)
+                bags_of_quotes(text, vocabulary, learn=True, all_sources=all_sources)
                 for text in dict.fromkeys(short_answers)
             ],
             present,
             any_short_answer=any(short_answers),
             official=official,
+            all_sources=all_sources,
         )
 
     def score(self, prediction: str, *, qid: str = "") -> ExampleScores:
         """Score one prediction; the scores carry `qid`."""
-        text = MarkedText(prediction, self._vocabulary, official=self._official)
+        text = MarkedText(prediction, self._vocabulary, all_sources=self._all_sources)
         return self.score_encoded(text, qid=qid)
 
     def score_encoded(self, prediction: MarkedText, *, qid: str = "") -> ExampleScores:
@@ -161,18 +177,24 @@ def target_for(
     short_answers: tuple[str, ...],
     present: tuple[int, ...],
     official: bool,
+    all_sources: bool,
 ) -> Target:
     """Return the target of a question, compiled once for the last questions asked for."""
-    return Target.read(references, short_answers, present, official=official)
+    return Target.read(
+        references, short_answers, present, official=official, all_sources=all_sources
+    )
 
 
-def score_example(example: Example, *, official: bool = False) -> ExampleScores:
+def score_example(
+    example: Example, *, official: bool = False, all_sources: bool = False
+) -> ExampleScores:
     """Score one prediction on all metrics.
 
     Args:
         example: the prediction and what it is compared with.
-        official: give NaN where the official scorer does, and do not look beyond source 7 nor at
-            numbers of more than one digit.
+        official: give NaN where the official scorer does.
+        all_sources: score the sources beyond 7 too, which the official scorer strips or leaves in
+            the text but does not look at, and read source numbers of more than one digit.
 
     Raises:
         NoReferenceError: the example has no reference.
@@ -187,5 +209,7 @@ def score_example(example: Example, *, official: bool = False) -> ExampleScores:
             f"question {example.qid}: references: got none, expected at least one; "
             "leave the question out"
         )
-    target = target_for(example.references, example.short_answers, example.present, official)
+    target = target_for(
+        example.references, example.short_answers, example.present, official, all_sources
+    )
     return target.score(example.prediction, qid=example.qid)

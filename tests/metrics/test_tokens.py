@@ -67,7 +67,7 @@ def test_token_overlap_equals_its_definition(target: list[str], prediction: list
 
 @given(marked)
 def test_marks_of_one_digit_equal_their_definition(text: str) -> None:
-    assert strip_marks(text) == strip_marks(text, official=True) == reference.strip_marks(text)
+    assert strip_marks(text) == strip_marks(text, all_sources=True) == reference.strip_marks(text)
     quotes = {k: normalised_tokens(span) for k, span in quotes_by_source(text).items()}
     assert quoted_sources(text) == sorted(quotes)
     for source in range(1, 10):
@@ -85,19 +85,19 @@ def test_marks_of_one_digit_equal_their_definition(text: str) -> None:
         ("[ " + "9" * 5000 + " x ]", []),
     ],
 )
-def test_numbers_of_several_digits_are_marks_unless_official(text: str, sources: list[int]) -> None:
-    assert quoted_sources(text) == sources
-    assert quoted_sources(text, official=True) == []
-    assert strip_marks(text) == ("x" if sources else text)
-    assert strip_marks(text, official=True) == non_quoted(text, official=True) == text
+def test_numbers_of_several_digits_are_marks_where_asked_for(text: str, sources: list[int]) -> None:
+    assert quoted_sources(text, all_sources=True) == sources
+    assert quoted_sources(text) == []
+    assert strip_marks(text, all_sources=True) == ("x" if sources else text)
+    assert strip_marks(text) == non_quoted(text) == text
 
 
 def test_only_quoted_takes_sources_and_separator() -> None:
     text = "x [ 1 a ] y [ 12 b ] [ 1 c ]"
-    assert only_quoted(text) == "a b c"
-    assert only_quoted(text, sources={12}) == "b"
+    assert only_quoted(text) == "a c"
+    assert only_quoted(text, all_sources=True) == "a b c"
+    assert only_quoted(text, sources={12}, all_sources=True) == "b"
     assert only_quoted(text, sources=[1], separator="") == "ac"
-    assert only_quoted(text, official=True) == "a c"
 
 
 def test_hostile_brackets_take_linear_time() -> None:

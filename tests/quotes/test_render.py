@@ -174,15 +174,20 @@ def test_pieces_join_to_the_field(drawn: tuple[str, list[Source]]) -> None:
 
 
 def test_excerpt_cuts_between_words() -> None:
-    pieces = [Piece("one two three four five six"), Piece("QUOTE", (0,)), Piece("seven eight nine")]
-    assert excerpt(pieces, 9) == [
+    before, after = (
+        "one two three four five six seven eight",
+        "nine ten eleven twelve thirteen fourteen",
+    )
+    pieces = [Piece(before), Piece("QUOTE", (0,)), Piece(after)]
+    assert excerpt(pieces, 12) == [
         Piece("", cut=True),
-        Piece("five six"),
+        Piece("seven eight"),
         Piece("QUOTE", (0,)),
-        Piece("seven"),
+        Piece("nine ten"),
         Piece("", cut=True),
     ]
-    assert excerpt([Piece("one two three four five six")], 5) == [
-        Piece("one two"),
-        Piece("", cut=True),
+    assert excerpt([Piece(before)], 5) == [Piece("one two"), Piece("", cut=True)]
+    assert excerpt([Piece("short"), Piece("QUOTE", (0,))], 2) == [
+        Piece("short"),
+        Piece("QUOTE", (0,)),
     ]

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Piece", "excerpt", "quoted_pieces"]
 
 
+SHORTEST_CUT = 20
+"""Fewer characters than this are not worth leaving out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A run of a field's text, and which quotes cover all of it.
@@ -74,7 +78,7 @@ def excerpt(pieces: Sequence[Piece], context: int) -> list[Piece]:
             continue
         head = _head(piece.text, context) if at > 0 else ""
         tail = _tail(piece.text, context) if at + 1 < len(pieces) else ""
-        if len(head) + len(tail) >= len(piece.text):
+        if len(head) + len(tail) + SHORTEST_CUT > len(piece.text):
             shown.append(piece)
             continue
         shown += [

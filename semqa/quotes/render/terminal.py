@@ -99,8 +99,12 @@ def sources_text(answer: QuotedAnswer) -> Text:
         for at, pieces in enumerate(fields):
             if at:
                 text.append(" — ")
-            for piece in pieces:
-                shown = "…" if piece.cut else safe_text(" ".join(_squeezed(piece.text)))
+            for place, piece in enumerate(pieces):
+                if piece.cut:
+                    gap = "… " if not place else " …" if place + 1 == len(pieces) else " … "
+                    text.append(gap, style="dim")
+                    continue
+                shown = safe_text(re.sub(r"\s+", " ", piece.text))
                 text.append(shown, style=_colour(number) if piece.quotes else "dim")
         if source.url:
             text.append(f"\n    {safe_text(source.url)}", style="dim underline")
@@ -129,8 +133,3 @@ def _unverified(quote: Quote) -> str:
 
 def _colour(number: int) -> str:
     return _COLOURS[(number - 1) % len(_COLOURS)]
-
-
-def _squeezed(text: str) -> list[str]:
-    """Split at white space, keeping an empty word at either end so that a join keeps one blank."""
-    return re.split(r"\s+", text)
