@@ -26,7 +26,8 @@ $(VENV)/.dev: $(VENV)/.core pyproject.toml
 demo: $(VENV)/.core  ## Answer a real question over the passages in examples/.
 	@echo "==> semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl"
 	@echo
-	@$(BIN)/semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl
+	@$(BIN)/semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
+	  --format terminal
 	@echo
 	@echo "==> The same as a page (hover over a quote to see it in its source): build/demo.html"
 	@mkdir -p build

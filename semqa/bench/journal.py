@@ -10,11 +10,12 @@ import os
 import time
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+from semqa.bench.record import Record
 from semqa.data.jsonl import encode_row, read_rows
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
 __all__ = ["Journal"]
@@ -24,34 +25,34 @@ SYNC_SECONDS = 1.0
 
 
 class Journal:
-    """An append-only file of rows, each with an ``id``; use it as a context manager.
+    """An append-only file of records; use it as a context manager.
 
     Args:
         path: the file; made when it does not exist.
         known: the ids that may occur.
 
     Attributes:
-        rows: the finished rows by id, those found in the file and those appended since.
+        records: the finished examples by id, those found in the file and those appended since.
 
     Raises:
-        InputError: the file holds something else than rows of this run.
+        InputError: the file holds something else than examples of this run.
     """
 
     def __init__(self, path: Path, known: Iterable[str]) -> None:
         self._path = path
         self._known = frozenset(known)
         _cut_torn_line(path)
-        self.rows: dict[str, Mapping[str, object]] = {}
+        self.records: dict[str, Record] = {}
         if path.stat().st_size:
             for row in read_rows(path):
                 key = row.text("id")
-                if key not in self._known or key in self.rows:
-                    what = "a second time" if key in self.rows else "which this run does not have"
+                if key not in self._known or key in self.records:
+                    what = "a second time" if key in self.records else "which is not of this run"
                     raise InputError(
                         f"{row.where}: not a journal of this run: got the id {key!r} {what}, "
                         "expected each example of the run once; use another folder"
                     )
-                self.rows[key] = row.fields
+                self.records[key] = Record.read(row)
         self._stream: BinaryIO | None = None
         self._synced = time.monotonic()
 
@@ -65,8 +66,8 @@ class Journal:
             self._stream.close()
             self._stream = None
 
-    def append(self, row: Mapping[str, object]) -> None:
-        """Add one finished row; once this returns, killing the process does not lose it.
+    def append(self, record: Record) -> None:
+        """Add one finished example; once this returns, killing the process does not lose it.
 
         Raises:
             UnavailableError: the disk failed or is full.
@@ -74,7 +75,7 @@ class Journal:
         if self._stream is None:
             raise ValueError("a journal is written inside its `with` block")
         try:
-            self._stream.write(encode_row(row))
+            self._stream.write(encode_row(record.to_dict()))
             self._stream.flush()
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 os.fsync(self._stream.fileno())
@@ -84,7 +85,7 @@ class Journal:
                 f"{self._path}: could not be written: got {error.strerror or error!r}, expected "
                 "room on a working disk; free some space and run again, what is done is kept"
             ) from error
-        self.rows[str(row["id"])] = row
+        self.records[record.id] = record
 
 
 def _cut_torn_line(path: Path) -> None:

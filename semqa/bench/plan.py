@@ -80,10 +80,15 @@ class Plan:
         """Read the questions of the run.
 
         Raises:
-            InputError: the file or a row of it is not usable.
+            InputError: the file or a row of it is not usable, or it is no regular file.
         """
         from semqa.data.quotesum import read_quotesum
 
+        if str(self.data) == "-" or (self.data.exists() and not self.data.is_file()):
+            raise InputError(
+                f"{self.data}: not a regular file: got a pipe or a folder, expected a file that a "
+                "resumed run can read again; save the data first"
+            )
         return read_quotesum(self.data)[: self.limit]
 
     def items(self, questions: Sequence[Question]) -> list[Item]:

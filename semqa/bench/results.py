@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections import Counter
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ import semqa
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from semqa.bench.plan import Item, Plan
+    from semqa.bench.record import Record
 
 __all__ = ["make_results", "score_item"]
 
@@ -38,61 +40,52 @@ def score_item(item: Item, prediction: str) -> ExampleScores:
     )
 
 
-def make_results(
-    plan: Plan, items: Sequence[Item], rows: Sequence[Mapping[str, object]]
-) -> dict[str, object]:
+def make_results(plan: Plan, items: Sequence[Item], records: Sequence[Record]) -> dict[str, object]:
     """Sum up a finished run; scores are computed anew from the predictions.
 
     Args:
         plan: what was run.
         items: its items.
-        rows: their journal rows, in the same order.
+        records: what became of them, in the same order.
     """
     scores = [
-        score_item(item, str(row["prediction"])) for item, row in zip(items, rows, strict=True)
+        score_item(item, record.prediction) for item, record in zip(items, records, strict=True)
     ]
-    report = summarise(scores, resamples=RESAMPLES, seed=SEED)
+    errors = [record.error for record in records if record.error is not None]
     return {
-        "results": report.to_dict(),
-        "quoting": _quoting(rows),
-        "failed": sum("error" in row for row in rows),
-        "seconds": _seconds(rows),
+        "results": summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict(),
+        "quoting": _quoting(records),
+        "failed": len(errors),
+        "first_error": errors[0] if errors else None,
+        "seconds": _seconds([record.seconds for record in records]),
         "config": plan.identity(),
         "versions": {"semqa": semqa.__version__, **_versions()},
         "machine": {"platform": platform.platform(), "python": platform.python_version()},
     }
 
 
-def _quoting(rows: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    if not rows:
+def _quoting(records: Sequence[Record]) -> dict[str, object]:
+    if not records:
         return {}
-    statuses: dict[str, int] = {}
-    for row in rows:
-        counts = row["quotes"]
-        if isinstance(counts, dict):
-            for status, count in counts.items():
-                statuses[status] = statuses.get(status, 0) + count
-    words = _column(rows, "words")
-    free = _column(rows, "free_words")
+    statuses: Counter[str] = Counter()
+    for record in records:
+        statuses.update(record.quotes)
+    words = sum(record.words for record in records)
+    free = sum(record.free_words for record in records)
     return {
-        "statuses": statuses,
-        "quotes_per_answer": sum(statuses.values()) / len(rows),
-        "words_per_answer": fmean(words),
-        "share_quoted": 1 - sum(free) / sum(words) if sum(words) else None,
-        "sources_quoted_per_answer": fmean(_column(rows, "sources_quoted")),
+        "statuses": dict(statuses),
+        "quotes_per_answer": statuses.total() / len(records),
+        "words_per_answer": words / len(records),
+        "share_quoted": 1 - free / words if words else None,
+        "sources_quoted_per_answer": fmean(record.sources_quoted for record in records),
     }
 
 
-def _seconds(rows: Sequence[Mapping[str, object]]) -> dict[str, float]:
-    seconds = _column(rows, "seconds")
+def _seconds(seconds: Sequence[float]) -> dict[str, float]:
     if not seconds:
         return {}
     p99 = quantiles(seconds, n=100, method="inclusive")[98] if len(seconds) > 1 else seconds[0]
     return {"total": sum(seconds), "p50": median(seconds), "p99": p99, "max": max(seconds)}
-
-
-def _column(rows: Sequence[Mapping[str, object]], name: str) -> list[float]:
-    return [float(value) for row in rows if isinstance(value := row[name], (int, float))]
 
 
 def _versions() -> dict[str, str]:

@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.journal import Journal
+from semqa.bench.record import Record
 from semqa.bench.results import make_results, score_item
 from semqa.data.atomic import write_atomic
 from semqa.data.lock import locked
-from semqa.errors import InputError, SemqaError
-from semqa.quotes import FreeText, QuotedAnswer
+from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,15 +70,15 @@ def run(
     with locked(out / ".lock", wait_seconds=0):
         _claim(out, plan.identity())
         journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
-        resumed = len(journal.rows)
+        resumed = len(journal.records)
         with journal:
             on_progress(Progress(resumed, len(items), resumed))
             for item in items:
-                if item.key not in journal.rows:
-                    journal.append(_row(item, engine))
-                    on_progress(Progress(len(journal.rows), len(items), resumed))
-        rows = [journal.rows[item.key] for item in items]
-        results = make_results(plan, items, rows)
+                if item.key not in journal.records:
+                    journal.append(_record(item, engine))
+                    on_progress(Progress(len(journal.records), len(items), resumed))
+        records = [journal.records[item.key] for item in items]
+        results = make_results(plan, items, records)
         write_atomic(out / RESULTS_FILE, [_pretty(results)])
     return results
 
@@ -99,6 +100,8 @@ def _claim(out: Path, identity: Mapping[str, object]) -> None:
     name = str(path)
     found = as_row(decode_json(decode_text(path.read_bytes(), name), name), name).fields
     for key, value in identity.items():
+        if key == "data":  # a renamed copy is the same data, which the digest tells
+            continue
         # Through JSON, as the file went.
         expected = json.loads(json.dumps(value))
         if found.get(key) != expected:
@@ -108,7 +111,7 @@ def _claim(out: Path, identity: Mapping[str, object]) -> None:
             )
 
 
-def _row(item: Item, engine: Engine | None) -> dict[str, object]:
+def _record(item: Item, engine: Engine | None) -> Record:
     question = item.question
     error = None
     started = time.perf_counter()
@@ -120,25 +123,14 @@ def _row(item: Item, engine: Engine | None) -> dict[str, object]:
     else:
         try:
             answer = engine.answer(question.question, question.sources)
-        except SemqaError as failure:
-            # One failing example must not cost the run: it is recorded, and counted as failed.
+        except InputError as failure:
+            # One example that cannot be answered must not cost the run; what fails from outside
+            # (`UnavailableError`) ends it, and is tried again when it is resumed.
             answer, error = QuotedAnswer.parse("", question.sources), str(failure)
         text = answer.marked
     seconds = time.perf_counter() - started
     scores = score_item(item, text)
-    return {
-        "id": item.key,
-        "qid": question.qid,
-        "question": question.question,
-        "prediction": text,
-        **({"error": error} if error is not None else {}),
-        "quotes": answer.counts,
-        "words": len(answer.plain.split()),
-        "free_words": sum(len(s.text.split()) for s in answer.segments if isinstance(s, FreeText)),
-        "sources_quoted": len({quote.source for quote in answer.quotes if quote.verified}),
-        "scores": {name: value for name, value in scores.to_dict().items() if name != "qid"},
-        "seconds": round(seconds, 6),
-    }
+    return Record.of(item.key, question.question, answer, scores, seconds, error)
 
 
 def _pretty(value: Mapping[str, object]) -> bytes:

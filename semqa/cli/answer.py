@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import SourceFiles, SourcesFile, gather_sources
+from semqa.cli.inputs import SourceFiles, SourcesFile, check_text, gather_sources
 from semqa.cli.output import json_line, terminal_width, use_color, write_file, write_result
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from semqa.quotes import QuotedAnswer
@@ -57,8 +59,14 @@ def answer(
         ),
     ] = None,
     output_format: Annotated[
-        Format, typer.Option("--format", "-f", help="How the answer is shown.")
-    ] = Format.TERMINAL,
+        Format | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="How the answer is shown.",
+            show_default="terminal in a terminal, marked in a pipe or file",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
     out: Annotated[
         Path | None,
@@ -71,6 +79,7 @@ def answer(
     standard input: JSON lines {"text", "title"?, "url"?}, or else plain text,
     which is one source.
     """
+    check_text(question, "QUESTION")
     given = gather_sources([*(source or []), *(more or [])], sources)
     from semqa.engines import create_engine
 
@@ -78,9 +87,15 @@ def answer(
     started = time.perf_counter()
     result = chosen.answer(question, given)
     seconds = time.perf_counter() - started
-    if as_json:
-        output_format = Format.JSON
-    if output_format is Format.JSON:
+    if as_json and output_format not in (None, Format.JSON):
+        raise InputError(
+            f"--json and --format: got both, the latter with {output_format.value}, expected one; "
+            "leave one out"
+        )
+    if output_format is None:
+        shown_here = out is None and sys.stdout.isatty()
+        output_format = Format.TERMINAL if shown_here else Format.MARKED
+    if as_json or output_format is Format.JSON:
         record = {
             "question": question,
             **result.to_dict(),

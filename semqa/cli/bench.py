@@ -88,10 +88,12 @@ def _show(results: Mapping[str, object]) -> None:
     quoting = cast("dict[str, object]", results["quoting"])
     statuses = cast("dict[str, int]", quoting["statuses"])
     seconds = cast("dict[str, float]", results["seconds"])
+    if results["failed"]:
+        say(f"{results['failed']} examples failed, the first with: {results['first_error']}")
     counted = ", ".join(f"{count} {status}" for status, count in statuses.items() if count)
     write_result(
         f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words an "
-        f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms a question (median)"
+        f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms an answer (median)"
     )
 
 

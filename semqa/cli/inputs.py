@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,11 +12,10 @@ from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from io import BufferedReader
 
     from semqa.quotes import Source
 
-__all__ = ["SourceFiles", "SourcesFile", "gather_sources"]
+__all__ = ["SourceFiles", "SourcesFile", "check_stdin_once", "check_text", "gather_sources"]
 
 SourceFiles = Annotated[
     list[Path] | None,
@@ -37,28 +36,49 @@ SourcesFile = Annotated[
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:
     """Read the sources that a command was given, numbered: text files first, then JSON lines.
 
-    With neither, they come from standard input: JSON where it begins with a brace or bracket,
-    otherwise plain text, which is one source.
+    With neither, they come from standard input: JSON where it begins as an object with fields or
+    an array of them does, otherwise plain text, which is one source.
 
     Raises:
         InputError: there are none, or one is not usable.
     """
-    from semqa.data.files import STDIN
-    from semqa.data.sources import read_sources, read_sources_jsonl
+    from semqa.data.sources import read_piped_sources, read_sources, read_sources_jsonl
 
-    stdin = Path(STDIN)
+    check_stdin_once(*files, sources)
     if not files and sources is None:
-        if sys.stdin.isatty():
+        if sys.stdin is None or sys.stdin.isatty():
             raise InputError(
                 "no sources: got neither --source nor --sources, expected passages to quote; "
                 "name text files, a JSON lines file, or pipe them in"
             )
-        return read_sources_jsonl(stdin) if _stdin_is_json() else read_sources([stdin])
+        return read_piped_sources()
     given = read_sources(files) if files else ()
     return (*given, *(read_sources_jsonl(sources) if sources is not None else ()))
 
 
-def _stdin_is_json() -> bool:
-    """Look at the start of standard input without consuming it."""
-    start = cast("BufferedReader", sys.stdin.buffer).peek(1)
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+def check_stdin_once(*paths: Path | None) -> None:
+    """See that ``-`` stands for at most one of the inputs.
+
+    Raises:
+        InputError: it stands for two.
+    """
+    if [str(path) for path in paths].count("-") > 1:
+        raise InputError(
+            "standard input named twice: got - for more than one input, expected it once; name "
+            "files for the others"
+        )
+
+
+def check_text(text: str, name: str) -> None:
+    """See that an argument is text, which the system does not promise.
+
+    Raises:
+        InputError: it holds bytes that are no UTF-8.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name}: invalid UTF-8: got {error.object[error.start]!a} at character {error.start}, "
+            "expected text; check the terminal's encoding"
+        ) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from semqa.cli.inputs import check_stdin_once
 from semqa.cli.output import json_line, write_result
 from semqa.errors import InputError
 
@@ -21,6 +22,9 @@ __all__ = ["score"]
 
 COMPARED = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
 """What `--baseline` tests: the four scores of the paper's main table."""
+
+INTERVAL_RESAMPLES = 1_000
+TEST_RESAMPLES = 10_000
 
 
 def score(
@@ -58,8 +62,13 @@ def score(
         bool, typer.Option("--allow-missing", help="Score missing predictions as empty answers.")
     ] = False,
     resamples: Annotated[
-        int, typer.Option(min=0, help="Of the bootstrap; 0 for no intervals.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Of the bootstrap; 0 for no intervals.",
+            show_default="1,000 for intervals, 10,000 for tests",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -69,8 +78,14 @@ def score(
     """
     from semqa.data.quotesum import read_quotesum
 
+    check_stdin_once(references, predictions, baseline)
+    if baseline is not None and resamples == 0:
+        raise InputError(
+            "--resamples: got 0 with --baseline, expected at least 1 for a test; leave it out"
+        )
     questions = read_quotesum(references)
-    report = _score(questions, predictions, official, all_sources, allow_missing, resamples, seed)
+    drawn = INTERVAL_RESAMPLES if resamples is None else resamples
+    report = _score(questions, predictions, official, all_sources, allow_missing, drawn, seed)
     if per_example is not None:
         from semqa.data.jsonl import write_jsonl
 
@@ -79,8 +94,8 @@ def score(
     notes: list[str] = []
     if baseline is not None:
         other = _score(questions, baseline, official, all_sources, allow_missing, 0, seed)
-        tests, notes = _compare(report, other, max(resamples, 1), seed)
-    record = report.to_dict()
+        tests, notes = _compare(report, other, resamples or TEST_RESAMPLES, seed)
+    record = {**report.to_dict(), "versions": _versions()}
     if as_json:
         if baseline is not None:
             shown = [_test_record(test) for test in tests]
@@ -139,6 +154,12 @@ def _score(
     return score(
         examples, official=official, all_sources=all_sources, resamples=resamples, seed=seed
     )
+
+
+def _versions() -> dict[str, str]:
+    import importlib.metadata
+
+    return {name: importlib.metadata.version(name) for name in ("semqa", "numpy", "rapidfuzz")}
 
 
 def _test_record(test: PairedTest) -> dict[str, object]:

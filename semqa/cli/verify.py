@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import SourcesFile, gather_sources
-from semqa.cli.output import json_line, terminal_width, use_color, write_result
+from semqa.cli.inputs import SourcesFile, check_stdin_once, gather_sources
+from semqa.cli.output import json_line, say, terminal_width, use_color, write_result
 
 if TYPE_CHECKING:
-    from semqa.quotes import Quote, QuotedAnswer
+    from collections.abc import Sequence
+
+    from semqa.quotes import Quote, QuotedAnswer, Source
+    from semqa.quotes.nearest import Nearest, NearestSearch
 
 __all__ = ["verify"]
+
+MAX_ANSWER_BYTES = 16 * 2**20
+"""Longest answer that is read, unless `SEMQA_MAX_BYTES` says otherwise."""
+
+WORTH_SHOWING = 0.6
+"""Similarity from which the nearest passage helps a reader; chance resemblance lies below."""
 
 
 def verify(
@@ -34,71 +43,61 @@ def verify(
     saying which and why. An answer that quotes nothing has nothing to check:
     that is said, and the exit code is 0.
     """
-    from semqa.data.files import STDIN, ByteBudget, decode_text, display_name, open_input
+    from semqa.data.files import ByteBudget, decode_text, display_name, open_input
     from semqa.errors import InputError
     from semqa.quotes import QuotedAnswer
+    from semqa.quotes.nearest import NearestSearch
 
     if not source and sources is None:
         raise InputError(
             "no sources: got neither --source nor --sources, expected the passages that the "
             "answer quotes; name text files or a JSON lines file"
         )
-    if str(answer) == STDIN and STDIN in map(str, [*(source or []), sources]):
-        raise InputError(
-            "standard input named twice: got - for the answer and for a source, expected one of "
-            "them in a file; name a file for the other"
-        )
+    check_stdin_once(answer, *(source or []), sources)
     given = gather_sources(source or [], sources)
     with open_input(answer, ByteBudget(MAX_ANSWER_BYTES)) as file:
         text = decode_text(file.read_all(), display_name(answer))
     result = QuotedAnswer.parse(text.rstrip("\r\n"), given)
+    search = NearestSearch(given)
     if as_json:
-        write_result(json_line(_record(result), indent=2))
+        write_result(json_line(_record(result, search), indent=2))
     else:
         from semqa.quotes.render import to_ansi
 
         write_result(to_ansi(result, color=use_color(), width=terminal_width()), raw=True)
         for number, quote in enumerate(result.quotes, start=1):
             if not quote.verified:
-                write_result(f"quote {number} ({quote.status}): {_why(quote, result)}")
+                write_result(f"quote {number} ({quote.status.value}): {_why(quote, search, given)}")
+    if search.exhausted:
+        say("the nearest passages were not looked for in the end: too many, or sources too long")
     if not result.verified:
         raise typer.Exit(1)
 
 
-MAX_ANSWER_BYTES = 16 * 2**20
-"""Longest answer that is read, unless `SEMQA_MAX_BYTES` says otherwise."""
-
-
-def _record(result: QuotedAnswer) -> dict[str, object]:
-    from semqa.quotes.nearest import nearest_passage
-
-    record = result.to_dict()
+def _record(result: QuotedAnswer, search: NearestSearch) -> dict[str, object]:
     quotes = []
     for quote in result.quotes:
-        row = quote.to_dict()
-        if quote.status == "fabricated":
-            near = nearest_passage(quote.text, result.sources)
-            row["nearest"] = None if near is None else near._asdict()
-        quotes.append(row)
-    return {**record, "quotes": quotes}
+        near = _nearest(quote, search)
+        quotes.append({**quote.to_dict(), "nearest": None if near is None else near._asdict()})
+    return {**result.to_dict(), "quotes": quotes}
 
 
-def _why(quote: Quote, result: QuotedAnswer) -> str:
-    from semqa.quotes.nearest import nearest_passage
-
+def _why(quote: Quote, search: NearestSearch, sources: Sequence[Source]) -> str:
     shown = f"“{_shortened(quote.text)}”: {quote.reason}"
-    near = nearest_passage(quote.text, result.sources) if quote.status == "fabricated" else None
+    near = _nearest(quote, search)
     if near is None or near.similarity < WORTH_SHOWING:
         return shown
-    passage = result.sources[near.source - 1].field(near.field)[near.start : near.end]
+    passage = sources[near.source - 1].field(near.field)[near.start : near.end]
     return (
         f"{shown}; nearest is “{_shortened(passage)}” in source {near.source} "
         f"({near.similarity:.0%} alike)"
     )
 
 
-WORTH_SHOWING = 0.6
-"""Similarity from which the nearest passage helps a reader; chance resemblance lies below."""
+def _nearest(quote: Quote, search: NearestSearch) -> Nearest | None:
+    from semqa.quotes import Status
+
+    return search.find(quote.text) if quote.status is Status.FABRICATED else None
 
 
 def _shortened(text: str, limit: int = 160) -> str:

@@ -5,6 +5,7 @@ Knows nothing of how passages are found or cut; one file or one object is one so
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ __all__ = [
     "MAX_SOURCES",
     "MAX_SOURCES_BYTES",
     "SOURCES_SETTING",
+    "read_piped_sources",
     "read_sources",
     "read_sources_jsonl",
 ]
@@ -37,6 +39,8 @@ __all__ = [
 SOURCES_SETTING = "SEMQA_MAX_SOURCES"
 MAX_SOURCES = 1_000
 """Most sources of one question, unless `SEMQA_MAX_SOURCES` says otherwise."""
+
+_LIKE_JSON = re.compile(rb"\s*(?:\{\s*\"|\[\s*[{\]])")
 
 MAX_SOURCES_BYTES = 64 * 2**20
 """Most bytes of all sources together, unless `SEMQA_MAX_BYTES` says otherwise."""
@@ -68,13 +72,19 @@ def _read_text_file(path: Path | str, budget: ByteBudget) -> Source:
             ".md; give it as a file of sources (--sources)"
         )
     with open_input(path, budget) as file:
-        text = decode_text(file.read_all(), name)
+        return _text_source(
+            file.read_all(), name, title="" if str(path) == STDIN else Path(name).stem
+        )
+
+
+def _text_source(raw: bytes, name: str, title: str) -> Source:
+    text = decode_text(raw, name)
     if not text.strip():
         raise InputError(
             f"{name}: empty source: got {'only white space' if text else 'an empty file'}, expected "
             "some text; fill the file or leave it out"
         )
-    return Source(text, "" if str(path) == STDIN else Path(name).stem)
+    return Source(text, title)
 
 
 def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
@@ -89,13 +99,31 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
     Raises:
         InputError: the file or a source is not usable; the message names file, line and field.
     """
-    budget = ByteBudget(MAX_SOURCES_BYTES)
-    with open_input(path, budget) as file:
+    with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
+        return _json_sources(file.read_all(), file.name)
+
+
+def read_piped_sources() -> tuple[Source, ...]:
+    """Read sources from standard input, be they JSON or plain text.
+
+    It is JSON where it begins like an object with fields, or an array of them; otherwise it is text
+    and one source, which may well begin with a bracket.
+
+    Raises:
+        InputError: standard input is not usable, or blank.
+    """
+    with open_input(STDIN, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw, name = file.read_all(), file.name
+    if _LIKE_JSON.match(raw.removeprefix(BOM)):
+        return _json_sources(raw, name)
+    return (_text_source(raw, name, title=""),)
+
+
+def _json_sources(raw: bytes, name: str) -> tuple[Source, ...]:
     if raw.removeprefix(BOM).lstrip().startswith(b"["):
         rows = _array_rows(raw, name)
     else:
-        rows = map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(budget.limit))))
+        rows = map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
     return _collect((_source(row) for row in rows), name)
 
 

@@ -47,6 +47,7 @@ class Report:
         examples: one row a prediction, in the order given.
         estimates: an `Estimate` for each of `METRICS`.
         official: whether the defects of the official scorer were reproduced.
+        all_sources: whether sources beyond 7 were scored too.
         resamples: of the bootstrap; 0 for no intervals.
         seed: of the bootstrap.
         confidence: mass of the intervals.
@@ -55,6 +56,7 @@ class Report:
     examples: tuple[ExampleScores, ...]
     estimates: Mapping[str, Estimate]
     official: bool
+    all_sources: bool
     resamples: int
     seed: int
     confidence: float
@@ -73,9 +75,10 @@ class Report:
 
         Keys: ``n``, ``questions``, each of `METRICS` (0-100 or None), ``scored`` (metric to number
         of examples), ``intervals`` (metric to [low, high]), ``unscored`` (metric to reason to
-        number), ``official``, ``resamples``, ``seed``, ``confidence``; with ``official=True`` also
-        ``nan`` (the metrics that are NaN in the official scorer, None here) and ``published`` (the
-        figures as the authors' notebook prints them).
+        number), ``official``, ``all_sources``, ``resamples``, ``seed``, ``confidence``. With
+        ``official=True`` also ``nan`` (the metrics that are NaN in the official scorer, None here)
+        and, without ``all_sources``, ``published`` (the figures as the authors' notebook prints
+        them).
         """
         values = {metric: self.estimates[metric].value for metric in METRICS}
         row: dict[str, Any] = {
@@ -94,14 +97,16 @@ class Report:
                 if estimate.unscored
             },
             "official": self.official,
+            "all_sources": self.all_sources,
             "resamples": self.resamples,
             "seed": self.seed,
             "confidence": self.confidence,
         }
         if self.official:
+            row["nan"] = [m for m, v in values.items() if v is not None and math.isnan(v)]
+        if self.official and not self.all_sources:
             from semqa.metrics.official import published_figures
 
-            row["nan"] = [m for m, v in values.items() if v is not None and math.isnan(v)]
             row["published"] = {
                 m: None if math.isnan(v) else v for m, v in published_figures(self.examples).items()
             }
@@ -140,13 +145,21 @@ def score(
     rows = [
         score_example(example, official=official, all_sources=all_sources) for example in examples
     ]
-    return summarise(rows, official=official, resamples=resamples, seed=seed, confidence=confidence)
+    return summarise(
+        rows,
+        official=official,
+        all_sources=all_sources,
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+    )
 
 
 def summarise(
     scores: Iterable[ExampleScores],
     *,
     official: bool = False,
+    all_sources: bool = False,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -177,6 +190,7 @@ def summarise(
             for metric in METRICS
         },
         official=official,
+        all_sources=all_sources,
         resamples=resamples,
         seed=seed,
         confidence=confidence,

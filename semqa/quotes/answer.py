@@ -26,6 +26,9 @@ __all__ = ["MAX_MARKS", "QuotedAnswer"]
 MAX_MARKS = 10_000
 """An answer with more marks than this is refused: nobody reads it, and checking it is work."""
 
+MAX_WORK = 10**10
+"""Marks times characters of all sources, above which an answer is refused: seconds of work."""
+
 
 @dataclass(frozen=True, slots=True)
 class QuotedAnswer:
@@ -46,11 +49,15 @@ class QuotedAnswer:
         """Read a marked answer and check each quote against the sources.
 
         Reads ``[ 1 span ]`` and the tighter ``[1 span]``. Text and spans may be hostile: nothing
-        in them raises, except more than `MAX_MARKS` marks (`InputError`). A bracket that begins
-        no mark, such as ``[sic]``, is ordinary text.
+        in them raises, but for the bounds below. A bracket that begins no mark, such as ``[sic]``,
+        is ordinary text.
 
         The result does not remember which of the two forms was written: offsets are those of the
         canonical text, `marked`. Hence ``parse(answer.marked, sources) == answer``, always.
+
+        Raises:
+            InputError: there are more than `MAX_MARKS` marks, or so many marks over such long
+                sources that checking them exceeds `MAX_WORK`.
 
         Example:
             >>> from semqa import QuotedAnswer, Source
@@ -64,11 +71,7 @@ class QuotedAnswer:
         numbered = tuple(sources)
         pieces = list(scan_marks(text))
         marks = [piece for piece in pieces if not isinstance(piece, FreePiece)]
-        if len(marks) > MAX_MARKS:
-            raise InputError(
-                f"the answer has too many marks: got {len(marks):,}, expected at most "
-                f"{MAX_MARKS:,}; split it"
-            )
+        _check_bounds(len(marks), numbered)
         check = _Check(
             [(m.source, m.span) for m in marks if not isinstance(m, BrokenMark)], numbered
         )
@@ -144,6 +147,19 @@ class QuotedAnswer:
                 for number, source in enumerate(self.sources, start=1)
             ],
         }
+
+
+def _check_bounds(marks: int, sources: Sequence[Source]) -> None:
+    if marks > MAX_MARKS:
+        raise InputError(
+            f"the answer has too many marks: got {marks:,}, expected at most {MAX_MARKS:,}; split it"
+        )
+    size = sum(len(source.text) + len(source.title) for source in sources)
+    if marks * size > MAX_WORK:
+        raise InputError(
+            f"too much to check: got {marks:,} marks over {size:,} characters of sources, expected "
+            f"a product of at most {MAX_WORK:,}; split the answer, or give fewer sources"
+        )
 
 
 class _Check:

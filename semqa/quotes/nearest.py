@@ -1,4 +1,4 @@
-"""For a quote that is not verified: the passage that it most resembles."""
+"""For quotes that are not verified: the passages that they most resemble."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
     from semqa.quotes.source import Source
 
-__all__ = ["Nearest", "nearest_passage"]
+__all__ = ["Nearest", "NearestSearch"]
 
-MAX_FIELD = 200_000
-"""Characters of a field that are searched; alignment is work that grows with their product."""
+MAX_TEXT = 300
+"""Characters of a text that are aligned, the first ones."""
 
-MAX_TEXT = 2_000
-"""Characters of the text that are aligned."""
+BUDGET = 50_000_000
+"""Characters of sources that one search reads, all texts together: a second's work or so."""
 
 MAX_WIDENING = 30
-"""Characters that are added at either end to complete a word."""
+"""Characters that are added at either end of a passage to complete a word."""
 
 
 class Nearest(NamedTuple):
@@ -38,40 +38,69 @@ class Nearest(NamedTuple):
     similarity: float
 
 
-def nearest_passage(text: str, sources: Sequence[Source]) -> Nearest | None:
-    """Find the passage of any source that is most like a text; ties go to the first.
+class NearestSearch:
+    """Finds, for one text after the other, the passage of any source that is most like it.
 
-    It helps a reader to see what a wrong quote comes from, and never makes a quote verified.
-    Only the first `MAX_FIELD` characters of a field and `MAX_TEXT` of the text are looked at.
+    It helps a reader to see what a wrong quote comes from, and never makes a quote verified. Its
+    work is bounded: when it has read `BUDGET` characters it finds nothing more, and says so.
 
-    Returns:
-        The passage, or None where no character is shared.
+    Args:
+        sources: the numbered sources.
+        budget: characters to read at most.
+
+    Attributes:
+        exhausted: whether a text was not looked for any more.
 
     Example:
         >>> from semqa import Source
         >>> source = Source("Sales rose by 5% in 2014.")
-        >>> near = nearest_passage("rose by 6% in 2014", [source])
+        >>> near = NearestSearch([source]).find("rose by 6% in 2014")
         >>> source.text[near.start : near.end], round(near.similarity, 2)
         ('rose by 5% in 2014', 0.94)
     """
-    from rapidfuzz.fuzz import partial_ratio_alignment, ratio
 
-    needle = text[:MAX_TEXT]
-    best: Nearest | None = None
-    for number, source in enumerate(sources, start=1):
-        for name in FIELDS:
-            haystack = source.field(name)[:MAX_FIELD]
-            cutoff = 0.0 if best is None else best.similarity * 100
-            if len(haystack) < len(needle):
-                score, start, end = ratio(needle, haystack), 0, len(haystack)
-            else:
-                found = partial_ratio_alignment(needle, haystack, score_cutoff=cutoff)
-                if found is None:
-                    continue
-                score, start, end = found.score, found.dest_start, found.dest_end
-            if score > cutoff:
-                best = Nearest(number, name, *_whole_words(haystack, start, end), score / 100)
-    return best
+    def __init__(self, sources: Sequence[Source], budget: int = BUDGET) -> None:
+        self._sources = sources
+        self._budget = budget
+        self._found: dict[str, Nearest | None] = {}
+        self._size = sum(len(source.field(name)) for source in sources for name in FIELDS)
+        self.exhausted = False
+
+    def find(self, text: str) -> Nearest | None:
+        """Return the passage most like a text; ties go to the first.
+
+        Returns:
+            None where no character is shared, or the budget is used up.
+        """
+        needle = text[:MAX_TEXT]
+        if needle not in self._found:
+            # Aligning takes a step for each character of the source and each 64 of the text.
+            work = self._size * (1 + len(needle) // 64)
+            if work > self._budget:
+                self.exhausted = True
+                return None
+            self._budget -= work
+            self._found[needle] = self._best(needle)
+        return self._found[needle]
+
+    def _best(self, needle: str) -> Nearest | None:
+        from rapidfuzz.fuzz import partial_ratio_alignment, ratio
+
+        best: Nearest | None = None
+        for number, source in enumerate(self._sources, start=1):
+            for name in FIELDS:
+                haystack = source.field(name)
+                cutoff = 0.0 if best is None else best.similarity * 100
+                if len(haystack) < len(needle):
+                    score, start, end = ratio(needle, haystack), 0, len(haystack)
+                else:
+                    found = partial_ratio_alignment(needle, haystack, score_cutoff=cutoff)
+                    if found is None:
+                        continue
+                    score, start, end = found.score, found.dest_start, found.dest_end
+                if score > cutoff:
+                    best = Nearest(number, name, *_whole_words(haystack, start, end), score / 100)
+        return best
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from semqa import InputError, QuotedAnswer, SemqaError, Source
+from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
@@ -178,13 +179,64 @@ def test_a_failing_example_is_recorded(tmp_path: Path, monkeypatch: pytest.Monke
 
         def answer(self, question: str, sources: Any) -> QuotedAnswer:
             if "bridge" in question:
-                raise SemqaError("no bridges today")
+                raise InputError("no bridges today")
             return QuotedAnswer.parse("[ 1 a ]", sources)
 
     monkeypatch.setattr(Plan, "create_engine", lambda _: Moody())
     results: Any = run(Plan(DATA, "lead-1"), tmp_path)
-    assert results["failed"] == 1
+    assert (results["failed"], results["first_error"]) == (1, "no bridges today")
     assert [row.get("error") for row in rows_of(tmp_path)] == [None, "no bridges today", None]
+
+
+def test_trouble_from_outside_ends_the_run_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    class Flaky:
+        name = "flaky"
+
+        def answer(self, question: str, sources: Any) -> QuotedAnswer:
+            calls.append(question)
+            if len(calls) == 2:
+                raise UnavailableError("the server is down")
+            return QuotedAnswer.parse("[ 1 a ]", sources)
+
+    monkeypatch.setattr(Plan, "create_engine", lambda _: Flaky())
+    with pytest.raises(UnavailableError, match="the server is down"):
+        run(Plan(DATA, "lead-1"), tmp_path)
+    results: Any = run(Plan(DATA, "lead-1"), tmp_path)
+    assert (results["failed"], len(calls)) == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("row", "wrong"),
+    [
+        ({"id": "EXAMPLE_1"}, "missing field 'qid'"),
+        ({"words": "many"}, "got the string \"many\" in the field 'words', expected a number"),
+        ({"quotes": {"verified": None}}, "got null in the field 'quotes', expected a number"),
+        ({"scores": 7}, "in the field 'scores', expected an object"),
+    ],
+)
+def test_damaged_rows_are_named(tmp_path: Path, row: dict[str, Any], wrong: str) -> None:
+    run(Plan(DATA, "lead-1"), tmp_path)
+    first = rows_of(tmp_path)[0]
+    damaged = row if "id" in row else {**first, **row}
+    (tmp_path / "examples.jsonl").write_text(json.dumps(damaged) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(wrong)):
+        run(Plan(DATA, "lead-1"), tmp_path)
+
+
+def test_a_renamed_copy_of_the_data_is_the_same(tmp_path: Path) -> None:
+    run(Plan(DATA, "lead-1"), tmp_path / "run")
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(DATA.read_bytes())
+    run(Plan(copy, "lead-1"), tmp_path / "run")
+
+
+def test_data_must_be_a_file_that_can_be_read_again() -> None:
+    with pytest.raises(InputError, match="not a regular file"):
+        Plan(Path("/dev/stdin"), "lead-1").questions()
 
 
 def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:

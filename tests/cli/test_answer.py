@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,8 +66,13 @@ def test_plain_marked_and_citations_belong_together(semqa: Command) -> None:
     assert "[ 1 " not in shown("citations")
 
 
-def test_terminal_output_in_a_pipe_has_no_colour(semqa: Command) -> None:
-    outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA)
+def test_a_pipe_gets_the_marked_answer(semqa: Command) -> None:
+    args = ("answer", QUESTION, "--sources", ANTARCTICA)
+    assert semqa(*args).out == semqa(*args, "--format", "marked").out
+
+
+def test_terminal_format_in_a_pipe_has_no_colour(semqa: Command) -> None:
+    outcome = semqa("answer", QUESTION, "--sources", ANTARCTICA, "--format", "terminal")
     assert "\x1b" not in outcome.out
     assert "verified character for character." in outcome.out
 
@@ -103,6 +111,12 @@ def test_sources_from_standard_input(semqa: Command) -> None:
     assert plain["answer"] == lines["answer"] == array["answer"] == dash["answer"]
 
 
+def test_piped_text_may_begin_with_a_bracket(semqa: Command) -> None:
+    for text in ("[1] Bing Crosby sang it in 1943.", "{{song}} Bing Crosby sang it in 1943."):
+        record = semqa("answer", "Who sang it?", "--json", stdin=text.encode()).json
+        assert record["sources"][0]["text"] == text
+
+
 def test_options_and_environment(semqa: Command) -> None:
     args = ("answer", QUESTION, "--sources", ANTARCTICA, "--json")
     assert len(semqa(*args, "--max-words", "12").json["plain"].split()) <= 12
@@ -130,6 +144,15 @@ def test_any_locale(semqa: Command, locale: str) -> None:
 Fails = Callable[..., str]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
+def test_a_question_that_is_no_text(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "semqa", "answer", b"who \xff sang", "--sources", ANTARCTICA]
+    for extra in ([], ["--json"], ["-f", "html", "--out", "a.html"]):
+        done = subprocess.run([*command, *extra], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 2
+        assert b"QUESTION: invalid UTF-8" in done.stderr
+
+
 def test_mistakes_in_the_question(fails: Fails) -> None:
     assert "the question is blank" in fails("answer", "  ", "--sources", ANTARCTICA)
     assert "missing argument" in fails("answer").lower()
@@ -153,7 +176,10 @@ def test_mistakes_in_the_sources(fails: Fails, tmp_path: Path) -> None:
     )
     assert "broken.jsonl:2: invalid JSON" in fails("answer", "Who?", "--sources", "broken.jsonl")
     assert "lone surrogate" in fails("answer", "Who?", "--sources", "half.jsonl")
-    assert "<stdin>" in fails("answer", "Who?")
+    assert "<stdin>: empty source" in fails("answer", "Who?")
+    assert "no sources: got an empty array" in fails("answer", "Who?", stdin=b"[]")
+    assert "<stdin>:2: invalid JSON" in fails("answer", "Who?", stdin=b'{"text": "a"}\n{"text": ')
+    assert "named twice" in fails("answer", "Who?", "--source", "-", "--sources", "-")
     assert "a folder" in fails("answer", "Who?", "--source", tmp_path)
 
 
@@ -174,6 +200,7 @@ def test_mistakes_in_the_options(fails: Fails) -> None:
         *args, "--engine", "lead-1", "--max-words", "5"
     )
     assert "--coverage" in fails(*args, "--coverage", "1.5")
+    assert "got both" in fails(*args, "--json", "--format", "html")
     assert "cannot be written" in fails(*args, "--out", "no/such/folder/a.html")
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import semqa as package
-from tests.cli.conftest import EXAMPLES, Command
+from tests.cli.conftest import EXAMPLES, Command, Terminal
 
 
 def test_version(semqa: Command) -> None:
@@ -56,15 +55,33 @@ def test_the_command_line_loads_nothing_heavy_for_its_help() -> None:
     assert not heavy & modules_after("import semqa.cli.main")
 
 
+ANSWER = shlex.join(
+    [
+        sys.executable,
+        "-m",
+        "semqa",
+        "answer",
+        "Who?",
+        "--sources",
+        str(EXAMPLES / "antarctica.jsonl"),
+    ]
+)
+
+
 def test_a_closed_pipe_is_no_error() -> None:
-    command = (
-        f"{sys.executable} -m semqa answer Who? --sources {EXAMPLES / 'antarctica.jsonl'} --json"
-    )
-    done = subprocess.run(
-        ["bash", "-c", f"{command} | head -c 1"], capture_output=True, check=False
-    )
+    command = f"{ANSWER} --json | head -c 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert done.stdout == b"{"
     assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is full")
+def test_a_full_disk_is_one_line() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{ANSWER} > /dev/full"], capture_output=True, check=False, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == "error: standard output: No space left on device\n"
 
 
 def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
@@ -75,18 +92,36 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         cwd=tmp_path,
     )
-    # It waits for its input; an interrupt before Python's start-up is done would test Python.
-    time.sleep(1.5)
-    os.kill(process.pid, signal.SIGINT)
+    assert process.stdin is not None
+    # More than a pipe holds: once this is written, the command is reading, past its start-up.
+    process.stdin.write(b" " * 1_000_000)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err == b""
 
 
-def test_a_full_disk_is_one_line() -> None:
-    command = f"{sys.executable} -m semqa answer Who? --sources {EXAMPLES / 'antarctica.jsonl'}"
-    done = subprocess.run(
-        ["bash", "-c", f"{command} > /dev/full"], capture_output=True, check=False, text=True
-    )
-    assert done.returncode == 1
-    assert done.stderr == "error: standard output: No space left on device\n"
+def test_a_terminal_gets_colours_unless_it_wants_none(terminal: Terminal) -> None:
+    command = [
+        "answer",
+        "Who crossed Antarctica alone?",
+        "--sources",
+        EXAMPLES / "antarctica.jsonl",
+    ]
+    assert "\x1b[1;32m" in terminal(*command)
+    assert "verified character for character" in terminal(*command)
+    assert "\x1b" not in terminal(*command, env={"NO_COLOR": "1"})
+    assert "\x1b" not in terminal(*command, env={"TERM": "dumb"})
+
+
+def test_a_terminal_does_not_obey_sources_or_errors(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("He sang \x1bc it in \x9b31m 1943.", encoding="utf-8")
+    for output_format in ("terminal", "marked", "plain", "markdown", "citations", "json"):
+        shown = terminal("answer", "When did he sing?", "a.txt", "-f", output_format)
+        assert "1943" in shown
+        assert "\x1bc" not in shown
+        assert "\x9b" not in shown
+    shown = terminal("answer", "Who?", "no-\x1b]0;such.txt")
+    assert "cannot be read" in shown
+    assert "\x1b]0" not in shown

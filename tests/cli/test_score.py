@@ -30,6 +30,8 @@ def test_a_reference_scores_100(semqa: Command, tmp_path: Path, rows: list[dict[
     predictions = write(tmp_path / "p.jsonl", rows)
     record = semqa("score", "--references", REFERENCES, "--predictions", predictions, "--json").json
     assert record["n"] == 3
+    assert (record["official"], record["all_sources"]) == (False, False)
+    assert set(record["versions"]) == {"semqa", "numpy", "rapidfuzz"}
     assert {metric: record[metric] for metric in METRICS} == pytest.approx(
         dict.fromkeys(METRICS, 100)
     )
@@ -90,6 +92,19 @@ def test_mistakes(
     assert "p.jsonl:4: doubled qid" in message([*rows, rows[0]])
     assert "p.jsonl:1: missing field 'prediction'" in message([{"qid": rows[0]["qid"]}])
     assert "nothing to read" in message([])
+    assert "named twice" in fails("score", "-r", "-", "-p", "-")
+    no_test = (
+        "score",
+        "-r",
+        REFERENCES,
+        "-p",
+        "p.jsonl",
+        "--baseline",
+        "p.jsonl",
+        "--resamples",
+        "0",
+    )
+    assert "--resamples: got 0 with --baseline" in fails(*no_test)
     write(tmp_path / "p.jsonl", rows[1:])
     allowed = semqa("score", "-r", REFERENCES, "-p", "p.jsonl", "--allow-missing", "--json")
     assert allowed.json["n"] == 3

@@ -102,6 +102,13 @@ def test_too_many_marks_are_refused() -> None:
         QuotedAnswer.parse("[1 a]" * 10_001, SOURCES)
 
 
+def test_too_much_work_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"too much to check: got 10,000 marks over 2,000,000 char"
+    ):
+        QuotedAnswer.parse("[1 a]" * 10_000, [Source("b" * 2_000_000)])
+
+
 def test_to_dict_is_json_with_offsets_on_both_sides() -> None:
     answer = QuotedAnswer.parse("In [1 1943].", SOURCES)
     record = json.loads(json.dumps(answer.to_dict()))

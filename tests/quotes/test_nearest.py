@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semqa import Source
-from semqa.quotes.nearest import nearest_passage
+from semqa.quotes.nearest import NearestSearch
 
 SOURCES = [
     Source("Nothing alike, zzz."),
@@ -12,20 +12,36 @@ SOURCES = [
 
 
 def test_finds_source_and_place() -> None:
-    near = nearest_passage("Sales rose by 6% in 2014", SOURCES)
+    near = NearestSearch(SOURCES).find("Sales rose by 6% in 2014")
     assert near is not None
     assert (near.source, near.field) == (2, "body")
     assert SOURCES[1].text[near.start : near.end] == "Sales rose by 5% in 2014"
     assert 0.9 < near.similarity < 1
 
 
+def test_a_passage_is_widened_to_whole_words() -> None:
+    near = NearestSearch(SOURCES).find("les rose by 5% in 20")
+    assert near is not None
+    assert SOURCES[1].text[near.start : near.end] == "Sales rose by 5% in 2014"
+
+
 def test_a_field_shorter_than_the_text_is_compared_as_a_whole() -> None:
-    near = nearest_passage("The Sales", [Source("", title="Sales")])
+    near = NearestSearch([Source("", title="Sales")]).find("The Sales")
     assert near is not None
     assert (near.field, near.start, near.end) == ("title", 0, 5)
     assert 0.5 < near.similarity < 0.9
 
 
 def test_nothing_alike() -> None:
-    assert nearest_passage("xyz", [Source("abc")]) is None
-    assert nearest_passage("xyz", []) is None
+    assert NearestSearch([Source("abc")]).find("xyz") is None
+    assert NearestSearch([]).find("xyz") is None
+
+
+def test_the_work_is_bounded_and_said() -> None:
+    search = NearestSearch(SOURCES, budget=150)
+    assert search.find("rose by 6%") is not None
+    assert search.find("rose by 6%") is not None, "a text found before costs nothing"
+    assert not search.exhausted
+    assert search.find("rose by 7%") is not None
+    assert search.find("rose by 8%") is None
+    assert search.exhausted

@@ -9,7 +9,7 @@ import re
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from semqa.quotes.quote import FreeText, Quote
+from semqa.quotes.quote import FreeText, Quote, Status
 from semqa.quotes.render.excerpts import excerpt, quoted_pieces
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def summary_text(answer: QuotedAnswer) -> Text:
 
 def _unverified(quote: Quote) -> str:
     shown = safe_text(quote.text)
-    number = "" if quote.status == "malformed" else f"{quote.source} "
+    number = "" if quote.status is Status.MALFORMED else f"{quote.source} "
     return f"⟦{number}{shown} · {quote.status.value}⟧"
 
 

@@ -1,0 +1,49 @@
+"""`semqa data`: what it prints and how it fails; the downloads themselves are in tests/data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cli.conftest import EXAMPLES, Command
+
+
+def test_check_counts_what_a_file_holds(semqa: Command) -> None:
+    outcome = semqa("data", "check", EXAMPLES / "quotesum.jsonl")
+    assert (outcome.code, outcome.out) == (0, "3 questions, 7 references, 9 sources\n")
+    record = semqa("data", "check", EXAMPLES / "quotesum.jsonl", "--json").json
+    assert record == {
+        "ok": True, "questions": 3, "references": 7, "sources": 9, "errors": [], "more": 0,
+    }  # fmt: skip
+
+
+def test_check_names_every_bad_line(semqa: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"qid": 7}\n{}\n', encoding="utf-8")
+    outcome = semqa("data", "check", "bad.jsonl")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "bad.jsonl:1: wrong type in field 'qid'" in outcome.err
+    assert "bad.jsonl:2: missing field 'qid'" in outcome.err
+    assert semqa("data", "check", "bad.jsonl", "--json").json["ok"] is False
+
+
+def test_ls_shows_the_cache(semqa: Command, tmp_path: Path) -> None:
+    env = {"SEMQA_CACHE": str(tmp_path / "cache")}
+    record = semqa("data", "ls", "--json", env=env).json
+    assert {(file["split"], file["state"]) for file in record["files"]} == {
+        ("train", "absent"), ("dev", "absent"), ("test", "absent"),
+    }  # fmt: skip
+    assert "quotesum dev" in semqa("data", "ls", env=env).out
+
+
+def test_no_network_is_one_line(semqa: Command, tmp_path: Path) -> None:
+    env = {"SEMQA_CACHE": str(tmp_path), "SEMQA_QUOTESUM_URL": "http://127.0.0.1:9/none"}
+    outcome = semqa("data", "fetch", "quotesum", env=env)
+    assert outcome.code == 1
+    assert outcome.err.startswith("error: http://127.0.0.1:9/none/dev.jsonl: download interrupted")
+    assert outcome.err.count("\n") == 1
+
+
+def test_mistakes(fails: Callable[..., str]) -> None:
+    assert "unknown name: got 'quotsum'" in fails("data", "fetch", "quotsum")
+    assert "unknown split: got 'de'" in fails("data", "fetch", "quotesum", "--split", "de")
+    assert "cannot be read" in fails("data", "check", "none.jsonl")
