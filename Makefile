@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# -P keeps this folder, and so ./kernels, off the module path, where others look for a `kernels`.
+PY := $(BIN)/python -P
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types check bench clean
@@ -14,43 +16,48 @@ $(VENV)/.core: pyproject.toml
 	@echo "==> Making a virtual environment in $(VENV) and installing semqa into it"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "semqa needs Python 3.11 or later; run: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { echo "on Debian or Ubuntu: apt install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core pyproject.toml
-	@echo "==> Installing what the tests and checks need"
+$(VENV)/.test: $(VENV)/.core
+	@echo "==> Installing what the tests need"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	@echo "==> Installing what the checks need"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/.core  ## Answer a real question over the passages in examples/.
 	@echo "==> semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl"
 	@echo
-	@$(BIN)/semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
+	@$(PY) -m semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
 	  --format terminal
 	@echo
 	@echo "==> The same as a page (hover over a quote to see it in its source): build/demo.html"
 	@mkdir -p build
-	@$(BIN)/semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
+	@$(PY) -m semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
 	  --format html --out build/demo.html
 
-test: $(VENV)/.dev  ## Run the tests.
+test: $(VENV)/.test  ## Run the tests.
 	@echo "==> Running the tests"
-	@$(BIN)/pytest --numprocesses auto
+	@$(PY) -m pytest --numprocesses auto
 
 lint: $(VENV)/.dev  ## Check style and formatting.
 	@echo "==> ruff"
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
 
 types: $(VENV)/.dev  ## Check types.
 	@echo "==> mypy --strict"
-	@$(BIN)/mypy semqa kernels prompts tests benchmarks scripts
+	@$(PY) -m mypy semqa kernels prompts tests benchmarks scripts
 
 check: test lint types  ## Everything that CI runs.
 
-bench: $(VENV)/.dev  ## Run the benchmarks behind the README's figures.
-	@for script in $(filter-out benchmarks/machine.py,$(wildcard benchmarks/*.py)); do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.test  ## Run the benchmarks behind the README's figures.
+	@for script in $(filter-out benchmarks/machine.py,$(wildcard benchmarks/*.py)); do echo "==> $$script"; $(PY) $$script || exit 1; done
 
 clean:  ## Remove the virtual environment and everything that was built.
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

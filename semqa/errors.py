@@ -4,7 +4,7 @@ Messages have one form: ``<what was wrong>: got <value>, expected <rule>; <what 
 ``file:line`` in front when the value came from a file.
 """
 
-__all__ = ["InputError", "MissingExtraError", "SemqaError", "UnavailableError"]
+__all__ = ["InputError", "SemqaError", "UnavailableError"]
 
 
 class SemqaError(Exception):
@@ -17,18 +17,3 @@ class InputError(SemqaError):
 
 class UnavailableError(SemqaError):
     """Something outside (network, disk, a server) did not do its part; trying again may help."""
-
-
-class MissingExtraError(SemqaError):
-    """A feature needs packages that are not installed.
-
-    Args:
-        feature: what the user asked for.
-        extra: the name of the extra that brings it.
-    """
-
-    def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs packages that are not installed; run: pip install 'semqa[{extra}]'"
-        )
-        self.extra = extra

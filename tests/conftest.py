@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.terminal import terminal
+
+__all__ = ["shared", "terminal"]
+
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("semqa", deadline=None)
 settings.load_profile("semqa")

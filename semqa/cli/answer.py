@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import SourceFiles, SourcesFile, check_text, gather_sources
+from semqa.cli.inputs import check_text, gather_sources
+from semqa.cli.options import AsJson, Coverage, EngineName, MaxWords, SourceOption, SourcesOption
 from semqa.cli.output import json_line, terminal_width, use_color, write_file, write_result
 from semqa.errors import InputError
 
@@ -36,28 +37,17 @@ def answer(
     question: Annotated[
         str, typer.Argument(help="The question, in words.", metavar="QUESTION", show_default=False)
     ],
-    more: SourceFiles = None,
-    source: Annotated[
+    more: Annotated[
         list[Path] | None,
-        typer.Option(help="A text file as one source; repeat it for more.", show_default=False),
-    ] = None,
-    sources: SourcesFile = None,
-    engine: Annotated[
-        str, typer.Option(envvar="SEMQA_ENGINE", help="extractive, lead-K or tail-K.")
-    ] = "extractive",
-    max_words: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most words of the answer.", show_default="100"),
-    ] = None,
-    coverage: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="How readily a source of little relevance is quoted: 0 seldom, 1 always.",
-            show_default="the engine's",
+        typer.Argument(
+            help="More source files, after those of --source.", metavar="FILE", show_default=False
         ),
     ] = None,
+    source: SourceOption = None,
+    sources: SourcesOption = None,
+    engine: EngineName = "extractive",
+    max_words: MaxWords = None,
+    coverage: Coverage = None,
     output_format: Annotated[
         Format | None,
         typer.Option(
@@ -67,7 +57,7 @@ def answer(
             show_default="terminal in a terminal, marked in a pipe or file",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
+    as_json: AsJson = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Write to this file instead.", show_default=False),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from semqa.cli.options import AsJson, Coverage, MaxWords
 from semqa.cli.output import json_line, say, write_result
+from semqa.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from semqa.bench.run import Progress
 
@@ -31,30 +31,17 @@ def quotesum(
     data: Annotated[Path, typer.Option(help="QuoteSum JSON lines.", show_default=False)],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "--output-path", "-o", help="Folder of this run.", show_default=False
-        ),
+        typer.Option("--out", "-o", help="Folder of this run.", show_default=False),
     ],
     engine: Annotated[
         str, typer.Option(envvar="SEMQA_ENGINE", help="extractive, lead-K, tail-K or human.")
     ] = "extractive",
-    max_words: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most words of the answer.", show_default="100"),
-    ] = None,
-    coverage: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="How readily a source of little relevance is quoted: 0 seldom, 1 always.",
-            show_default="the engine's",
-        ),
-    ] = None,
+    max_words: MaxWords = None,
+    coverage: Coverage = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many questions.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Answer every question of a QuoteSum file and score the answers.
 
@@ -66,7 +53,14 @@ def quotesum(
 
     plan = Plan(data, engine, {"max_words": max_words, "coverage": coverage}, limit)
     try:
-        with _progress_bar(engine) as on_progress:
+        with progress_bar(engine, "examples") as update:
+
+            def on_progress(progress: Progress) -> None:
+                if update is not None:
+                    update(progress.done, progress.total)
+                elif progress.resumed and progress.done == progress.resumed:
+                    say(f"going on: {progress.done} of {progress.total} examples are done already")
+
             results = run(plan, out, on_progress)
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")
@@ -95,40 +89,3 @@ def _show(results: Mapping[str, object]) -> None:
         f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words an "
         f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms an answer (median)"
     )
-
-
-@contextmanager
-def _progress_bar(title: str) -> Iterator[Callable[[Progress], None]]:
-    """Show a bar on standard error; where that is no terminal, say only where a run goes on."""
-
-    def announce(progress: Progress) -> None:
-        if progress.resumed and progress.done == progress.resumed:
-            say(f"going on: {progress.resumed} of {progress.total} examples are done already")
-
-    if not sys.stderr.isatty():
-        yield announce
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import (
-        Progress as Bar,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=None)
-
-        def update(progress: Progress) -> None:
-            bar.update(task, completed=progress.done, total=progress.total)
-
-        yield update

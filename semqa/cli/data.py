@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, print_error, write_result
+from semqa.cli.progress import progress_bar
 
-    from semqa.data.download import ProgressCallback
+if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
 
 __all__ = ["app"]
@@ -29,7 +27,6 @@ CacheDir = Annotated[
     Path | None,
     typer.Option(help="Cache folder, by default $SEMQA_CACHE or the system's cache folder."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("fetch")
@@ -50,12 +47,12 @@ def fetch_command(
         remote_file(name, part) for part in (splits if split == "all" and splits else [split])
     ]
     for file in chosen:
-        with _progress_bar(f"{name} {file.split}") as progress:
+        with progress_bar(f"{name} {file.split}", "bytes") as progress:
             path = fetch(name, file.split, cache_dir, progress)
         if not as_json:
-            typer.echo(path)
+            write_result(str(path))
     if as_json:
-        typer.echo(json.dumps({"files": [_entry(file, cache_dir) for file in chosen]}))
+        write_result(json_line({"files": [_entry(file, cache_dir) for file in chosen]}))
 
 
 @app.command("ls")
@@ -65,12 +62,12 @@ def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
 
     entries = [_entry(file, cache_dir) for file in REMOTE_FILES]
     if as_json:
-        typer.echo(json.dumps({"files": entries}))
+        write_result(json_line({"files": entries}))
         return
     for entry in entries:
         size = "" if entry["bytes"] is None else f"{entry['bytes']} bytes"
         name = f"{entry['dataset']} {entry['split']}"
-        typer.echo(f"{name:<16} {entry['state']:<8} {size:>15}  {entry['path']}")
+        write_result(f"{name:<16} {entry['state']:<8} {size:>15}  {entry['path']}")
 
 
 @app.command("check")
@@ -90,14 +87,14 @@ def check_command(
     wrong = len(check.errors) + check.more_errors
     if as_json:
         report = {"ok": not wrong, **counts, "errors": check.errors, "more": check.more_errors}
-        typer.echo(json.dumps(report, ensure_ascii=False))
+        write_result(json_line(report))
     elif not wrong:
-        typer.echo(", ".join(f"{count} {noun}" for noun, count in counts.items()))
+        write_result(", ".join(f"{count} {noun}" for noun, count in counts.items()))
     else:
         for error in check.errors:
-            typer.echo(f"error: {error}", err=True)
+            print_error(error)
         if check.more_errors:
-            typer.echo(f"error: … and {check.more_errors} more", err=True)
+            print_error(f"… and {check.more_errors} more")
     if wrong:
         raise typer.Exit(2)
 
@@ -115,28 +112,3 @@ def _entry(file: RemoteFile, cache_dir: Path | None) -> dict[str, object]:
         "url": file.url,
         "licence": file.licence,
     }
-
-
-@contextmanager
-def _progress_bar(title: str) -> Iterator[ProgressCallback | None]:
-    """Show a bar on standard error where that is a terminal; nothing otherwise."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=None, start=False)
-
-        def update(done: int, total: int | None) -> None:
-            bar.start_task(task)
-            bar.update(task, completed=done, total=total)
-
-        yield update

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from semqa.quotes import Source
 
-__all__ = ["SourceFiles", "SourcesFile", "check_stdin_once", "check_text", "gather_sources"]
-
-SourceFiles = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="More source files, after those of --source.", metavar="FILE", show_default=False
-    ),
-]
-
-SourcesFile = Annotated[
-    Path | None,
-    typer.Option(
-        help='JSON lines {"text", "title"?, "url"?}, one source a line; - for standard input.',
-        show_default=False,
-    ),
-]
+__all__ = ["check_stdin_once", "check_text", "gather_sources"]
 
 
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from semqa.cli.inputs import check_stdin_once
+from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
 from semqa.errors import InputError
 
@@ -70,7 +71,7 @@ def score(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score predictions: ROUGE, Sem-F1, Sem-Rec and SEMQA, on a scale of 0 to 100.
 

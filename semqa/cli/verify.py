@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import SourcesFile, check_stdin_once, gather_sources
+from semqa.cli.inputs import check_stdin_once, gather_sources
+from semqa.cli.options import AsJson, SourceOption, SourcesOption
 from semqa.cli.output import json_line, say, terminal_width, use_color, write_result
 
 if TYPE_CHECKING:
@@ -30,12 +31,9 @@ def verify(
         Path,
         typer.Argument(help="File with the marked answer; - for standard input."),
     ] = Path("-"),
-    source: Annotated[
-        list[Path] | None,
-        typer.Option(help="A text file as one source; repeat it for more.", show_default=False),
-    ] = None,
-    sources: SourcesFile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    source: SourceOption = None,
+    sources: SourcesOption = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check every quote of a marked answer against its sources, character for character.
 

@@ -64,7 +64,7 @@ def setting(name: str, default: int) -> int:
 
 
 def display_name(path: Path | str) -> str:
-    """Return a path as messages show it, always printable.
+    """Return a path as messages show it: on one line, and printable.
 
     Example:
         >>> display_name("-")
@@ -72,7 +72,10 @@ def display_name(path: Path | str) -> str:
     """
     if str(path) == STDIN:
         return "<stdin>"
-    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+    shown = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(path)
+    )
+    return shown.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class ByteBudget:

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.base import Engine
 
-__all__ = ["create_engine", "engine_names"]
-
-
-def engine_names() -> tuple[str, ...]:
-    """Return the names that `create_engine` knows; K stands for any number from 1."""
-    return tuple(_FACTORIES)
+__all__ = ["create_engine"]
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:

@@ -28,7 +28,6 @@ class Outcome(NamedTuple):
 
 
 Command = Callable[..., Outcome]
-Terminal = Callable[..., str]
 
 
 @pytest.fixture
@@ -61,38 +60,5 @@ def fails(semqa: Command) -> Callable[..., str]:
         assert "Traceback" not in outcome.err
         assert outcome.out == ""
         return outcome.err
-
-    return run
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Terminal:
-    """Call like `semqa`, in a terminal of 100 columns; returns all that the terminal was sent."""
-    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
-
-    def run(*args: str | Path, env: dict[str, str] | None = None) -> str:
-        master, slave = pty.openpty()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "semqa", *map(str, args)],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            cwd=tmp_path,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "100", **(env or {})},
-            close_fds=True,
-        )
-        os.close(slave)
-        sent = b""
-        while True:
-            try:
-                block = os.read(master, 65_536)
-            except OSError:  # Linux's way to say that the other end is closed
-                break
-            if not block:
-                break
-            sent += block
-        process.wait(timeout=60)
-        os.close(master)
-        return sent.decode("utf-8").replace("\r\n", "\n")
 
     return run

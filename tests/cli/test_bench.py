@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.test_run import many_questions
-from tests.cli.conftest import EXAMPLES, Command, Terminal
+from tests.cli.conftest import EXAMPLES, Command
+from tests.terminal import Terminal
 
 DATA = EXAMPLES / "quotesum.jsonl"
 

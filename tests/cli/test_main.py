@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import semqa as package
-from tests.cli.conftest import EXAMPLES, Command, Terminal
+from tests.cli.conftest import EXAMPLES, Command
+from tests.terminal import Terminal
 
 
 def test_version(semqa: Command) -> None:

@@ -213,12 +213,12 @@ def test_the_command_raises_what_main_reports(split: str) -> None:
 
 
 def test_a_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from semqa.cli.data import _progress_bar
+    from semqa.cli.progress import progress_bar
 
-    with _progress_bar("quotesum dev") as progress:
+    with progress_bar("quotesum dev", "bytes") as progress:
         assert progress is None
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with _progress_bar("quotesum dev") as progress:
+    with progress_bar("quotesum dev", "bytes") as progress:
         assert progress is not None
         progress(1, 2)
         progress(2, 2)

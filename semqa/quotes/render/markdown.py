@@ -19,8 +19,9 @@ _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
 def to_markdown(answer: QuotedAnswer) -> str:
     """Render as Markdown (CommonMark with footnotes, as GitHub and most chat UIs show it).
 
-    White space in quotes, titles and at line breaks is shown as one space; nothing in the text
-    can act as Markdown or HTML. Unverified quotes are struck out and named as such.
+    White space in quotes, titles and at line breaks is shown as one space. Nothing in the text acts
+    as Markdown or HTML; some viewers make links of bare web addresses all the same. Unverified
+    quotes are struck out and named as such.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
