@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, Self
 
 from semqa.bench.record import Record
 from semqa.data.jsonl import encode_row, read_rows
@@ -16,6 +16,7 @@ from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from io import FileIO
     from pathlib import Path
 
 __all__ = ["Journal"]
@@ -53,16 +54,16 @@ class Journal:
                         "expected each example of the run once; use another folder"
                     )
                 self.records[key] = Record.read(row)
-        self._stream: BinaryIO | None = None
+        self._stream: FileIO | None = None
         self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
-        self._stream = self._path.open("ab")
+        # Unbuffered: a row that could not be written is not tried again behind the caller's back.
+        self._stream = self._path.open("ab", buffering=0)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._stream is not None:
-            os.fsync(self._stream.fileno())
             self._stream.close()
             self._stream = None
 
@@ -75,8 +76,9 @@ class Journal:
         if self._stream is None:
             raise ValueError("a journal is written inside its `with` block")
         try:
-            self._stream.write(encode_row(record.to_dict()))
-            self._stream.flush()
+            row = memoryview(encode_row(record.to_dict()))
+            while row:
+                row = row[self._stream.write(row) :]
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 os.fsync(self._stream.fileno())
                 self._synced = time.monotonic()

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import semqa
+from semqa.data.files import display_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from semqa.data.quotesum import Question
@@ -108,7 +112,25 @@ class Plan:
             "engine": self.engine,
             "options": {k: v for k, v in sorted(self.options.items()) if v is not None},
             "limit": self.limit,
-            "data": self.data.name,
+            "data": display_name(self.data.name),
             "data_sha256": hashlib.sha256(self.data.read_bytes()).hexdigest(),
             "semqa": semqa.__version__,
+            "engines_sha256": _engines_digest(),
         }
+
+
+@cache
+def _engines_digest() -> str:
+    """Digest the engines' code and weights: a run must not go on with other ones."""
+    digest = hashlib.sha256()
+    for path in _files_below(files("semqa.engines")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _files_below(folder: Traversable) -> Iterator[Traversable]:
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if path.is_dir():
+            yield from _files_below(path)
+        elif path.name.endswith((".py", ".json")):
+            yield path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.journal import Journal
@@ -15,7 +16,7 @@ from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from semqa.bench.plan import Item, Plan
@@ -67,7 +68,7 @@ def run(
             f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be "
             "written; choose another --out"
         ) from error
-    with locked(out / ".lock", wait_seconds=0):
+    with _own_errors(out), locked(out / ".lock", wait_seconds=0):
         _claim(out, plan.identity())
         journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
         resumed = len(journal.records)
@@ -81,6 +82,18 @@ def run(
         results = make_results(plan, items, records)
         write_atomic(out / RESULTS_FILE, [_pretty(results)])
     return results
+
+
+@contextmanager
+def _own_errors(out: Path) -> Iterator[None]:
+    """Name the folder where its files cannot be read or written."""
+    try:
+        yield
+    except (PermissionError, IsADirectoryError) as error:
+        raise InputError(
+            f"{out}: cannot be used: got {error.strerror!r} for {error.filename}, expected a folder "
+            "whose files can be read and written; choose another --out"
+        ) from error
 
 
 def _claim(out: Path, identity: Mapping[str, object]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import check_text, gather_sources
+from semqa.cli.inputs import check_not_an_input, check_text, gather_sources
 from semqa.cli.options import AsJson, Coverage, EngineName, MaxWords, SourceOption, SourcesOption
 from semqa.cli.output import json_line, terminal_width, use_color, write_file, write_result
 from semqa.errors import InputError
@@ -70,7 +70,9 @@ def answer(
     which is one source.
     """
     check_text(question, "QUESTION")
-    given = gather_sources([*(source or []), *(more or [])], sources)
+    texts = [*(source or []), *(more or [])]
+    check_not_an_input(out, *texts, sources)
+    given = gather_sources(texts, sources)
     from semqa.engines import create_engine
 
     chosen = create_engine(engine, {"max_words": max_words, "coverage": coverage})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from semqa.quotes import Source
 
-__all__ = ["check_stdin_once", "check_text", "gather_sources"]
+__all__ = ["check_not_an_input", "check_stdin_once", "check_text", "gather_sources"]
 
 
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:
@@ -50,6 +50,22 @@ def check_stdin_once(*paths: Path | None) -> None:
             "standard input named twice: got - for more than one input, expected it once; name "
             "files for the others"
         )
+
+
+def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
+    """See that what is written does not replace what is read.
+
+    Raises:
+        InputError: the output is one of the inputs.
+    """
+    for path in inputs:
+        if out is None or path is None or not (out.is_file() and path.is_file()):
+            continue
+        if out.samefile(path):
+            raise InputError(
+                f"{out}: would be overwritten: got the same file for input and output, expected "
+                "two; choose another output"
+            )
 
 
 def check_text(text: str, name: str) -> None:

@@ -6,10 +6,7 @@ import io
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 __all__ = [
     "json_line",
@@ -24,10 +21,17 @@ __all__ = [
 
 
 def prepare_streams() -> None:
-    """Make the standard streams take any text, whatever the locale.
+    """Make the standard streams take any text, whatever the locale, even where they are closed.
 
     Files and pipes get UTF-8; a terminal keeps its encoding, and shows what it lacks as escapes.
+    What goes to a closed stream is lost, as its owner wished.
     """
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if not os.environ.get("COLUMNS", "80").strip("0"):
+        del os.environ["COLUMNS"]  # no columns at all is how some tools say that they do not know
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream.isatty():
@@ -42,10 +46,10 @@ def use_color() -> bool:
 
 
 def terminal_width() -> int:
-    """Columns to wrap at: those of the terminal, at most 100, and 100 without one."""
+    """Columns to wrap at: those of the terminal, from 40 to 100, and 100 without one."""
     import shutil
 
-    return min(shutil.get_terminal_size((100, 24)).columns, 100)
+    return max(40, min(shutil.get_terminal_size((100, 24)).columns, 100))
 
 
 def json_line(value: object, *, indent: int | None = None) -> str:
@@ -62,7 +66,7 @@ def write_result(text: str, *, raw: bool = False) -> None:
             standard output is one.
     """
     if not raw and sys.stdout.isatty():
-        from semqa.quotes.render.terminal import safe_text
+        from semqa.quotes.render.safe import safe_text
 
         text = safe_text(text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
@@ -70,24 +74,27 @@ def write_result(text: str, *, raw: bool = False) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a result to a file, in UTF-8, whole or not at all.
+    """Write a result to a file, in UTF-8, whole or not at all; ``-`` is standard output.
 
     Raises:
         InputError: the file cannot be written.
         UnavailableError: the disk failed or is full.
     """
+    if str(path) == "-":
+        write_result(text)
+        return
     from semqa.data.atomic import write_atomic
 
     write_atomic(path, [(text if text.endswith("\n") else text + "\n").encode("utf-8")])
 
 
 def say(message: str) -> None:
-    """Print a remark for the person at the terminal, to standard error."""
-    sys.stderr.write(message + "\n")
+    """Print a remark to standard error; steering characters in it are made visible."""
+    from semqa.quotes.render.safe import safe_text
+
+    sys.stderr.write(safe_text(message) + "\n")
 
 
 def print_error(message: str) -> None:
-    """Print an error to standard error; steering characters in it are made visible."""
-    from semqa.quotes.render.terminal import safe_text
-
-    say(f"error: {safe_text(message)}")
+    """Print an error to standard error."""
+    say(f"error: {message}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.inputs import check_stdin_once
+from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
 from semqa.errors import InputError
@@ -66,6 +66,7 @@ def score(
         int | None,
         typer.Option(
             min=0,
+            max=1_000_000,
             help="Of the bootstrap; 0 for no intervals.",
             show_default="1,000 for intervals, 10,000 for tests",
         ),
@@ -80,6 +81,7 @@ def score(
     from semqa.data.quotesum import read_quotesum
 
     check_stdin_once(references, predictions, baseline)
+    check_not_an_input(per_example, references, predictions, baseline)
     if baseline is not None and resamples == 0:
         raise InputError(
             "--resamples: got 0 with --baseline, expected at least 1 for a test; leave it out"

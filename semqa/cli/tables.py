@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from semqa.cli.output import terminal_width
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,6 +25,10 @@ SHOWN = {
     "semqa": "SEMQA",
 }
 """The scores that a table shows, by the names that the paper gives them."""
+
+
+NARROWEST = 60
+"""Columns that a table takes at least."""
 
 
 def scores_table(record: Mapping[str, Any]) -> Table:
@@ -75,7 +81,9 @@ def print_tables(*tables: Table) -> None:
     """Print tables to standard output."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False, emoji=False, legacy_windows=False)
+    # A narrow terminal may wrap a line; a figure with its end cut off would mislead.
+    width = max(NARROWEST, terminal_width())
+    console = Console(highlight=False, markup=False, emoji=False, legacy_windows=False, width=width)
     for table in tables:
         console.print(table)
 

@@ -35,13 +35,15 @@ def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
             "choose another path"
         )
     try:
-        target = Path(os.path.realpath(path))
+        target = Path(path)
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if target.exists() and not target.is_file():
+            # Under its own name: what a pipe's link resolves to cannot be opened.
             with target.open("wb") as stream:
                 stream.writelines(chunks)
             return
+        target = Path(os.path.realpath(path))
         temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
         try:
             with temporary.open("xb") as stream:

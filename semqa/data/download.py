@@ -180,7 +180,8 @@ class _Transfer:
         try:
             with self.client.stream("GET", self.url, headers=self._range_headers()) as response:
                 return self._take(response)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as err:
+        # A host name that cannot be encoded, which a redirection may bring, is a UnicodeError.
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as err:
             raise InputError(
                 f"{self.url}: not a web address: got {err}, expected http:// or https://; "
                 "correct the address"

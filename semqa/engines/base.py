@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from semqa.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.quotes import QuotedAnswer, Source
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "check_request"]
 
 
 class Engine(Protocol):
@@ -35,3 +37,15 @@ class Engine(Protocol):
             InputError: the question is blank or there is no source.
         """
         ...
+
+
+def check_request(question: str, sources: Sequence[Source]) -> None:
+    """See that there is something to answer, and something to answer from.
+
+    Raises:
+        InputError: the question is blank or there is no source.
+    """
+    if not question.strip():
+        raise InputError("the question is blank: got no words, expected a question; write one")
+    if not sources:
+        raise InputError("no source to answer from: got 0, expected at least 1; give one")

@@ -6,38 +6,56 @@ Source: "SEMQA: Semi-Extractive Multi-Source Question Answering" (Schuster et al
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from semqa.engines.base import check_request
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
+from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.quotes import Source
 
-__all__ = ["LeadEngine", "TailEngine"]
+__all__ = ["EdgeEngine"]
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_GAP = re.compile(r"(?<=[.!?])\s+")
 
 
-class _EdgeEngine:
-    """Quotes `k` sentences of each source, taken from one edge."""
+class EdgeEngine:
+    """Quotes `k` sentences of each source, taken from one edge of it.
 
-    _edge = ""
+    Args:
+        edge: ``lead`` for the first sentences, ``tail`` for the last.
+        k: number of sentences, from 1.
 
-    def __init__(self, k: int) -> None:
+    Raises:
+        InputError: `k` is not a whole number from 1.
+
+    Example:
+        >>> from semqa.quotes import Source
+        >>> EdgeEngine("lead", 1).answer("Who?", [Source("Ann did. Bob slept.")]).marked
+        '[ 1 Ann did. ]'
+        >>> EdgeEngine("tail", 1).answer("Who?", [Source("Ann did. Bob slept.")]).marked
+        '[ 1 Bob slept. ]'
+    """
+
+    def __init__(self, edge: Literal["lead", "tail"], k: int) -> None:
         given: object = k
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
             raise InputError(
-                f"{self._edge}-K: got {k!r}, expected a whole number from 1; "
-                f"write for example {self._edge}-2"
+                f"{edge}-K: got {k!r}, expected a whole number from 1; write for example {edge}-2"
             )
-        self.k = k
-        self.name = f"{self._edge}-{k}"
+        self.name = f"{edge}-{k}"
+        self._edge = edge
+        self._k = k
 
     def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
         """Answer one question.
+
+        Square brackets are deleted from the sentences, as in the paper's recipe: such a quote is
+        not verbatim and comes out unverified. Blank bodies are passed over.
 
         Args:
             question: the question; only looked at to see that there is one.
@@ -46,71 +64,16 @@ class _EdgeEngine:
         Raises:
             InputError: the question is blank or there is no source.
         """
-        return QuotedAnswer.parse(self.write(question, sources), sources)
+        check_request(question, sources)
+        spans = [self._span(source.text).replace("[", "").replace("]", "") for source in sources]
+        marks = [canonical_mark(k, span) for k, span in enumerate(spans, start=1) if span.strip()]
+        return QuotedAnswer.parse(" ".join(marks), sources)
 
-    def write(self, question: str, sources: Sequence[Source]) -> str:
-        """Return the answer as marked text.
-
-        Square brackets are deleted from the sentences, as in the paper's recipe: such a quote is
-        not verbatim and comes out unverified. Empty bodies are passed over.
-
-        Raises:
-            InputError: as `answer`.
-        """
-        if not question.strip():
-            raise InputError("the question is blank: got no words, expected a question; write one")
-        if not sources:
-            raise InputError("no source to answer from: got 0, expected at least 1; give one")
-        marks = []
-        for number, source in enumerate(sources, start=1):
-            if not source.text:
-                continue
-            kept = self._keep(_SENTENCE_END.split(source.text))
-            text = " ".join(kept).replace("[", "").replace("]", "")
-            marks.append(f"[ {number} {text} ]")
-        return " ".join(marks)
-
-    def _keep(self, sentences: list[str]) -> list[str]:
-        raise NotImplementedError
-
-
-class LeadEngine(_EdgeEngine):
-    """Quotes the first `k` sentences of each source.
-
-    Args:
-        k: number of sentences, from 1.
-
-    Raises:
-        InputError: `k` is not a whole number from 1.
-
-    Example:
-        >>> from semqa.quotes import Source
-        >>> LeadEngine(1).answer("Who?", [Source("Ann did. Bob slept.")]).marked
-        '[ 1 Ann did. ]'
-    """
-
-    _edge = "lead"
-
-    def _keep(self, sentences: list[str]) -> list[str]:
-        return sentences[: self.k]
-
-
-class TailEngine(_EdgeEngine):
-    """Quotes the last `k` sentences of each source.
-
-    Args:
-        k: number of sentences, from 1.
-
-    Raises:
-        InputError: `k` is not a whole number from 1.
-
-    Example:
-        >>> from semqa.quotes import Source
-        >>> TailEngine(1).answer("Who?", [Source("Ann did. Bob slept.")]).marked
-        '[ 1 Bob slept. ]'
-    """
-
-    _edge = "tail"
-
-    def _keep(self, sentences: list[str]) -> list[str]:
-        return sentences[-self.k :]
+    def _span(self, text: str) -> str:
+        """Return the sentences with what stands between them, where the recipe puts a space."""
+        gaps = list(_GAP.finditer(text))
+        if self._k > len(gaps):
+            return text
+        if self._edge == "lead":
+            return text[: gaps[self._k - 1].start()]
+        return text[gaps[-self._k].end() :]

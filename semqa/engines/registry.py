@@ -62,15 +62,15 @@ def _extractive(_number: int, options: Mapping[str, object]) -> Engine:
 
 
 def _lead(number: int, _options: Mapping[str, object]) -> Engine:
-    from semqa.engines.lead import LeadEngine
+    from semqa.engines.lead import EdgeEngine
 
-    return LeadEngine(number)
+    return EdgeEngine("lead", number)
 
 
 def _tail(number: int, _options: Mapping[str, object]) -> Engine:
-    from semqa.engines.lead import TailEngine
+    from semqa.engines.lead import EdgeEngine
 
-    return TailEngine(number)
+    return EdgeEngine("tail", number)
 
 
 _FACTORIES: dict[str, tuple[Callable[[int, Mapping[str, object]], Engine], tuple[str, ...]]] = {

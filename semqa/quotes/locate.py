@@ -46,6 +46,7 @@ class Locator:
         self._sources = sources
         self._spans = spans
         self._listed: dict[tuple[int, str], tuple[Occurrence, ...]] = {}
+        self._firsts: dict[tuple[int, str], Occurrence | None] = {}
         self._budget = MAX_LISTED
 
     def places(self) -> list[Occurrence | None]:
@@ -81,11 +82,11 @@ class Locator:
         return self._listed[key]
 
     def _first(self, index: int, text: str) -> Occurrence | None:
-        for name in FIELDS:
-            start = self._sources[index].field(name).find(text)
-            if start >= 0:
-                return Occurrence(name, start, start + len(text))
-        return None
+        key = (index, text)
+        if key not in self._firsts:
+            found = (_find_all(self._sources[index].field(n), text, n, 1) for n in FIELDS)
+            self._firsts[key] = next((places[0] for places in found if places), None)
+        return self._firsts[key]
 
     def _next_anchors(self, first: Sequence[Occurrence | None]) -> list[Occurrence | None]:
         """For each quote, the next quote of the same source that stands in one place only."""

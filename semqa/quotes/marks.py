@@ -23,7 +23,7 @@ MAX_NUMBER_DIGITS = 9
 
 # Possessive quantifiers keep the scan linear on hostile text ("[1" and a million spaces).
 _MARK = re.compile(r"\[\s*+([0-9]++)([^\[\]]*+)(\]?)")
-_CITATION_ONLY = re.compile(r"(?:\s*+[,;–-]\s*+[0-9]++)*+\s*+")
+_CITATIONS = re.compile(r"(?:[,;–-]\s*+[0-9]++\s*+)++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _read(match: re.Match[str]) -> Mark | BrokenMark | None:
     too_long = len(digits) > MAX_NUMBER_DIGITS
     number = 0 if too_long else int(digits)
     reason = None
-    if _CITATION_ONLY.fullmatch(rest):
+    if not span or _CITATIONS.fullmatch(rest):
         reason = "it names a source but quotes nothing"
     elif not rest[0].isspace():
         return None

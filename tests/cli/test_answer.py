@@ -146,8 +146,10 @@ Fails = Callable[..., str]
 
 @pytest.mark.skipif(os.name == "nt", reason="arguments are text there")
 def test_a_question_that_is_no_text(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "semqa", "answer", b"who \xff sang", "--sources", ANTARCTICA]
-    for extra in ([], ["--json"], ["-f", "html", "--out", "a.html"]):
+    question = os.fsdecode(b"who \xff sang")
+    command = [sys.executable, "-m", "semqa", "answer", question, "--sources", str(ANTARCTICA)]
+    extras: list[list[str]] = [[], ["--json"], ["-f", "html", "--out", "a.html"]]
+    for extra in extras:
         done = subprocess.run([*command, *extra], cwd=tmp_path, capture_output=True, check=False)
         assert done.returncode == 2
         assert b"QUESTION: invalid UTF-8" in done.stderr

@@ -104,12 +104,7 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
 
 
 def test_a_terminal_gets_colours_unless_it_wants_none(terminal: Terminal) -> None:
-    command = [
-        "answer",
-        "Who crossed Antarctica alone?",
-        "--sources",
-        EXAMPLES / "antarctica.jsonl",
-    ]
+    command = ["answer", "Who crossed?", "--sources", str(EXAMPLES / "antarctica.jsonl")]
     assert "\x1b[1;32m" in terminal(*command)
     assert "verified character for character" in terminal(*command)
     assert "\x1b" not in terminal(*command, env={"NO_COLOR": "1"})
@@ -126,3 +121,50 @@ def test_a_terminal_does_not_obey_sources_or_errors(terminal: Terminal, tmp_path
     shown = terminal("answer", "Who?", "no-\x1b]0;such.txt")
     assert "cannot be read" in shown
     assert "\x1b]0" not in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="streams are closed by a Unix shell")
+def test_closed_streams_cost_nothing_but_their_text(tmp_path: Path) -> None:
+    def code(redirection: str, command: str) -> int:
+        line = f"{command} {redirection} 2>{tmp_path / 'err'} <&-"
+        return subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False).returncode
+
+    bench = shlex.join([sys.executable, "-m", "semqa", "bench", "quotesum", "--engine", "lead-1"])
+    bench += shlex.join(["", "--data", str(EXAMPLES / "quotesum.jsonl"), "--out"])
+    assert code(">&-", ANSWER) == 0
+    assert code(">&-", f"{bench} one") == 0
+    assert code("", f"({bench} two) 2>&-") == 0
+    assert (tmp_path / "one" / "results.json").exists()
+    assert (tmp_path / "two" / "results.json").exists()
+    missing = shlex.join([sys.executable, "-m", "semqa", "answer", "Who?", "none.txt"])
+    assert code("", f"({missing}) 2>&-") == 2
+    assert "Traceback" not in (tmp_path / "err").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "20"])
+def test_a_narrow_terminal_cuts_no_figure(semqa: Command, columns: str) -> None:
+    data = EXAMPLES / "quotesum.jsonl"
+    args = ("bench", "quotesum", "--data", data, "--engine", "lead-1", "--out", "run")
+    outcome = semqa(*args, env={"COLUMNS": columns})
+    assert re.search(r"SEMQA +\d+\.\d\d +\d+\.\d\d – \d+\.\d\d +3", outcome.out)
+
+
+def test_results_can_go_to_a_pipe() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{ANSWER} -f plain --out >(cat) | cat; {ANSWER} -f plain --out -"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+    assert done.stderr == ""
+
+
+def test_inputs_are_not_overwritten(semqa: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("He sang.", encoding="utf-8")
+    outcome = semqa("answer", "Who?", "a.txt", "--out", "a.txt")
+    assert outcome.code == 2
+    assert "a.txt: would be overwritten" in outcome.err
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "He sang."

@@ -410,3 +410,9 @@ def test_readers_never_see_a_part_under_the_files_name(target: Path) -> None:
     done.set()
     watcher.join()
     assert seen <= {len(DATA)}
+
+
+@pytest.mark.parametrize("url", ["http://../a", f"http://{'a' * 80}.com/a", "http://xn--a/a"])
+def test_a_host_name_that_cannot_be_is_no_address(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a web address"):
+        download(url, tmp_path / "a", Pin("sha256", "0" * 64))

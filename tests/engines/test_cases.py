@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
 
-CONNECTORS = ("Also", "In addition", "Further", "Besides", "As for", "And", "Then there is")
+CONNECTORS = (
+    *("Also", "In addition", "Further", "Besides"),
+    *("As for", "And", "Then there is", "It stands for"),
+)
 
 
 def answered(case: dict[str, Any], **options: Any) -> QuotedAnswer:
@@ -45,7 +48,19 @@ def complaints(case: dict[str, Any], answer: QuotedAnswer) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=case["name"],
+            marks=[pytest.mark.xfail(reason=case["misses"], strict=True)]
+            if "misses" in case
+            else [],
+        )
+        for case in CASES
+    ],
+)
 def test_case(case: dict[str, Any]) -> None:
     answer = answered(case)
     assert not complaints(case, answer), answer.marked
@@ -83,10 +98,14 @@ def test_any_answer_reads_well(case: dict[str, Any], coverage: float) -> None:
 
 def test_connectors_vary_between_questions_and_not_between_runs() -> None:
     many = [
-        {"title": "", "text": f"Bridges were opened in {year} by somebody."}
-        for year in range(1900, 1905)
+        {"title": "", "text": f"Oslo saw its bridge opened in {year} by the mayor of Oslo."}
+        for year in range(1900, 1903)
     ]
-    questions = ["When were bridges opened?", "When were bridges opened here?", "Bridges opened?"]
+    questions = [
+        "When was the bridge opened?",
+        "When was the old bridge opened?",
+        "Bridge opened when?",
+    ]
     texts = [[answered({"question": q, "sources": many}).marked for q in questions] for _ in "ab"]
     assert texts[0] == texts[1]
     assert len({tuple(re.findall(r"(\w[\w ]*), \[", text)) for text in texts[0]}) > 1

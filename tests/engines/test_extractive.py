@@ -79,19 +79,53 @@ def test_a_source_without_a_body_can_be_quoted_by_its_title() -> None:
 def test_the_title_says_who_is_meant(body: str, named: bool) -> None:
     source = Source(body, title="Ann Aas")
     answer = ExtractiveEngine().answer("When was the bridge opened?", [source])
-    assert (answer.quotes[0].text == "Ann Aas") is named
+    assert ("Ann Aas" in [quote.text for quote in answer.quotes]) is named
 
 
 def test_titles_with_brackets_are_not_quoted() -> None:
     assert answered("Who is Ann?", Source("", title="A[nn]"), CAKE).startswith("[ 2 ")
 
 
-def test_no_connector_is_used_twice() -> None:
-    many = [Source(f"The bridge was opened in {year} by someone.") for year in range(1900, 1912)]
-    answer = ExtractiveEngine(max_words=300).answer("When was the bridge opened?", many)
-    words = re.findall(r"\b(?:Also|In addition|Further|Besides),", answer.plain)
-    assert len(answer.quotes) == 12
-    assert len(words) == len(set(words)) == 4
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("Work began in 1930 and it was opened in 1932.", True),
+        ("Praised by all, it was opened in 1932.", True),
+        ("The Elbe Bridge shone when it was opened in 1932.", False),
+        ("In Oslo they opened the bridge in 1932.", True),
+        ("It is said that a bridge was opened in 1932.", True),
+    ],
+)
+def test_the_title_says_what_is_meant_by_a_subject(body: str, named: bool) -> None:
+    answer = ExtractiveEngine().answer("When was it opened?", [Source(body, title="Elbe Bridge")])
+    assert ("Elbe Bridge" in [quote.text for quote in answer.quotes]) is named
+
+
+def test_a_title_never_becomes_the_subject_of_what_another_did() -> None:
+    source = Source("It rained. Bob Lie, who was ill, opened the bridge in 1932.", title="Ann Aas")
+    quotes = ExtractiveEngine().answer("Who opened the bridge?", [source]).quotes
+    assert not quotes[-1].text.startswith("opened") or quotes[0].text != "Ann Aas"
+
+
+def test_a_file_name_names_nothing_and_the_sentence_before_says_what_is_meant() -> None:
+    source = Source("The old bridge crosses the Elbe. It is 620 metres long.", title="notes")
+    answer = ExtractiveEngine().answer("How long is the bridge?", [source])
+    assert [quote.text for quote in answer.quotes] == [source.text]
+
+
+def test_a_source_without_the_measure_asked_for_is_weaker_than_one_with_it() -> None:
+    text = answered(
+        "How long is the tunnel?",
+        Source("The tunnel of the railway is a tunnel.", title="A tunnel"),
+        Source("The tunnel leads to Oslo. It is 900 metres long.", title="Oslo Tunnel"),
+    )
+    assert text == "[ 2 Oslo Tunnel ]: [ 2 It is 900 metres long. ]"
+
+
+def test_both_parts_of_a_question_are_answered() -> None:
+    source = Source("The paper was founded by Jo Ek in 1850. It rained. It was closed in 1903.")
+    text = answered("Who founded the paper, and when was it closed?", source)
+    assert text == "[ 1 The paper was founded by Jo Ek in 1850. ] [ 1 It was closed in 1903. ]"
 
 
 @settings(deadline=None)
@@ -126,7 +160,14 @@ def test_free_text_has_no_digits_and_no_names_of_its_own() -> None:
     for quote in answer.quotes:
         free = free.replace(f"[ {quote.source} {quote.text} ]", "")
     assert not re.search(r"\d", free)
-    assert set(re.findall(r"[^\W_]+", free)) <= {"Also", "In", "addition"}
+    assert set(re.findall(r"[^\W_]+", free)) <= {"Also", "In", "addition", "Further", "Besides"} | {
+        "As",
+        "for",
+        "And",
+        "Then",
+        "there",
+        "is",
+    }
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,17 @@ from semqa.engines.extractive.question import KINDS, read_question
         ("What was the reason it fell?", "why"),
         ("How was it built?", "how"),
         ("What does NATO stand for?", "expansion"),
+        ("What is the tower made of?", "material"),
+        ("What is a tower?", "definition"),
+        ("Is the tower high?", "whether"),
+        ("What is the height of the tower?", "quantity"),
         ("Name a tower.", "which"),
+        ("Wann wurde der Turm gebaut?", "when"),
+        ("Wie hoch ist der Turm?", "quantity"),
+        ("¿Quién construyó la torre?", "who"),
+        ("Où est la tour ?", "where"),
+        ("这座塔有多高？", "quantity"),
+        ("When was Michelle Wie born?", "when"),
         ("من بنى البرج؟", "which"),
         ("", "which"),
     ],
@@ -34,3 +44,22 @@ def test_kinds(question: str, kind: str) -> None:
 def test_there_is_always_a_stem() -> None:
     assert read_question("?").stems == ("",)
     assert read_question("who is it").stems == ("who", "is", "it")
+
+
+def test_the_two_parts_of_a_question() -> None:
+    question = read_question("Who built the tower and when did it fall?")
+    assert question.parts == (("who", frozenset({"build", "tower"})), ("when", frozenset({"fall"})))
+    assert read_question("Who built the tower and the wall?").parts == ()
+    assert read_question("Who built it and who paid?").parts == ()
+
+
+def test_function_words_of_another_language_are_no_content() -> None:
+    assert read_question("Wie lang ist die Brücke?").stems == ("brücke",)
+    assert "die" in read_question("When did the king die?").stems
+
+
+def test_the_measure_asked_for() -> None:
+    assert "metres" in read_question("How tall is the tower?").units
+    assert read_question("How tall is the tower?").stems == ("tower",)
+    assert {"weeks", "metres"} <= read_question("How long is it?").units
+    assert read_question("How many towers are there?").units == frozenset()

@@ -12,7 +12,7 @@ from hypothesis import given
 from semqa import QuotedAnswer, Source
 from semqa.quotes.render import to_ansi, to_html, to_markdown
 from semqa.quotes.render.excerpts import Piece, excerpt, quoted_pieces
-from semqa.quotes.render.terminal import safe_text
+from semqa.quotes.render.safe import safe_text
 from tests.strategies import answers
 
 HOSTILE = (
@@ -108,8 +108,7 @@ def test_html_shows_every_character(drawn: tuple[str, list[Source]]) -> None:
     answer = QuotedAnswer.parse(*drawn)
     shown = "".join(html.unescape(re.sub(r"<[^>]*>", "", to_html(answer))).split())
     for segment in answer.segments:
-        # HTML has no place for some control characters; what it has a place for must be there.
-        assert "".join(segment.text.split()) in shown
+        assert "".join(safe_text(segment.text).split()) in shown
 
 
 def test_markdown_escapes_hostile_text() -> None:
@@ -156,7 +155,20 @@ def test_terminal_does_not_obey_the_text() -> None:
 
 
 def test_safe_text_keeps_right_to_left_and_emoji() -> None:
-    assert safe_text("שלום 👩‍👩‍👧 é\n\t") == "שלום 👩‍👩‍👧 é\n\t"
+    text = "שלום\u200f 👩‍👩‍👧 é\n\t"
+    assert safe_text(text) == text
+
+
+def test_safe_text_takes_windows_line_ends_and_shows_lone_returns() -> None:
+    assert safe_text("a\r\nb\rc") == "a\nb<U+000D>c"
+
+
+def test_html_shows_what_would_reorder_text() -> None:
+    page = to_html(
+        QuotedAnswer.parse("a \u202eb [1 c\u202ed]", [Source("c\u202ed")]), question="\u202e"
+    )
+    assert "\u202e" not in page
+    assert page.count("&lt;U+202E&gt;") >= 4
 
 
 @given(answers())

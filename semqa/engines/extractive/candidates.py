@@ -13,6 +13,7 @@ from semqa.engines.extractive.lexicon import (
     DETERMINERS,
     OPENING_PREPOSITIONS,
     PREPOSITIONS,
+    REASONS,
     RELATIVES,
     is_verb,
 )
@@ -50,6 +51,8 @@ SENTENCE, PUNCTUATION, BRACKET, PREPOSITION, RELATIVE, CONJUNCTION, VERB, PURPOS
 _CLOSING = OPENING_PREPOSITIONS | {
     *("while", "when", "where", "who", "which", "whose", "although", "though")
 }
+_LEADING = REASONS | RELATIVES | {"to", "of", "using", "via"}
+"""Words that lead to an answer, and so never end one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +236,8 @@ def _add_spans(
         loose = previous not in DETERMINERS and previous not in PREPOSITIONS
         if not opening and strong[i] and not strong[i - 1] and loose:
             opening = EVIDENCE
-        if not closing and strong[i - 1] and not strong[i] and not is_verb(passage.words[i]):
+        ended = strong[i - 1] and not strong[i] and previous not in _LEADING
+        if not closing and ended and loose and not is_verb(passage.words[i]):
             closing = EVIDENCE
         if opening:
             opens.append((i, opening))

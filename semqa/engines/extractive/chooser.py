@@ -6,13 +6,22 @@ Worth is expected F1 with small corrections for what a reader minds and the scor
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.engines.extractive.candidates import PREPOSITION, SENTENCE, VERB
+from semqa.engines.extractive.anaphora import is_surely_name, leaves_open
+from semqa.engines.extractive.candidates import (
+    EVIDENCE,
+    PREPOSITION,
+    PURPOSE,
+    RELATIVE,
+    SENTENCE,
+    VERB,
+)
 from semqa.engines.extractive.compose import Pick, span_text, words_of
-from semqa.engines.extractive.lexicon import MONTHS, PERSONS, STOPWORDS, THINGS
+from semqa.engines.extractive.lexicon import ARTICLES, AUXILIARIES, PRONOUNS, STOPWORDS
 from semqa.engines.extractive.ranker import score_spans
 
 if TYPE_CHECKING:
@@ -29,11 +38,24 @@ _TITLE_MARGIN = 0.05
 _FRAGMENT = 0.03
 """How much more a span must be worth that begins without its subject, and no title before it."""
 
-_NAMED = 0.12
+_LOWER, _LOWER_BARE = 0.12, 0.25
+"""The same where it begins in lower case: with a subject of its own, and without."""
+
+_BARE = (VERB, PREPOSITION, PURPOSE, RELATIVE, EVIDENCE)
+"""Cuts after which a span begins without its subject."""
+
+_OFF_TOPIC = 0.85
+"""Share of its worth that a span keeps whose sentence holds none of what is asked of the subject,
+where others do."""
+
+_NAMED = 0.2
 """What a title is worth before a span that leaves open who or what is meant."""
 
 _BROKEN_OFF = 0.06
 """How much more a span must be worth that breaks off where its body does."""
+
+_LONGEST = 50
+"""Most words of two sentences quoted as one."""
 
 _LEAST = 0.5
 """Where the best quote does not fit, the share of its worth that another must have."""
@@ -47,13 +69,18 @@ class Chooser:
         reading: the source.
         title: its title as a quote; empty where it cannot be quoted.
         weights: what the fit learned.
+        doubt: share of its worth that a span keeps which holds no answer of the kind asked for,
+            where others of this source do.
     """
 
-    def __init__(self, number: int, reading: Reading, title: str, weights: Weights) -> None:
+    def __init__(
+        self, number: int, reading: Reading, title: str, weights: Weights, doubt: float = 1.0
+    ) -> None:
         self._number = number
         self._reading = reading
         self._title = title
         self._weights = weights
+        self._doubt = doubt
 
     def best(self, room: int) -> Pick | None:
         """Return the quote of greatest expected F1 among those of at most `room` words."""
@@ -64,10 +91,16 @@ class Chooser:
         alone, titled = score_spans(self._reading, self._weights)
         if not self._title:
             titled = np.full(len(titled), -1.0)
-        fragments = np.isin(c.before, (VERB, PREPOSITION))
-        named = _NAMED * self._leaves_open_who(c)
-        scores = np.concatenate([alone - _FRAGMENT * fragments, titled - _TITLE_MARGIN + named])
+        own = {word for word in self._reading.title_words if word not in STOPWORDS}
+        unnamed = leaves_open(self._reading.passage, c, own)
+        named = np.where(c.before == VERB, 0.0, _NAMED * unnamed)
+        titled = np.where(self._misleads(c, own), -1.0, titled)
+        scores = np.concatenate([alone - self._fragments(c), titled - _TITLE_MARGIN + named])
+        if not self._reading.relevance.query.any():
+            # Nothing tells which part of a sentence matters.
+            scores[np.tile((c.before != SENTENCE) | (c.after != SENTENCE), 2)] = -1.0
         scores -= _BROKEN_OFF * np.tile(self._breaks_off(c.last), 2)
+        scores *= np.tile(self._answering(c), 2)
         least = max(_LEAST * float(scores.max()), -_BROKEN_OFF)
         for i in np.argsort(-scores, kind="stable").tolist():
             if scores[i] < least:
@@ -79,26 +112,54 @@ class Chooser:
             title = self._title if i >= len(alone) else ""
             pick = self._pick(int(c.first[span]), int(c.last[span]), int(c.sentence[span]), title)
             if words_of(pick) <= room:
-                return pick
+                return self._with_antecedent(pick, span, room) if unnamed[span] else pick
         return None
 
-    def _leaves_open_who(self, c: Candidates) -> NDArray[np.bool_]:
-        """Say which spans begin with a pronoun, or have "he" or "she" before any name."""
-        words, capitals = self._reading.passage.words, self._reading.passage.capitals
-        persons = [i for i, word in enumerate(words) if word in PERSONS]
-        named = [
-            i
-            for i, word in enumerate(words)
-            if capitals[i] and word not in STOPWORDS and word not in MONTHS
-        ]
-        end = [len(words)]
-        next_person = np.array(persons + end)[np.searchsorted(persons, c.first)]
-        next_name = np.array(named + end)[np.searchsorted(named, c.first)]
-        things = np.array([word in THINGS for word in words])
-        leaves_open: NDArray[np.bool_] = (next_person < np.minimum(next_name, c.last)) | (
-            things[c.first] & (c.before == SENTENCE)
+    def _with_antecedent(self, pick: Pick, span: int, room: int) -> Pick:
+        """Return the pick with the sentence before it, where no title can say who is meant."""
+        passage, c = self._reading.passage, self._reading.candidates
+        number = int(c.sentence[span])
+        before = passage.sentences[number - 1] if number else None
+        if self._title or before is None or before.last != c.first[span]:
+            return pick
+        gap = passage.text[before.end : passage.starts[before.last]]
+        first = before.first
+        if gap.strip(" \"'“‘") or passage.words[first] in PRONOUNS:
+            return pick
+        longer = self._pick(first, int(c.last[span]), number - 1, "")
+        return longer if words_of(longer) <= min(room, _LONGEST) else pick
+
+    def _misleads(self, c: Candidates, own: set[str]) -> NDArray[np.bool_]:
+        """Say before which spans the title would pass for a subject that it may not be.
+
+        A predicate follows the title only where its own subject is the title or a pronoun.
+        """
+        words, sentences = self._reading.passage.words, self._reading.passage.sentences
+        allowed = own | PRONOUNS | ARTICLES | AUXILIARIES
+        strange = np.concatenate([[0], np.cumsum([word not in allowed for word in words])])
+        opening = np.array([sentence.first for sentence in sentences])[c.sentence]
+        out: NDArray[np.bool_] = (c.before == VERB) & (strange[c.first] > strange[opening])
+        return out
+
+    def _fragments(self, c: Candidates) -> NDArray[np.float64]:
+        """Return what each span loses as a sentence of its own."""
+        passage = self._reading.passage
+        lower = np.array([passage.text[start].islower() for start in passage.starts])[c.first]
+        bare = np.isin(c.before, _BARE)
+        lost: NDArray[np.float64] = np.where(
+            lower, np.where(bare, _LOWER_BARE, _LOWER), _FRAGMENT * bare
         )
-        return leaves_open
+        return lost
+
+    def _answering(self, c: Candidates) -> NDArray[np.float64]:
+        """Return which share of its worth each span keeps for what it answers of the question."""
+        r, passage = self._reading.relevance, self._reading.passage
+        counts = np.concatenate([[0], np.cumsum(r.answers > 0)])
+        held = counts[c.last] > counts[c.first]
+        asking = np.array([bool(r.asked[s.first : s.last].any()) for s in passage.sentences])
+        on_topic = asking[c.sentence]
+        kept: NDArray[np.float64] = np.where(held | ~held.any(), 1.0, self._doubt)
+        return kept * np.where(on_topic | ~on_topic.any(), 1.0, _OFF_TOPIC)
 
     def shortened(self, room: int) -> Pick | None:
         """Return the best quote cut to `room` words, at least one; None without any text."""
@@ -113,16 +174,20 @@ class Chooser:
             pick = self._pick(first, last, sentence, "")
             if words_of(pick) <= room:
                 return pick
-        return self._pick(first, first + 1, sentence, "")
+        # Even one word may have marks after it that count as words.
+        pick = self._pick(first, first + 1, sentence, "")
+        return replace(pick, span=_first_words(pick.span, room))
 
     def _pick(self, first: int, last: int, sentence: int, title: str) -> Pick:
         passage = self._reading.passage
+        lower = passage.text[passage.starts[first]].islower()
         return Pick(
             self._number,
             span_text(passage, first, last),
             title,
             opens=first == passage.sentences[sentence].first,
             breaks_off=bool(self._breaks_off(np.array([last]))[0]),
+            follows=lower or is_surely_name(passage, first),
         )
 
     def _breaks_off(self, last: NDArray[np.int64]) -> NDArray[np.bool_]:

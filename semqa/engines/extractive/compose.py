@@ -16,15 +16,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Pick",
     "count_words",
-    "quotable",
     "span_text",
     "words_of",
     "write_list",
     "write_paragraph",
 ]
 
-_CONNECTORS = ("Also, ", "In addition, ", "Further, ", "Besides, ")
+_BEFORE_TITLE = ("As for ", "And ", "Then there is ")
+_BEFORE_CLAUSE = ("Also, ", "In addition, ", "Further, ", "Besides, ")
 """Each is used at most once in an answer."""
+
+_MANY = 3
+"""With more sources than this only the last one has a connector."""
 
 _DANGLING = " \t\r\n\u00a0:;,(-–—"
 """Characters that no quote ends with."""
@@ -42,6 +45,8 @@ class Pick:
         title: the title where it is quoted too, else empty.
         opens: whether the span begins where a sentence begins.
         breaks_off: whether the body ends in the middle of the quoted sentence.
+        follows: whether the span reads well after a connector and a comma: it begins with a name
+            or in lower case.
     """
 
     source: int
@@ -49,16 +54,12 @@ class Pick:
     title: str = ""
     opens: bool = True
     breaks_off: bool = False
+    follows: bool = False
 
 
 def count_words(text: str) -> int:
     """Count the words of a text as a reader does: between white space."""
     return len(text.split())
-
-
-def quotable(title: str) -> str:
-    """Return the title as a quote, or nothing when brackets forbid quoting it."""
-    return "" if "[" in title or "]" in title else title.strip()
 
 
 def span_text(passage: Passage, first: int, last: int) -> str:
@@ -162,21 +163,29 @@ def write_list(picks: Sequence[Pick], max_words: int) -> str | None:
     return _list(kept, _marked) if kept else None
 
 
-def write_paragraph(picks: Sequence[Pick], max_words: int) -> str:
+def write_paragraph(picks: Sequence[Pick], max_words: int, variant: int = 0) -> str:
     """Join the picks, in the order given, to one paragraph of marked text.
 
-    A connector before every second source is enough to bind them; it is left out where it would
-    not fit, and none is used twice.
+    A connector is left out where it would not read well or not fit, and none is used twice.
 
     Args:
         picks: what to quote; at least one.
         max_words: most words of the paragraph, connectors included.
+        variant: which connector comes first; any whole number from 0.
     """
     room = max_words - sum(words_of(pick) for pick in picks)
-    connectors = iter(_CONNECTORS)
+    before_title, before_clause = (
+        iter([*some[variant % len(some) :], *some[: variant % len(some)]])
+        for some in (_BEFORE_TITLE, _BEFORE_CLAUSE)
+    )
     out = _piece(picks[0], _marked)
-    for number, pick in enumerate(picks[1:]):
-        connector = next(connectors, "") if number % 2 == 0 else ""
+    for number, pick in enumerate(picks[1:], start=2):
+        connector = ""
+        if len(picks) <= _MANY or number == len(picks):
+            if pick.title and pick.span:
+                connector = next(before_title, "")
+            elif pick.follows:
+                connector = next(before_clause, "")
         if count_words(connector) > room:
             connector = ""
         room -= count_words(connector)

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from semqa.engines.base import check_request
 from semqa.engines.extractive.chooser import Chooser
 from semqa.engines.extractive.compose import (
     Pick,
-    quotable,
     span_text,
     words_of,
     write_list,
     write_paragraph,
 )
-from semqa.engines.extractive.evidence import expansions
+from semqa.engines.extractive.evidence import expansions, trust
+from semqa.engines.extractive.parts import other_part
 from semqa.engines.extractive.passage import split_words
 from semqa.engines.extractive.ranker import load_weights, read_sources
+from semqa.engines.extractive.title import quotable
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
 
@@ -102,10 +104,7 @@ class ExtractiveEngine:
         Raises:
             InputError: as `answer`.
         """
-        if not question.strip():
-            raise InputError("the question is blank: got no words, expected a question; write one")
-        if not sources:
-            raise InputError("no source to answer from: got 0, expected at least 1; give one")
+        check_request(question, sources)
         asked, readings = read_sources(question, sources)
         return self.compose(asked, readings, sources, weights or load_weights())
 
@@ -125,27 +124,32 @@ class ExtractiveEngine:
             listed = write_list(_expansions(question, readings), self.max_words)
             if listed:
                 return listed
-        picks: dict[int, Pick] = {}
+        picks: dict[int, list[Pick]] = {}
         seen: set[tuple[str, ...]] = set()
         room = self.max_words
         for k in sorted(range(len(sources)), key=lambda k: -readings[k].relevance.strength):
             strength = readings[k].relevance.strength
             if picks and (strength < 1.0 - self.coverage or strength <= 0.0):
                 continue
-            chooser = Chooser(k + 1, readings[k], quotable(sources[k].title), weights)
+            title = quotable(sources[k].title, readings[k].passage)
+            chooser = Chooser(k + 1, readings[k], title, weights, trust(question).span)
             pick = chooser.best(room) or (None if picks else chooser.shortened(room))
             if pick is None:
                 continue
             words = tuple(split_words(pick.span or pick.title))
             if words not in seen:
                 seen.add(words)
-                picks[k] = pick
                 room -= words_of(pick)
+                other = other_part(question, readings[k], pick, room)
+                picks[k] = [pick, other] if other else [pick]
+                room -= words_of(other) if other else 0
         if not picks:
             raise InputError(
                 "no source has any text: got empty bodies and titles, expected words; give one"
             )
-        return write_paragraph([picks[k] for k in sorted(picks)], self.max_words)
+        return write_paragraph(
+            [pick for k in sorted(picks) for pick in picks[k]], self.max_words, len(question.words)
+        )
 
 
 def _expansions(question: Question, readings: Sequence[Reading]) -> list[Pick]:

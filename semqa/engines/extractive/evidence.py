@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from semqa.engines.extractive.lexicon import (
     ARTICLES,
     DATE_WORDS,
+    MADE,
     MONTHS,
-    NUMBER_WORDS,
     PLACE_WORDS,
+    PLACING,
     PREPOSITIONS,
     REASONS,
     STOPWORDS,
-    UNITS,
+    is_verb,
 )
+from semqa.engines.extractive.measures import measures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,12 +30,45 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.passage import Passage
     from semqa.engines.extractive.question import Question
 
-__all__ = ["dates", "evidence", "expansions", "names", "numbers"]
+__all__ = ["Trust", "dates", "evidence", "expansions", "names", "trust"]
 
 _YEAR = re.compile(r"(1[0-9]|20)\d\d(s)?$")
 _SKIPPED = PREPOSITIONS | ARTICLES | {"and"}
 _NO_ACRONYMS = STOPWORDS | {"stand", "stands", "abbreviation", "acronym"}
-_PLACE_BEFORE = frozenset(["in", "at", "near", "from", "of", "to", "on", "between"])
+
+
+class Trust(NamedTuple):
+    """How far evidence of one kind may be trusted.
+
+    Attributes:
+        least: evidence from which a word counts as an answer.
+        term: weight of an answer in a sentence, against that of a question word as rare.
+        span: share of its worth that a span without an answer keeps, where others have one.
+        source: share of its strength that a source without an answer keeps, where others have one.
+    """
+
+    least: float
+    term: float
+    span: float
+    source: float
+
+
+_UNITS_TRUST = Trust(least=0.8, term=1.0, span=0.3, source=0.5)
+_TRUST = {
+    "material": _UNITS_TRUST,
+    "definition": _UNITS_TRUST,
+    "when": Trust(least=0.8, term=0.25, span=0.8, source=0.7),
+    "quantity": Trust(least=0.8, term=0.25, span=0.8, source=0.7),
+    "who": Trust(least=0.7, term=0.35, span=0.8, source=0.85),
+    "where": Trust(least=0.7, term=0.35, span=0.8, source=0.85),
+    "why": Trust(least=0.8, term=0.35, span=0.8, source=0.85),
+}
+_NO_TRUST = Trust(least=2.0, term=0.0, span=1.0, source=1.0)
+
+
+def trust(question: Question) -> Trust:
+    """Return how far the evidence for a question may be trusted; most where it asks for a unit."""
+    return _UNITS_TRUST if question.units else _TRUST.get(question.kind, _NO_TRUST)
 
 
 def dates(passage: Passage) -> Array:
@@ -50,18 +85,6 @@ def dates(passage: Passage) -> Array:
                     out[j] = 1.0
         elif word in DATE_WORDS:
             out[i] = 0.6
-    return out
-
-
-def numbers(passage: Passage) -> Array:
-    """Return 1 for numerals and number words, 0.7 for units after one, else 0; shape [words]."""
-    words = passage.words
-    out = np.zeros(len(words))
-    for i, word in enumerate(words):
-        if word[0].isdigit() or word in NUMBER_WORDS:
-            out[i] = 1.0
-        elif word in UNITS and i and out[i - 1] > 0:
-            out[i] = 0.7
     return out
 
 
@@ -107,9 +130,7 @@ def places(passage: Passage, question: Question) -> Array:
             out[i] = max(out[i], 0.5)
         elif out[i]:
             led = i > 0 and (
-                passage.words[i - 1] in _PLACE_BEFORE
-                or out[i - 1] > 0
-                or passage.gaps[i].startswith(",")
+                passage.words[i - 1] in PLACING or out[i - 1] > 0 or passage.gaps[i].startswith(",")
             )
             out[i] *= 1.0 if led else 0.5
     return out
@@ -129,7 +150,7 @@ def reasons(passage: Passage) -> Array:
 
 def means(passage: Passage) -> Array:
     """Return a weight for each word that tells how something is done; shape [words]."""
-    out = 0.3 * numbers(passage)
+    out = 0.3 * measures(passage, frozenset())
     for i, word in enumerate(passage.words):
         if word in ("by", "using", "through", "via"):
             out[i] = 1.0
@@ -147,13 +168,48 @@ def definitions(passage: Passage, question: Question) -> Array:
     return out
 
 
+def materials(passage: Passage) -> Array:
+    """Return 1 for "made of" and the like with the words of the phrase after it; shape [words]."""
+    words = passage.words
+    out = np.zeros(len(words))
+    for i, (word, following) in enumerate(pairwise(words)):
+        if following in ("of", "from", "in", "out") and word in MADE:
+            out[i : i + 5] = 1.0 if following != "in" else 0.5
+    return out
+
+
+def subjects(passage: Passage) -> Array:
+    """Return 1 for a copula with its article where a sentence tells what its subject is.
+
+    Shape [words]. The passage's first sentence weighs 1, any other 0.5: it is there that a subject
+    is introduced.
+    """
+    words = passage.words
+    out = np.zeros(len(words))
+    for number, sentence in enumerate(passage.sentences):
+        for i in range(sentence.first + 1, min(sentence.first + 10, sentence.last)):
+            if is_verb(words[i]):
+                copula = words[i] in ("is", "are", "was", "were", "means", "refers")
+                if copula and i + 1 < sentence.last:
+                    defines = words[i + 1] in ARTICLES or words[i + 1] in ("any", "one", "to")
+                    out[i : i + 2] = (0.5 if number else 1.0) if defines else 0.0
+                break
+    return out
+
+
 def evidence(passage: Passage, question: Question) -> Array:
     """Return how much each word looks like an answer of the question's kind; shape [words]."""
-    match question.kind:
+    kinds = dict.fromkeys([question.kind, *(kind for kind, _ in question.parts)])
+    weights: Array = np.max([_of_kind(kind, passage, question) for kind in kinds], axis=0)
+    return weights
+
+
+def _of_kind(kind: str, passage: Passage, question: Question) -> Array:
+    match kind:
         case "when":
             return dates(passage)
         case "quantity":
-            return numbers(passage)
+            return measures(passage, question.units)
         case "who":
             return names(passage, question)
         case "where":
@@ -162,6 +218,12 @@ def evidence(passage: Passage, question: Question) -> Array:
             return reasons(passage)
         case "how":
             return means(passage)
+        case "material":
+            return materials(passage)
+        case "definition":
+            return subjects(passage)
+        case "whether":
+            return np.zeros(len(passage.words))
         case "expansion":
             out = np.zeros(len(passage.words))
             for first, last in expansions(passage, question):

@@ -15,18 +15,20 @@ __all__ = [
     "CONJUNCTIONS",
     "DATE_WORDS",
     "DETERMINERS",
+    "MADE",
+    "MEASURED",
     "MONTHS",
     "NUMBER_WORDS",
     "OPENING_PREPOSITIONS",
     "PERSONS",
     "PLACE_WORDS",
+    "PLACING",
     "PREPOSITIONS",
     "PRONOUNS",
     "REASONS",
     "RELATIVES",
     "STOPWORDS",
     "THINGS",
-    "UNITS",
     "is_verb",
     "related",
     "stem",
@@ -40,7 +42,7 @@ def _words(text: str) -> frozenset[str]:
 ARTICLES = _words("a an the")
 DETERMINERS = _words("a an the his her its their this these those our my your another each every")
 PERSONS = _words("he she his her him")
-THINGS = _words("it they its their them")
+THINGS = _words("it they its their them er sie es")
 PRONOUNS = _words(
     "he she it they this these those him them there here we i you who its his her their"
 )
@@ -65,7 +67,10 @@ RELATIVES = _words(
 CONJUNCTIONS = _words("and or but nor yet so than")
 MONTHS = _words(
     "january february march april may june july august september october november december "
-    "jan feb mar apr jun jul aug sep sept oct nov dec"
+    "jan feb mar apr jun jul aug sep sept oct nov dec "
+    "januar februar märz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio "
+    "agosto septiembre octubre noviembre diciembre janvier février mars avril juin juillet août "
+    "septembre octobre novembre décembre"
 )
 DATE_WORDS = _words(
     "monday tuesday wednesday thursday friday saturday sunday century bc ad bce ce spring summer "
@@ -77,17 +82,26 @@ NUMBER_WORDS = _words(
     "hundred thousand million billion trillion dozen half quarter once twice first second third "
     "several few"
 )
-UNITS = _words(
-    "year years month months week weeks day days hour hours minute minutes second seconds decade "
-    "decades century centuries percent mile miles km kilometre kilometres kilometer kilometers "
-    "metre metres meter meters feet foot inch inches acre acres hectare hectares kg pounds tons "
-    "tonnes dollars euros people members seats episodes seasons times degrees square"
-)
 PLACE_WORDS = _words(
     "city town village county state province region district country island street road avenue "
     "river lake sea ocean coast mountain valley building house hall park bay north south east west "
     "northern southern eastern western downtown capital area located"
 )
+PLACING = _words(
+    "in at near from of to on between above below beside off outside across beneath opposite"
+)
+"""Words before the name of a place."""
+
+MADE = _words("made built composed constructed consists consist cast carved woven")
+"""Words before "of" and a material."""
+
+MEASURED = _words(
+    "long tall high deep wide thick broad heavy old large length height depth width weight weighs "
+    "weighed weigh age aged speed size area covers measures cost costs price lasted lasts took "
+    "takes hour celsius fahrenheit lang hoch tief breit schwer alt largo alto 长 高 深 宽 重"
+)
+"""Words that say beside a number what it measures."""
+
 REASONS = _words(
     "because due since reason reasons cause caused causes result resulted results led owing thus "
     "therefore purpose purposes aim aimed intended order so allow allowed permit prevent help "
@@ -234,9 +248,9 @@ _RELATED_WORDS = {
     "buy": "acquired purchased",
     "character": "protagonist role",
     "host": "presented held venue",
-    "tall": "height metres feet",
-    "old": "age years",
-    "age": "old years born",
+    "tall": "height",
+    "old": "age",
+    "age": "old born",
     "cost": "price dollars",
 }
 

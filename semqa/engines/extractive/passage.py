@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from semqa.engines.extractive.lexicon import ABBREVIATIONS, stem
+from semqa.engines.extractive.lexicon import ABBREVIATIONS, MONTHS, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,7 +116,7 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> int:
     """Return how many characters of the gap belong to the sentence before it, or -1.
 
-    `before` is the word before the gap, `after` the character after it.
+    `before` is the word before the gap, `after` the word after it.
     """
     if title_break:
         return len(gap) - len(gap.lstrip(".!?\"'”’)"))
@@ -131,9 +131,13 @@ def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> i
         return -1
     mark = gap[stop.start()]
     if mark == "." and (
-        (before.lower() in ABBREVIATIONS and not (before.lower() == "no" and not after.isdigit()))
+        (
+            before.lower() in ABBREVIATIONS
+            and not (before.lower() == "no" and not after[0].isdigit())
+        )
         or (len(before) == 1 and before.isalpha() and before.isupper())
-        or after.islower()
+        or (before.isdigit() and len(before) <= 2 and after.lower() in MONTHS)
+        or after[0].islower()
     ):
         return -1
     return len(gap[: stop.end()].rstrip())
@@ -190,7 +194,7 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
                 and gap not in "[]\n。！？"
             ):
                 continue
-            kept = _ends_sentence(gap, surfaces[i - 1], text[starts[i]], title_break=i in cuts)
+            kept = _ends_sentence(gap, surfaces[i - 1], surfaces[i], title_break=i in cuts)
         if kept < 0 and i - first >= MAX_SENTENCE_WORDS and (not gaps[i] or gaps[i][-1:].isspace()):
             kept = 0
         if kept >= 0:

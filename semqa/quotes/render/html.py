@@ -2,7 +2,8 @@
 
 Hovering or focusing a quote lights it up in its source, and the other way round; a click jumps.
 The page loads nothing from anywhere and works without scripts, but for the lighting up. Sources
-and answers are hostile: all text is escaped, and the page's policy allows its own script only.
+and answers are hostile: all text is escaped, characters that would reorder it are shown, and the
+page's policy allows its own script only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Quote
 from semqa.quotes.render.excerpts import quoted_pieces
+from semqa.quotes.render.safe import safe_text
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -48,7 +50,9 @@ def to_html(answer: QuotedAnswer, *, question: str = "") -> str:
                 "number": number,
                 "title": quoted_pieces(answer, number, "title") if source.title else [],
                 "body": quoted_pieces(answer, number, "body"),
-                "url": source.url if source.url and re.match(r"https?://", source.url) else None,
+                "url": source.url
+                if source.url and re.match(r"https?://", source.url, re.IGNORECASE)
+                else None,
                 "quoted": any(q.verified and q.source == number for q in quotes),
             }
             for number, source in enumerate(answer.sources, start=1)
@@ -69,6 +73,7 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["safe_text"] = safe_text
     return environment.from_string(_asset("answer.html.jinja"))
 
 

@@ -11,30 +11,18 @@ from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import FreeText, Quote, Status
 from semqa.quotes.render.excerpts import excerpt, quoted_pieces
+from semqa.quotes.render.safe import safe_text
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from semqa.quotes.answer import QuotedAnswer
 
-__all__ = ["answer_text", "safe_text", "sources_text", "summary_text", "to_ansi"]
+__all__ = ["answer_text", "sources_text", "summary_text", "to_ansi"]
 
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
 _CONTEXT = 60
-
-# Controls but for tab and newline, and the characters that reorder text for the eye.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def safe_text(text: str) -> str:
-    r"""Make steering characters visible, as ``<U+001B>``.
-
-    Example:
-        >>> safe_text("a\x1b[31mred")
-        'a<U+001B>[31mred'
-    """
-    return _UNSAFE.sub(lambda match: f"<U+{ord(match.group()):04X}>", text)
 
 
 def to_ansi(answer: QuotedAnswer, *, color: bool = True, width: int = 100) -> str:
@@ -59,8 +47,9 @@ def to_ansi(answer: QuotedAnswer, *, color: bool = True, width: int = 100) -> st
         emoji=False,
     )
     for part in (answer_text(answer), sources_text(answer), summary_text(answer)):
-        console.print(part)
-        console.print()
+        if part:
+            console.print(part)
+            console.print()
     return out.getvalue().rstrip("\n") + "\n"
 
 
