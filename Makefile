@@ -57,7 +57,7 @@ types: $(VENV)/.dev  ## Check types.
 check: test lint types  ## Everything that CI runs.
 
 bench: $(VENV)/.test  ## Run the benchmarks behind the README's figures.
-	@for script in $(filter-out benchmarks/machine.py,$(wildcard benchmarks/*.py)); do echo "==> $$script"; $(PY) $$script || exit 1; done
+	@for script in $(filter-out benchmarks/machine.py,$(wildcard benchmarks/*.py)); do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:  ## Remove the virtual environment and everything that was built.
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

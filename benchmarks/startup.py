@@ -19,11 +19,12 @@ from machine import describe_machine
 
 SAMPLE = Path(__file__).resolve().parents[1] / "examples" / "antarctica.jsonl"
 SEMQA = [sys.executable, "-m", "semqa"]
+ANSWER = [*SEMQA, "answer", "Who crossed Antarctica alone?", "--sources", str(SAMPLE)]
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "semqa --help": [*SEMQA, "--help"],
-    "semqa answer": [*SEMQA, "answer", "Who crossed Antarctica alone?", "--sources", str(SAMPLE)],
-    "semqa answer --json": [*SEMQA, "answer", "Who?", "--sources", str(SAMPLE), "--json"],
+    "semqa answer": [*ANSWER, "--format", "terminal"],
+    "semqa answer --json": [*ANSWER, "--json"],
 }
 EXPECTED = {"semqa --help": "Usage:", "semqa answer": "verified character for character"}
 
