@@ -69,6 +69,7 @@ def answer(
     standard input: JSON lines {"text", "title"?, "url"?}, or else plain text,
     which is one source.
     """
+    output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
     check_text(question, "QUESTION")
     texts = [*(source or []), *(more or [])]
     check_not_an_input(out, *texts, sources)
@@ -79,15 +80,7 @@ def answer(
     started = time.perf_counter()
     result = chosen.answer(question, given)
     seconds = time.perf_counter() - started
-    if as_json and output_format not in (None, Format.JSON):
-        raise InputError(
-            f"--json and --format: got both, the latter with {output_format.value}, expected one; "
-            "leave one out"
-        )
-    if output_format is None:
-        shown_here = out is None and sys.stdout.isatty()
-        output_format = Format.TERMINAL if shown_here else Format.MARKED
-    if as_json or output_format is Format.JSON:
+    if output_format is Format.JSON:
         record = {
             "question": question,
             **result.to_dict(),
@@ -102,6 +95,19 @@ def answer(
         write_result(shown, raw=output_format is Format.TERMINAL)
     else:
         write_file(out, shown)
+
+
+def _chosen_format(given: Format | None, as_json: bool, *, in_terminal: bool) -> Format:
+    if as_json and given not in (None, Format.JSON):
+        raise InputError(
+            f"--json and --format: got both, the latter with {given.value}, expected one; "
+            "leave one out"
+        )
+    if as_json:
+        return Format.JSON
+    if given is not None:
+        return given
+    return Format.TERMINAL if in_terminal and sys.stdout.isatty() else Format.MARKED
 
 
 def _show(result: QuotedAnswer, question: str, output_format: Format, *, color: bool) -> str:

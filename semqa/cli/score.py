@@ -53,7 +53,10 @@ def score(
         typer.Option(help="Write each question's scores here, as JSON lines.", show_default=False),
     ] = None,
     official: Annotated[
-        bool, typer.Option("--official", help="Reproduce the official scorer's defects too.")
+        bool,
+        typer.Option(
+            "--official", help="Add what the official scorer and notebook print, NaN and all."
+        ),
     ] = False,
     all_sources: Annotated[
         bool,
