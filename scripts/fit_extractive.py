@@ -23,8 +23,9 @@ import numpy as np
 from semqa.data import read_quotesum
 from semqa.engines.extractive.compose import span_text
 from semqa.engines.extractive.engine import ExtractiveEngine
-from semqa.engines.extractive.question import read_question
-from semqa.engines.extractive.ranker import Reading, Weights, read_sources
+from semqa.engines.extractive.inquiry import read_inquiry
+from semqa.engines.extractive.ranker import Weights
+from semqa.engines.extractive.reading import Reading, read_request
 from semqa.metrics import Example, ExampleScores, score_example, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
 from semqa.metrics.marks import split_marks
@@ -66,15 +67,17 @@ def load(path: Path) -> list[Sample]:
     """Read a QuoteSum file, and compute features and labels."""
     samples = []
     for question in read_quotesum(path):
-        _, readings = read_sources(question.question, question.sources)
-        labels = [_labels(question, k, reading) for k, reading in enumerate(readings, start=1)]
+        _, readings = read_request(question.question, question.sources)
+        labels = [labels_of(question, k, reading) for k, reading in enumerate(readings, start=1)]
         samples.append(
             Sample(question, readings, [words for words, _ in labels], [t for _, t in labels])
         )
     return samples
 
 
-def _labels(question: Question, number: int, reading: Reading) -> tuple[Array | None, float | None]:
+def labels_of(
+    question: Question, number: int, reading: Reading
+) -> tuple[Array | None, float | None]:
     """Return the labels of one source's words and title."""
     source = question.sources[number - 1]
     rows, titles = [], []
@@ -85,7 +88,7 @@ def _labels(question: Question, number: int, reading: Reading) -> tuple[Array | 
         if not any(quotes):
             continue
         row = np.zeros(len(reading.passage.words))
-        for start, end in _places(source.text, quotes):
+        for start, end in places_of(source.text, quotes):
             for i, (a, b) in enumerate(
                 zip(reading.passage.starts, reading.passage.ends, strict=True)
             ):
@@ -100,7 +103,7 @@ def _labels(question: Question, number: int, reading: Reading) -> tuple[Array | 
     return np.mean(rows, axis=0), fmean(titles)
 
 
-def _places(text: str, quotes: Sequence[str]) -> list[tuple[int, int]]:
+def places_of(text: str, quotes: Sequence[str]) -> list[tuple[int, int]]:
     """Return where the quotes stand; of several places the one nearest to an unambiguous quote."""
     found: list[tuple[str, list[int]]] = []
     for quote in quotes:
@@ -188,9 +191,8 @@ def evaluate(question: Question, text: str) -> ExampleScores:
 def answer(sample: Sample, weights: Weights, engine: ExtractiveEngine) -> str:
     """Answer one question with other weights than those that ship."""
     question = sample.question
-    return engine.compose(
-        read_question(question.question), sample.readings, question.sources, weights
-    )
+    inquiry = read_inquiry(question.question)
+    return engine.compose(inquiry, sample.readings, question.sources, weights)
 
 
 def bm25_answer(sample: Sample, keep: float = 0.5) -> str:

@@ -5,14 +5,27 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from semqa.engines.extractive.lexicon import ARTICLES
+from semqa.engines.extractive.anaphora import is_subject, names_person
+from semqa.engines.extractive.cuts import Cut
+from semqa.engines.extractive.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    PERSONS,
+    PRONOUNS,
+    RELATIVES,
+    THINGS,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from semqa.engines.extractive.ranker import Reading, Weights
+    from semqa.engines.extractive.candidates import Candidates
+    from semqa.engines.extractive.inquiry import Inquiry
+    from semqa.engines.extractive.passage import Passage
+    from semqa.engines.extractive.ranker import Weights
+    from semqa.engines.extractive.reading import Reading
 
-__all__ = ["chance", "decayed", "expected_f1"]
+__all__ = ["bm25", "chance", "decayed", "expected_f1", "leaves_open", "misleads", "nesting"]
 
 
 def decayed(
@@ -39,7 +52,7 @@ def expected_f1(reading: Reading, weights: Weights, span: int, *, titled: bool) 
     words = reading.passage.words
     p = [
         chance({name: float(v[i]) for name, v in reading.words.items()}, weights.word)
-        if reading.relevance.sentence_of[i] >= 0
+        if reading.passage.sentence_of[i] >= 0
         else 0.0
         for i in range(len(words))
     ]
@@ -56,3 +69,63 @@ def expected_f1(reading: Reading, weights: Weights, span: int, *, titled: bool) 
         gained += title * len(reading.title_words) * (1 - repeated)
         length += len(reading.title_words)
     return 2 * gained / max(length + expected, 1e-6)
+
+
+def leaves_open(passage: Passage, c: Candidates, span: int, title: Collection[str]) -> bool:
+    """Read one span word by word for a pronoun that nothing in it explains."""
+    words, first, last = passage.words, int(c.first[span]), int(c.last[span])
+    for i in range(first, last):
+        if names_person(passage, i):
+            break
+        if words[i] in PERSONS:
+            return True
+    if any(passage.capitals[i] and words[i] in title for i in range(first, last)):
+        return False
+    if words[first] in THINGS and c.before[span] == Cut.SENTENCE:
+        return True
+    if last - first > 1 and words[first] in RELATIVES and words[first + 1] in THINGS:
+        return True
+    return any(is_subject(words, i) for i in range(first, last))
+
+
+def misleads(passage: Passage, c: Candidates, span: int, title: Collection[str]) -> bool:
+    """Look for another subject between the start of the sentence and the verb of a span."""
+    if c.before[span] != Cut.VERB:
+        return False
+    opening = passage.sentences[int(c.sentence[span])].first
+    subject = passage.words[opening : int(c.first[span])]
+    return any(
+        not (word in title or word in PRONOUNS or word in ARTICLES or word in AUXILIARIES)
+        for word in subject
+    )
+
+
+def bm25(inquiry: Inquiry, passages: Sequence[Passage], source: int) -> list[float]:
+    """Score each sentence of a source, counting stem by stem."""
+    every = [p.stems[s.first : s.last] for p in passages for s in p.sentences]
+    mean_length = sum(len(sentence) for sentence in every) / max(len(every), 1)
+    scores = []
+    for s in passages[source].sentences:
+        sentence = passages[source].stems[s.first : s.last]
+        score = 0.0
+        for term in inquiry.stems:
+            holding = sum(term in other for other in every)
+            rarity = math.log(1 + (len(every) - holding + 0.5) / (holding + 0.5))
+            count = sentence.count(term)
+            damping = 1.2 * (0.25 + 0.75 * len(sentence) / mean_length)
+            score += rarity * count * 2.2 / (count + damping)
+        scores.append(score)
+    return scores
+
+
+def nesting(text: str, at: int) -> tuple[int, bool]:
+    """Return how many brackets are open at an offset, and whether a quotation mark is."""
+    depth, marks = 0, 0
+    for char in text[:at]:
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth = max(depth - 1, 0)
+        elif char in '"“”':
+            marks += 1
+    return depth, marks % 2 == 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from semqa.engines.extractive.evidence import evidence, trust
+from semqa.engines.extractive.inquiry import read_inquiry
 from semqa.engines.extractive.passage import read_passage
-from semqa.engines.extractive.question import read_question
 
 
 def answers(question: str, text: str) -> list[str]:
-    asked, passage = read_question(question), read_passage(text)
+    asked, passage = read_inquiry(question), read_passage(text)
     weights = evidence(passage, asked)
     return [w for w, e in zip(passage.words, weights, strict=True) if e >= trust(asked).least]
 

@@ -58,5 +58,5 @@ def test_shrinkage_pulls_the_weights_to_zero(script: ModuleType) -> None:
 
 def test_a_quote_that_occurs_twice_is_placed_near_the_others(script: ModuleType) -> None:
     text = "in Oslo he sang. Much later he died in Oslo."
-    assert script._places(text, ["he died", "in Oslo"]) == [(28, 35), (36, 43)]
-    assert script._places(text, ["absent", ""]) == []
+    assert script.places_of(text, ["he died", "in Oslo"]) == [(28, 35), (36, 43)]
+    assert script.places_of(text, ["absent", ""]) == []

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa import Source
-from semqa.engines.extractive.ranker import Weights, load_weights, read_sources, score_spans
+from semqa.engines.extractive.ranker import Weights, load_weights, score_spans
+from semqa.engines.extractive.reading import read_request
 from semqa.engines.extractive.relevance import decayed
 from tests.engines import naive
 
@@ -60,7 +61,7 @@ def test_decay_equals_the_reference(
 @given(sentences, sentences.map(lambda text: text[:12]), sentences)
 def test_expected_f1_equals_the_reference(body: str, title: str, question: str) -> None:
     weights = load_weights()
-    _, (reading,) = read_sources(question, [Source(body, title=title)])
+    _, (reading,) = read_request(question, [Source(body, title=title)])
     alone, titled = score_spans(reading, weights)
     for span in range(len(alone)):
         assert math.isclose(
@@ -73,20 +74,20 @@ def test_expected_f1_equals_the_reference(body: str, title: str, question: str) 
 
 
 def test_the_shipped_weights_name_exactly_the_features() -> None:
-    _, (reading,) = read_sources("Who?", [Source("Ann. Bob.", title="Ann")])
+    _, (reading,) = read_request("Who?", [Source("Ann. Bob.", title="Ann")])
     weights = load_weights()
     assert set(weights.word) == {*reading.words, "bias"}
     assert set(weights.title) == {*reading.title, "bias"}
 
 
 def test_a_feature_without_a_weight_counts_nothing() -> None:
-    _, (reading,) = read_sources("Who?", [Source("Ann.")])
+    _, (reading,) = read_request("Who?", [Source("Ann.")])
     alone, _ = score_spans(reading, Weights({"bias": 0.0}, {"bias": 0.0}))
     assert alone.tolist() == pytest.approx([2 * 0.5 / (1 + 0.5)])
 
 
 def test_strength_is_one_for_the_best_source_and_falls_with_fewer_question_words() -> None:
-    _, readings = read_sources(
+    _, readings = read_request(
         "Who opened the bridge in Oslo?",
         [Source("Ann slept."), Source("Ann opened the bridge in Oslo."), Source("It is in Oslo.")],
     )

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.engines.extractive.candidates import SENTENCE
+from semqa.engines.extractive.cuts import Cut
 from semqa.engines.extractive.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
     DATE_WORDS,
     MONTHS,
     PERSONS,
+    PRONOUNS,
     RELATIVES,
     STOPWORDS,
     THINGS,
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.candidates import Candidates
     from semqa.engines.extractive.passage import Passage
 
-__all__ = ["is_surely_name", "leaves_open"]
+__all__ = ["is_subject", "is_surely_name", "leaves_open", "misleads", "names_person"]
 
 _PLACING = frozenset(["in", "at", "from", "on", "near", "to"])
 _SUBORDINATE = RELATIVES | {"until", "after", "before", "as", "since", "than", "whether"}
@@ -46,28 +49,40 @@ def leaves_open(passage: Passage, c: Candidates, title: Collection[str]) -> NDAr
     """
     words, count = passage.words, len(passage.words)
     persons = [i for i, word in enumerate(words) if word in PERSONS]
-    named = [i for i in range(count) if _names_person(passage, i)]
+    named = [i for i in range(count) if names_person(passage, i)]
     next_person, next_name = (
         np.array([*places, count])[np.searchsorted(places, c.first)] for places in (persons, named)
     )
     things = np.array([word in THINGS for word in words])
-    led = np.array([False, *(word in RELATIVES for word in words[:-1])]) & things
-    subject = np.array([_is_subject(words, i) for i in range(count)])
+    led = np.array([*(word in RELATIVES for word in words[:-1]), False])
+    led[:-1] &= things[1:]
+    subject = np.array([is_subject(words, i) for i in range(count)])
     known = np.array([passage.capitals[i] and words[i] in title for i in range(count)])
-    opening = (things[c.first] & (c.before == SENTENCE)) | led[np.minimum(c.first + 1, count - 1)]
-    thing = (opening | _any(subject, c)) & ~_any(known, c)
+    opening = np.where(c.before == Cut.SENTENCE, things[c.first], False)
+    opening |= led[c.first] & (c.last - c.first > 1)
+    thing = (opening | c.holds(subject)) & ~c.holds(known)
     out: NDArray[np.bool_] = (next_person < np.minimum(next_name, c.last)) | thing
     return out
 
 
-def _any(flags: NDArray[np.bool_], c: Candidates) -> NDArray[np.bool_]:
-    """Say which spans hold a flagged word."""
-    counts = np.concatenate([[0], np.cumsum(flags)])
-    held: NDArray[np.bool_] = counts[c.last] > counts[c.first]
-    return held
+def misleads(passage: Passage, c: Candidates, title: Collection[str]) -> NDArray[np.bool_]:
+    """Say before which spans the title would pass for a subject that it may not be; shape [spans].
+
+    A predicate follows the title only where its own subject is the title or a pronoun.
+
+    Args:
+        passage: the body.
+        c: the spans.
+        title: the content words of the title, lower-cased.
+    """
+    allowed = PRONOUNS | ARTICLES | AUXILIARIES | set(title)
+    strange = np.concatenate([[0], np.cumsum([word not in allowed for word in passage.words])])
+    opening = np.array([sentence.first for sentence in passage.sentences])[c.sentence]
+    out: NDArray[np.bool_] = (c.before == Cut.VERB) & (strange[c.first] > strange[opening])
+    return out
 
 
-def _names_person(passage: Passage, i: int) -> bool:
+def names_person(passage: Passage, i: int) -> bool:
     """Say whether word `i` is of a name that may be a person's: no date, and not after "in"."""
     words, capitals = passage.words, passage.capitals
     if not capitals[i] or words[i] in STOPWORDS or words[i] in MONTHS or words[i] in DATE_WORDS:
@@ -77,7 +92,7 @@ def _names_person(passage: Passage, i: int) -> bool:
     return not i or words[i - 1] not in _PLACING
 
 
-def _is_subject(words: list[str], i: int) -> bool:
+def is_subject(words: list[str], i: int) -> bool:
     """Say whether word `i` is "it" or "they" before the verb of a main clause."""
     if words[i] not in ("it", "they") or (i and words[i - 1] in _SUBORDINATE):
         return False
@@ -97,8 +112,7 @@ def is_surely_name(passage: Passage, i: int) -> bool:
     """
     if not passage.capitals[i] or passage.words[i] in STOPWORDS:
         return False
-    openers = {sentence.first for sentence in passage.sentences}
     return any(
-        word == passage.words[i] and passage.capitals[j] and j not in openers
+        word == passage.words[i] and passage.capitals[j] and j not in passage.openers
         for j, word in enumerate(passage.words)
     )

@@ -11,54 +11,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.engines.extractive.anaphora import is_surely_name, leaves_open
-from semqa.engines.extractive.candidates import (
-    EVIDENCE,
-    PREPOSITION,
-    PURPOSE,
-    RELATIVE,
-    SENTENCE,
-    VERB,
-)
+from semqa.engines.extractive import tuning
+from semqa.engines.extractive.anaphora import is_surely_name, leaves_open, misleads
 from semqa.engines.extractive.compose import Pick, span_text, words_of
-from semqa.engines.extractive.lexicon import ARTICLES, AUXILIARIES, PRONOUNS, STOPWORDS
+from semqa.engines.extractive.cuts import Cut
+from semqa.engines.extractive.lexicon import PRONOUNS, STOPWORDS
 from semqa.engines.extractive.ranker import score_spans
+from semqa.engines.extractive.relevance import best_of_each
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.engines.extractive.candidates import Candidates
-    from semqa.engines.extractive.ranker import Reading, Weights
+    from semqa.engines.extractive.ranker import Weights
+    from semqa.engines.extractive.reading import Reading
 
 __all__ = ["Chooser"]
 
-_TITLE_MARGIN = 0.05
-"""How much expected F1 a title must add before it is quoted."""
 
-_FRAGMENT = 0.03
-"""How much more a span must be worth that begins without its subject, and no title before it."""
-
-_LOWER, _LOWER_BARE = 0.12, 0.25
-"""The same where it begins in lower case: with a subject of its own, and without."""
-
-_BARE = (VERB, PREPOSITION, PURPOSE, RELATIVE, EVIDENCE)
+_BARE = (Cut.VERB, Cut.PREPOSITION, Cut.PURPOSE, Cut.RELATIVE, Cut.EVIDENCE)
 """Cuts after which a span begins without its subject."""
-
-_OFF_TOPIC = 0.85
-"""Share of its worth that a span keeps whose sentence holds none of what is asked of the subject,
-where others do."""
-
-_NAMED = 0.2
-"""What a title is worth before a span that leaves open who or what is meant."""
-
-_BROKEN_OFF = 0.06
-"""How much more a span must be worth that breaks off where its body does."""
-
-_LONGEST = 50
-"""Most words of two sentences quoted as one."""
-
-_LEAST = 0.5
-"""Where the best quote does not fit, the share of its worth that another must have."""
 
 
 class Chooser:
@@ -93,15 +65,15 @@ class Chooser:
             titled = np.full(len(titled), -1.0)
         own = {word for word in self._reading.title_words if word not in STOPWORDS}
         unnamed = leaves_open(self._reading.passage, c, own)
-        named = np.where(c.before == VERB, 0.0, _NAMED * unnamed)
-        titled = np.where(self._misleads(c, own), -1.0, titled)
-        scores = np.concatenate([alone - self._fragments(c), titled - _TITLE_MARGIN + named])
+        named = np.where(c.before == Cut.VERB, 0.0, tuning.NAMED * unnamed)
+        titled = np.where(misleads(self._reading.passage, c, own), -1.0, titled)
+        scores = np.concatenate([alone - self._fragments(c), titled - tuning.TITLE_MARGIN + named])
         if not self._reading.relevance.query.any():
             # Nothing tells which part of a sentence matters.
-            scores[np.tile((c.before != SENTENCE) | (c.after != SENTENCE), 2)] = -1.0
-        scores -= _BROKEN_OFF * np.tile(self._breaks_off(c.last), 2)
+            scores[np.tile((c.before != Cut.SENTENCE) | (c.after != Cut.SENTENCE), 2)] = -1.0
+        scores -= tuning.BROKEN_OFF * np.tile(self._breaks_off(c.last), 2)
         scores *= np.tile(self._answering(c), 2)
-        least = max(_LEAST * float(scores.max()), -_BROKEN_OFF)
+        least = max(tuning.LEAST * float(scores.max()), -tuning.BROKEN_OFF)
         for i in np.argsort(-scores, kind="stable").tolist():
             if scores[i] < least:
                 break
@@ -127,19 +99,7 @@ class Chooser:
         if gap.strip(" \"'“‘") or passage.words[first] in PRONOUNS:
             return pick
         longer = self._pick(first, int(c.last[span]), number - 1, "")
-        return longer if words_of(longer) <= min(room, _LONGEST) else pick
-
-    def _misleads(self, c: Candidates, own: set[str]) -> NDArray[np.bool_]:
-        """Say before which spans the title would pass for a subject that it may not be.
-
-        A predicate follows the title only where its own subject is the title or a pronoun.
-        """
-        words, sentences = self._reading.passage.words, self._reading.passage.sentences
-        allowed = own | PRONOUNS | ARTICLES | AUXILIARIES
-        strange = np.concatenate([[0], np.cumsum([word not in allowed for word in words])])
-        opening = np.array([sentence.first for sentence in sentences])[c.sentence]
-        out: NDArray[np.bool_] = (c.before == VERB) & (strange[c.first] > strange[opening])
-        return out
+        return longer if words_of(longer) <= min(room, tuning.LONGEST_PAIR) else pick
 
     def _fragments(self, c: Candidates) -> NDArray[np.float64]:
         """Return what each span loses as a sentence of its own."""
@@ -147,19 +107,18 @@ class Chooser:
         lower = np.array([passage.text[start].islower() for start in passage.starts])[c.first]
         bare = np.isin(c.before, _BARE)
         lost: NDArray[np.float64] = np.where(
-            lower, np.where(bare, _LOWER_BARE, _LOWER), _FRAGMENT * bare
+            lower, np.where(bare, tuning.LOWER_BARE, tuning.LOWER), tuning.FRAGMENT * bare
         )
         return lost
 
     def _answering(self, c: Candidates) -> NDArray[np.float64]:
         """Return which share of its worth each span keeps for what it answers of the question."""
         r, passage = self._reading.relevance, self._reading.passage
-        counts = np.concatenate([[0], np.cumsum(r.answers > 0)])
-        held = counts[c.last] > counts[c.first]
-        asking = np.array([bool(r.asked[s.first : s.last].any()) for s in passage.sentences])
-        on_topic = asking[c.sentence]
+        asking = best_of_each(r.asked, passage) > 0
+        on_topic = asking | ~asking.any()
+        held = c.holds(r.answers > 0)
         kept: NDArray[np.float64] = np.where(held | ~held.any(), 1.0, self._doubt)
-        return kept * np.where(on_topic | ~on_topic.any(), 1.0, _OFF_TOPIC)
+        return kept * np.where(on_topic[c.sentence], 1.0, tuning.OFF_TOPIC)
 
     def shortened(self, room: int) -> Pick | None:
         """Return the best quote cut to `room` words, at least one; None without any text."""
@@ -185,6 +144,7 @@ class Chooser:
             self._number,
             span_text(passage, first, last),
             title,
+            start=passage.starts[first],
             opens=first == passage.sentences[sentence].first,
             breaks_off=bool(self._breaks_off(np.array([last]))[0]),
             follows=lower or is_surely_name(passage, first),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from semqa.engines.extractive.lexicon import PREPOSITIONS, PRONOUNS, is_verb
+from semqa.engines.extractive.passage import SIGN_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +35,9 @@ _DANGLING = " \t\r\n\u00a0:;,(-–—"
 
 _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
+_SIGN_BEFORE = re.compile(r"(?<![^\s()\[\]\"“'‘«「])[-−–+±~≈<>≤≥$€£¥₹#№§.]+$")
+"""Without them a number after them is another number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pick:
@@ -43,6 +47,7 @@ class Pick:
         source: number of the source, from 1.
         span: the quote from the body; empty when only the title is quoted.
         title: the title where it is quoted too, else empty.
+        start: offset of the span's first word in the body, in code points.
         opens: whether the span begins where a sentence begins.
         breaks_off: whether the body ends in the middle of the quoted sentence.
         follows: whether the span reads well after a connector and a comma: it begins with a name
@@ -52,6 +57,7 @@ class Pick:
     source: int
     span: str
     title: str = ""
+    start: int = 0
     opens: bool = True
     breaks_off: bool = False
     follows: bool = False
@@ -65,15 +71,27 @@ def count_words(text: str) -> int:
 def span_text(passage: Passage, first: int, last: int) -> str:
     """Return the verbatim text of a span, with the punctuation that belongs to it.
 
-    A span takes an opening quotation mark or bracket with it where its partner is inside, and the
-    closing punctuation of a sentence it reaches the end of.
+    A span takes an opening quotation mark or bracket with it where its partner is inside, the sign
+    that a number begins or ends with, and the closing punctuation of a sentence it reaches the end
+    of.
+
+    Example:
+        >>> from semqa.engines.extractive.passage import read_passage
+        >>> passage = read_passage("At -40 °C it lost 5%, or (in all) $3.")
+        >>> span_text(passage, 1, 3), span_text(passage, 4, 6), span_text(passage, 7, 10)
+        ('-40 °C', 'lost 5%', '(in all) $3.')
     """
     text = passage.text
     start, end = passage.starts[first], passage.ends[last - 1]
+    floor = passage.ends[first - 1] if first else 0
+    if text[start].isdigit():
+        leading = _SIGN_BEFORE.search(text, floor, start)
+        start = leading.start() if leading else start
+    if sign := SIGN_AFTER.match(text, end):
+        end = sign.end()
     sentence = next((s for s in passage.sentences if s.last == last), None)
     if sentence is not None:
-        end = sentence.end
-    floor = passage.ends[first - 1] if first else 0
+        end = max(end, sentence.end)
     while start > floor and text[start - 1] in _unmatched(text[start:end])[0]:
         start -= 1
     while end < len(text) and (

@@ -1,7 +1,7 @@
 """The extractive engine: answers from quotes alone, without any model.
 
 Time is bounded whatever the sources weigh: of a long body only the blocks with most of the
-question's words are read (`passage.MAX_CHARACTERS`), and a source gives at most a few thousand
+question's words are read (`blocks.MAX_CHARACTERS`), and a source gives at most a few thousand
 candidate spans (`candidates.MAX_SPANS`).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semqa.engines.base import check_request
+from semqa.engines.extractive import tuning
 from semqa.engines.extractive.chooser import Chooser
 from semqa.engines.extractive.compose import (
     Pick,
@@ -21,7 +22,8 @@ from semqa.engines.extractive.compose import (
 from semqa.engines.extractive.evidence import expansions, trust
 from semqa.engines.extractive.parts import other_part
 from semqa.engines.extractive.passage import split_words
-from semqa.engines.extractive.ranker import load_weights, read_sources
+from semqa.engines.extractive.ranker import load_weights
+from semqa.engines.extractive.reading import read_request
 from semqa.engines.extractive.title import quotable
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
@@ -29,14 +31,15 @@ from semqa.quotes import QuotedAnswer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.engines.extractive.question import Question
-    from semqa.engines.extractive.ranker import Reading, Weights
+    from semqa.engines.extractive.inquiry import Inquiry
+    from semqa.engines.extractive.ranker import Weights
+    from semqa.engines.extractive.reading import Reading
     from semqa.quotes import Source
 
 __all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine"]
 
 DEFAULT_MAX_WORDS = 100
-DEFAULT_COVERAGE = 0.45
+DEFAULT_COVERAGE = tuning.COVERAGE
 
 
 class ExtractiveEngine:
@@ -105,12 +108,12 @@ class ExtractiveEngine:
             InputError: as `answer`.
         """
         check_request(question, sources)
-        asked, readings = read_sources(question, sources)
-        return self.compose(asked, readings, sources, weights or load_weights())
+        inquiry, readings = read_request(question, sources)
+        return self.compose(inquiry, readings, sources, weights or load_weights())
 
     def compose(
         self,
-        question: Question,
+        inquiry: Inquiry,
         readings: Sequence[Reading],
         sources: Sequence[Source],
         weights: Weights,
@@ -120,11 +123,27 @@ class ExtractiveEngine:
         Raises:
             InputError: no source has any text.
         """
-        if question.kind == "expansion" and self.coverage < 1.0:
-            listed = write_list(_expansions(question, readings), self.max_words)
+        if inquiry.kind == "expansion" and self.coverage < 1.0:
+            listed = write_list(_expansions(inquiry, readings), self.max_words)
             if listed:
                 return listed
-        picks: dict[int, list[Pick]] = {}
+        picks = self._choose(inquiry, readings, sources, weights)
+        if not picks:
+            raise InputError(
+                "no source has any text: got empty bodies and titles, expected words; give one"
+            )
+        in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
+        return write_paragraph(in_order, self.max_words, len(inquiry.words))
+
+    def _choose(
+        self,
+        inquiry: Inquiry,
+        readings: Sequence[Reading],
+        sources: Sequence[Source],
+        weights: Weights,
+    ) -> list[Pick]:
+        """Choose what to quote of each source that is kept, the most relevant source first."""
+        picks: list[Pick] = []
         seen: set[tuple[str, ...]] = set()
         room = self.max_words
         for k in sorted(range(len(sources)), key=lambda k: -readings[k].relevance.strength):
@@ -132,31 +151,28 @@ class ExtractiveEngine:
             if picks and (strength < 1.0 - self.coverage or strength <= 0.0):
                 continue
             title = quotable(sources[k].title, readings[k].passage)
-            chooser = Chooser(k + 1, readings[k], title, weights, trust(question).span)
+            chooser = Chooser(k + 1, readings[k], title, weights, trust(inquiry).span)
             pick = chooser.best(room) or (None if picks else chooser.shortened(room))
             if pick is None:
                 continue
             words = tuple(split_words(pick.span or pick.title))
-            if words not in seen:
-                seen.add(words)
-                room -= words_of(pick)
-                other = other_part(question, readings[k], pick, room)
-                picks[k] = [pick, other] if other else [pick]
-                room -= words_of(other) if other else 0
-        if not picks:
-            raise InputError(
-                "no source has any text: got empty bodies and titles, expected words; give one"
-            )
-        return write_paragraph(
-            [pick for k in sorted(picks) for pick in picks[k]], self.max_words, len(question.words)
-        )
+            if words in seen:
+                continue
+            seen.add(words)
+            room -= words_of(pick)
+            picks.append(pick)
+            other = other_part(inquiry, readings[k], pick, room)
+            if other:
+                room -= words_of(other)
+                picks.append(other)
+        return picks
 
 
-def _expansions(question: Question, readings: Sequence[Reading]) -> list[Pick]:
+def _expansions(inquiry: Inquiry, readings: Sequence[Reading]) -> list[Pick]:
     """Return the spelled-out forms of the abbreviation asked about, each once."""
     picks: dict[str, Pick] = {}
     for number, reading in enumerate(readings, start=1):
-        for first, last in expansions(reading.passage, question)[:1]:
+        for first, last in expansions(reading.passage, inquiry)[:1]:
             span = span_text(reading.passage, first, last)
             picks.setdefault(span.lower(), Pick(number, span))
     return list(picks.values())

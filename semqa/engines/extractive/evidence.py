@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+    from semqa.engines.extractive.inquiry import Inquiry
     from semqa.engines.extractive.passage import Passage
-    from semqa.engines.extractive.question import Question
 
 __all__ = ["Trust", "dates", "evidence", "expansions", "names", "trust"]
 
@@ -66,9 +66,9 @@ _TRUST = {
 _NO_TRUST = Trust(least=2.0, term=0.0, span=1.0, source=1.0)
 
 
-def trust(question: Question) -> Trust:
+def trust(inquiry: Inquiry) -> Trust:
     """Return how far the evidence for a question may be trusted; most where it asks for a unit."""
-    return _UNITS_TRUST if question.units else _TRUST.get(question.kind, _NO_TRUST)
+    return _UNITS_TRUST if inquiry.units else _TRUST.get(inquiry.kind, _NO_TRUST)
 
 
 def dates(passage: Passage) -> Array:
@@ -88,7 +88,7 @@ def dates(passage: Passage) -> Array:
     return out
 
 
-def names(passage: Passage, question: Question) -> Array:
+def names(passage: Passage, inquiry: Inquiry) -> Array:
     """Return a weight for each word that looks like part of a name new to the question.
 
     Shape [words]. A capitalised run of two words or more weighs 1; a single word 0.7, and 0.2
@@ -96,7 +96,7 @@ def names(passage: Passage, question: Question) -> Array:
     """
     words, capitals = passage.words, passage.capitals
     out = np.zeros(len(words))
-    openers = {s.first for s in passage.sentences}
+    openers = passage.openers
     i, count = 0, len(words)
     while i < count:
         if not capitals[i] or words[i] in STOPWORDS:
@@ -113,20 +113,20 @@ def names(passage: Passage, question: Question) -> Array:
             j += 1
         weight = 1.0 if j - i > 1 else (0.2 if i in openers else 0.7)
         for k in range(i, j):
-            known = words[k] in question.words or passage.stems[k] in question.stems
+            known = words[k] in inquiry.words or passage.stems[k] in inquiry.stems
             out[k] = 0.0 if known or words[k] in MONTHS else weight
         i = j
     return out
 
 
-def places(passage: Passage, question: Question) -> Array:
+def places(passage: Passage, inquiry: Inquiry) -> Array:
     """Return a weight for each word of a name after a preposition of place; shape [words].
 
     Other names weigh half as much, and words such as "city" or "street" 0.5.
     """
-    out = names(passage, question)
+    out = names(passage, inquiry)
     for i, word in enumerate(passage.words):
-        if word in PLACE_WORDS and word not in question.words:
+        if word in PLACE_WORDS and word not in inquiry.words:
             out[i] = max(out[i], 0.5)
         elif out[i]:
             led = i > 0 and (
@@ -159,9 +159,9 @@ def means(passage: Passage) -> Array:
     return out
 
 
-def definitions(passage: Passage, question: Question) -> Array:
+def definitions(passage: Passage, inquiry: Inquiry) -> Array:
     """Return a weight for each word of a name, and 0.5 for verbs that define; shape [words]."""
-    out = names(passage, question)
+    out = names(passage, inquiry)
     for i, word in enumerate(passage.words):
         if word in ("refers", "defined", "means", "called", "known", "named"):
             out[i] = 0.5
@@ -197,23 +197,23 @@ def subjects(passage: Passage) -> Array:
     return out
 
 
-def evidence(passage: Passage, question: Question) -> Array:
+def evidence(passage: Passage, inquiry: Inquiry) -> Array:
     """Return how much each word looks like an answer of the question's kind; shape [words]."""
-    kinds = dict.fromkeys([question.kind, *(kind for kind, _ in question.parts)])
-    weights: Array = np.max([_of_kind(kind, passage, question) for kind in kinds], axis=0)
+    kinds = dict.fromkeys([inquiry.kind, *(kind for kind, _ in inquiry.parts)])
+    weights: Array = np.max([_of_kind(kind, passage, inquiry) for kind in kinds], axis=0)
     return weights
 
 
-def _of_kind(kind: str, passage: Passage, question: Question) -> Array:
+def _of_kind(kind: str, passage: Passage, inquiry: Inquiry) -> Array:
     match kind:
         case "when":
             return dates(passage)
         case "quantity":
-            return measures(passage, question.units)
+            return measures(passage, inquiry.units)
         case "who":
-            return names(passage, question)
+            return names(passage, inquiry)
         case "where":
-            return places(passage, question)
+            return places(passage, inquiry)
         case "why":
             return reasons(passage)
         case "how":
@@ -226,14 +226,14 @@ def _of_kind(kind: str, passage: Passage, question: Question) -> Array:
             return np.zeros(len(passage.words))
         case "expansion":
             out = np.zeros(len(passage.words))
-            for first, last in expansions(passage, question):
+            for first, last in expansions(passage, inquiry):
                 out[first:last] = 1.0
             return out
         case _:
-            return definitions(passage, question)
+            return definitions(passage, inquiry)
 
 
-def expansions(passage: Passage, question: Question) -> list[tuple[int, int]]:
+def expansions(passage: Passage, inquiry: Inquiry) -> list[tuple[int, int]]:
     """Return the word ranges whose initials spell a word of the question, in order.
 
     Prepositions and articles may be passed over, as in "National Plan on Climate" for NPC.
@@ -241,9 +241,9 @@ def expansions(passage: Passage, question: Question) -> list[tuple[int, int]]:
     initials = "".join(word[0] for word in passage.words)
     every = list(range(len(initials)))
     heads = [i for i in every if passage.words[i] not in _SKIPPED]
-    homes = {i: k for k, s in enumerate(passage.sentences) for i in range(s.first, s.last)}
+    home = passage.sentence_of
     found: set[tuple[int, int]] = set()
-    for acronym in question.words:
+    for acronym in inquiry.words:
         if not (acronym.isalpha() and 2 <= len(acronym) <= 10) or acronym in _NO_ACRONYMS:
             continue
         for places_of_words, enough in ((every, 1), (heads, len(acronym))):
@@ -252,7 +252,7 @@ def expansions(passage: Passage, question: Question) -> list[tuple[int, int]]:
             while at >= 0:
                 run = places_of_words[at : at + len(acronym)]
                 capitals = sum(passage.capitals[i] for i in run)
-                together = run[0] in homes and homes[run[0]] == homes.get(run[-1])
+                together = 0 <= home[run[0]] == home[run[-1]]
                 if capitals >= enough and together and run[-1] - run[0] <= len(acronym) + 3:
                     found.add((run[0], run[-1] + 1))
                 at = letters.find(acronym, at + 1)

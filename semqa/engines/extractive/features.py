@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.engines.extractive.candidates import (
-    BRACKET,
-    CONJUNCTION,
-    PUNCTUATION,
-    RELATIVE,
-    SENTENCE,
-)
+from semqa.engines.extractive import tuning
+from semqa.engines.extractive.cuts import Cut
 from semqa.engines.extractive.lexicon import PRONOUNS, STOPWORDS
 from semqa.engines.extractive.relevance import decayed
 
@@ -20,15 +15,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.engines.extractive.candidates import Candidates
+    from semqa.engines.extractive.inquiry import Inquiry
     from semqa.engines.extractive.passage import Passage
-    from semqa.engines.extractive.question import Question
     from semqa.engines.extractive.relevance import Relevance
 
     Array = NDArray[np.float64]
 
 __all__ = ["title_features", "word_features"]
 
-BETWEEN = (SENTENCE, PUNCTUATION, BRACKET, RELATIVE, CONJUNCTION)
+_BETWEEN = (Cut.SENTENCE, Cut.PUNCTUATION, Cut.BRACKET, Cut.RELATIVE, Cut.CONJUNCTION)
 """Cuts between clauses rather than inside one."""
 
 _SURE = frozenset(["when", "quantity", "expansion", "why"])
@@ -46,9 +41,7 @@ def _is_best(values: Array) -> Array:
     return (values >= best - 1e-9).astype(np.float64) if best > 0 else np.zeros(len(values))
 
 
-def sentence_features(
-    question: Question, passage: Passage, relevance: Relevance
-) -> dict[str, Array]:
+def sentence_features(inquiry: Inquiry, passage: Passage, relevance: Relevance) -> dict[str, Array]:
     """Return the features of each sentence by name; shapes [sentences]."""
     r, sentences = relevance, passage.sentences
     return {
@@ -59,8 +52,8 @@ def sentence_features(
         "sentence_topic": r.topic_cover,
         "sentence_near": r.best_near,
         "sentence_near_best": _is_best(r.best_near),
-        "sentence_sure": (r.evident >= 0.5) * float(question.kind in _SURE),
-        "sentence_length": np.log1p([float(s.last - s.first) for s in sentences]),
+        "sentence_sure": (r.evident >= 0.5) * float(inquiry.kind in _SURE),
+        "sentence_length": np.log1p(passage.lengths),
         "sentence_subject": np.array(
             [float(r.query[s.first : s.first + 3].max(initial=0.0) > 0) for s in sentences]
         ),
@@ -71,58 +64,57 @@ def sentence_features(
 
 
 def word_features(
-    question: Question, passage: Passage, relevance: Relevance, candidates: Candidates
+    inquiry: Inquiry, passage: Passage, relevance: Relevance, candidates: Candidates
 ) -> dict[str, Array]:
     """Return the features of each word by name; shapes [words].
 
     Words of a heading have the features of the last sentence; they are never quoted.
     """
-    r, of = relevance, relevance.sentence_of
+    r, of = relevance, passage.sentence_of
     out = {
         name: values[of] if len(values) else np.zeros(len(of))
-        for name, values in sentence_features(question, passage, relevance).items()
+        for name, values in sentence_features(inquiry, passage, relevance).items()
     }
     answer = _share(r.near)
     best = out["sentence_brief_best"]
     return out | {
         "topic": r.topic,
         "nearness": r.nearness,
-        "answer_left": decayed(answer, of, 10.0, -1),
-        "answer_right": decayed(answer, of, 10.0, 1),
-        "answer_run": _run(answer, r),
-        "best_query_left": best * decayed(r.query, of, 12.0, -1),
-        "best_query_right": best * decayed(r.query, of, 12.0, 1),
-        **_outside(question, passage, relevance, answer, _clauses(candidates, len(of))),
+        "answer_left": decayed(answer, of, tuning.ANSWER_REACH, -1),
+        "answer_right": decayed(answer, of, tuning.ANSWER_REACH, 1),
+        "answer_run": _run(answer, r.evidence, of),
+        "best_query_left": best * decayed(r.query, of, tuning.QUERY_REACH, -1),
+        "best_query_right": best * decayed(r.query, of, tuning.QUERY_REACH, 1),
+        **_outside(inquiry, passage, relevance, answer, _clauses(candidates, len(of))),
     }
 
 
 def _clauses(candidates: Candidates, count: int) -> NDArray[np.int64]:
-    """Number the clauses: the pieces between cuts of the classes `BETWEEN`; shape [words]."""
+    """Number the clauses: the pieces between cuts of the classes `_BETWEEN`; shape [words]."""
     cut = np.zeros(count + 1, dtype=np.int64)
-    cut[candidates.first[np.isin(candidates.before, BETWEEN)]] = 1
-    cut[candidates.last[np.isin(candidates.after, BETWEEN)]] = 1
+    cut[candidates.first[np.isin(candidates.before, _BETWEEN)]] = 1
+    cut[candidates.last[np.isin(candidates.after, _BETWEEN)]] = 1
     numbers: NDArray[np.int64] = np.cumsum(cut)[:count]
     return numbers
 
 
-def _run(answer: Array, relevance: Relevance) -> Array:
+def _run(answer: Array, evidence: Array, of: NDArray[np.int64]) -> Array:
     """Mark the run of evidence around the word that answers best."""
     run = np.zeros(len(answer))
     if answer.max(initial=0.0) <= 0:
         return run
     first = int(np.argmax(answer))
     last = first + 1
-    of = relevance.sentence_of
-    while first and relevance.evidence[first - 1] > 0.3 and of[first - 1] == of[first]:
+    while first and evidence[first - 1] > 0.3 and of[first - 1] == of[first]:
         first -= 1
-    while last < len(run) and relevance.evidence[last] > 0.3 and of[last] == of[first]:
+    while last < len(run) and evidence[last] > 0.3 and of[last] == of[first]:
         last += 1
     run[first:last] = 1.0
     return run
 
 
 def _outside(
-    question: Question,
+    inquiry: Inquiry,
     passage: Passage,
     relevance: Relevance,
     answer: Array,
@@ -146,7 +138,7 @@ def _outside(
         right[end:last] = 1.0
         apart[first:begin] = clauses[begin] - clauses[first:begin]
         apart[end:last] = clauses[end:last] - clauses[end - 1]
-    explained = float(question.kind in ("why", "how"))
+    explained = float(inquiry.kind in ("why", "how"))
     away = np.minimum(apart, 3.0)
     return {
         "outside_left_long": left * long,
@@ -157,7 +149,7 @@ def _outside(
 
 
 def title_features(
-    question: Question,
+    inquiry: Inquiry,
     passage: Passage,
     relevance: Relevance,
     title: list[str],
@@ -168,7 +160,7 @@ def title_features(
     best = int(np.argmax(r.brief)) if len(r.brief) else -1
     sentence = passage.sentences[best] if best >= 0 else None
     inside = set(passage.stems[sentence.first : sentence.last]) if sentence else set()
-    news = [w for w in title if w not in question.words and w not in STOPWORDS]
+    news = [w for w in title if w not in inquiry.words and w not in STOPWORDS]
     return {
         "title_cover": r.title_cover,
         "title_length": float(np.log1p(len(title))),
@@ -177,8 +169,8 @@ def title_features(
         "title_heading": float(passage.title_words > 0),
         "title_pronoun": float(sentence is not None and passage.words[sentence.first] in PRONOUNS),
         "title_uncovered": float(r.title_cover > 0 and r.cover.max(initial=0.0) < 0.99),
-        "title_who": float(question.kind == "who"),
-        "title_when": float(question.kind == "when"),
-        "title_why": float(question.kind == "why"),
-        "title_where": float(question.kind == "where"),
+        "title_who": float(inquiry.kind == "who"),
+        "title_when": float(inquiry.kind == "when"),
+        "title_why": float(inquiry.kind == "why"),
+        "title_where": float(inquiry.kind == "where"),
     }

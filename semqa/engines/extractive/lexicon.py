@@ -270,8 +270,8 @@ def stem(word: str) -> str:
     """Return the stem under which a lower-case word is matched.
 
     Example:
-        >>> stem("excavations") == stem("excavated"), stem("won")
-        (True, 'win')
+        >>> stem("excavations") == stem("excavated"), stem("breeds") == stem("breed"), stem("won")
+        (True, True, 'win')
     """
     irregular = _IRREGULAR.get(word)
     if irregular is not None:
@@ -279,7 +279,8 @@ def stem(word: str) -> str:
     if not word.isascii() or len(word) <= 3:
         return word
     for suffix in ("ings", "ing", "ies", "ed", "es", "ly", "s"):
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith("ss"):
+        kept = word.endswith(("ss", "eed")) or len(word) - len(suffix) < 3
+        if word.endswith(suffix) and not kept:
             word = word[: -len(suffix)]
             break
     if word.endswith("e") and len(word) > 4:

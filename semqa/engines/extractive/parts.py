@@ -9,19 +9,19 @@ from semqa.engines.extractive.compose import Pick, span_text, words_of
 from semqa.engines.extractive.evidence import evidence, trust
 
 if TYPE_CHECKING:
-    from semqa.engines.extractive.question import Question
-    from semqa.engines.extractive.ranker import Reading
+    from semqa.engines.extractive.inquiry import Inquiry
+    from semqa.engines.extractive.reading import Reading
 
 __all__ = ["other_part"]
 
 
-def other_part(question: Question, reading: Reading, pick: Pick, room: int) -> Pick | None:
+def other_part(inquiry: Inquiry, reading: Reading, pick: Pick, room: int) -> Pick | None:
     """Return the sentence that answers what the quote of the same source leaves unanswered.
 
     It must hold a word of the missing part of the question besides an answer of its kind.
 
     Args:
-        question: what was asked.
+        inquiry: what is asked.
         reading: the source.
         pick: what is quoted of it already.
         room: most words.
@@ -29,8 +29,8 @@ def other_part(question: Question, reading: Reading, pick: Pick, room: int) -> P
     passage, relevance = reading.passage, reading.relevance
     spans = [span_text(passage, s.first, s.last) for s in passage.sentences]
     quoted = [span in pick.span or pick.span in span for span in spans]
-    for kind, stems in question.parts:
-        asked = replace(question, kind=kind, parts=())
+    for kind, stems in inquiry.parts:
+        asked = replace(inquiry, kind=kind, parts=())
         held = evidence(passage, asked) >= trust(asked).least
         answers = [
             bool(held[s.first : s.last].any())
@@ -41,6 +41,8 @@ def other_part(question: Question, reading: Reading, pick: Pick, room: int) -> P
             continue
         for i in sorted(range(len(spans)), key=lambda i: -relevance.brief[i]):
             if answers[i] and not quoted[i]:
-                other = Pick(pick.source, spans[i])
+                other = Pick(
+                    pick.source, spans[i], start=passage.starts[passage.sentences[i].first]
+                )
                 return other if words_of(other) <= room else None
     return None

@@ -1,8 +1,4 @@
-"""A passage: the words, sentences and cuts of one source's body.
-
-Long bodies are read in part: past `MAX_CHARACTERS` only the blocks richest in question words are
-kept, so the time for one question is bounded whatever the sources weigh.
-"""
+"""A passage: the words and sentences of one source's body."""
 
 from __future__ import annotations
 
@@ -10,31 +6,37 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from semqa.engines.extractive.blocks import read_blocks
 from semqa.engines.extractive.lexicon import ABBREVIATIONS, MONTHS, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 __all__ = [
-    "MAX_CHARACTERS",
     "MAX_SENTENCE_WORDS",
+    "SIGN_AFTER",
     "Passage",
     "Sentence",
     "read_passage",
     "split_words",
 ]
 
-MAX_CHARACTERS = 8_000
-"""Longest body that is read whole; of a longer one, this many characters are read."""
-
 MAX_SENTENCE_WORDS = 90
 """A longer sentence is cut here: text without any stops must not cost quadratic time."""
 
-_BLOCK = 1_000
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_]+")
 _STOP = re.compile(r"[.!?\u2026\u061f\u06d4\u0964][\"'”’)»]*\s|[。！？]")
+SIGN_AFTER = re.compile(r"[%‰°€$£¥₹+#]+")
+"""What belongs to the word that it touches, as in "5%" and "C++"."""
+
+_TAIL = re.compile(r"[.!?\u2026\u061f\u06d4\u0964。！？\"'”’)»]*")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n|\n\s*(?=[-*•#|>\d])|(?<=[.!?:])[ \t\r]*\n")
-_SPACE = re.compile(r"\s")
+_OPENERS = frozenset(["the", "a", "an", "in", "it", "he", "she", "this"])
+"""Words that after a repeated title show that a sentence begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Sentence:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Passage:
     """The words of one body with their gaps and sentences.
 
@@ -65,6 +67,7 @@ class Passage:
         gaps: the text before each word, and one more after the last: ``len(words) + 1``.
         capitals: whether each word starts with a capital letter.
         sentences: in order; a heading belongs to none.
+        sentence_of: index of each word's sentence, -1 in a heading; shape [words].
         title_words: how many words at the start of the body repeat the title.
     """
 
@@ -76,41 +79,18 @@ class Passage:
     gaps: list[str]
     capitals: list[bool]
     sentences: list[Sentence]
+    sentence_of: NDArray[np.int64]
     title_words: int
 
+    @property
+    def openers(self) -> frozenset[int]:
+        """The words that open a sentence."""
+        return frozenset(sentence.first for sentence in self.sentences)
 
-def _blocks(text: str, stems: Iterable[str]) -> list[tuple[int, int]]:
-    """Return the stretches of `text` to read, in order; all of a short text."""
-    if len(text) <= MAX_CHARACTERS:
-        return [(0, len(text))]
-    starts = [re.escape(s) for s in sorted(stems) if len(s) >= 2]
-    counts: dict[int, set[str]] = {}
-    if starts:
-        for match in re.finditer("|".join(starts), text, re.IGNORECASE):
-            counts.setdefault(match.start() // _BLOCK, set()).add(match.group().lower())
-    ranked = sorted(counts, key=lambda b: (-len(counts[b]), b))
-    blocks = sorted({0, *ranked[: MAX_CHARACTERS // _BLOCK - 1]})
-    stretches: list[tuple[int, int]] = []
-    for block in blocks:
-        start, end = block * _BLOCK, min((block + 1) * _BLOCK, len(text))
-        if stretches and stretches[-1][1] == start:
-            stretches[-1] = (stretches[-1][0], end)
-        else:
-            stretches.append((start, end))
-    return [_whole_words(text, start, end) for start, end in stretches]
-
-
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """Shrink a stretch to the nearest white space on each side, if there is any near."""
-    if start > 0:
-        space = _SPACE.search(text, start, min(start + 100, end))
-        start = space.end() if space else start
-    if end < len(text):
-        tail = text[max(start, end - 100) : end]
-        space_at = max((m.start() for m in _SPACE.finditer(tail)), default=-1)
-        if space_at >= 0:
-            end = end - len(tail) + space_at
-    return start, end
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of words of each sentence; shape [sentences]."""
+        return np.array([s.last - s.first for s in self.sentences], dtype=np.int64)
 
 
 def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> int:
@@ -152,8 +132,7 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
     Args:
         text: the body.
         title: the source's title.
-        stems: the question's stems; of a body past `MAX_CHARACTERS`, the blocks with most of
-            these are read.
+        stems: the question's stems, by which `read_blocks` chooses what to read of a long body.
 
     Example:
         >>> p = read_passage("Oslo It is small. Mr. Berg left.", "Oslo")
@@ -163,44 +142,19 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
     starts: list[int] = []
     ends: list[int] = []
     breaks: set[int] = set()
-    for start, end in _blocks(text, stems):
+    for start, end in read_blocks(text, stems):
         breaks.add(len(starts))
         for match in _WORD.finditer(text, start, end):
             starts.append(match.start())
             ends.append(match.end())
-    count = len(starts)
     surfaces = [text[a:b] for a, b in zip(starts, ends, strict=True)]
     words = [surface.lower() for surface in surfaces]
-    gaps = [text[: starts[0]] if count else text]
-    gaps += [text[ends[i - 1] : starts[i]] for i in range(1, count)]
-    gaps.append(text[ends[-1] :] if count else "")
+    gaps = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
     headings, title_words = _headings(words, surfaces, gaps, title)
-    cuts = {*headings, *headings.values()}
-    sentences: list[Sentence] = []
-    first = 0
-    for i in range(1, count + 1):
-        if i == count:
-            tail = re.match(r"[.!?\u2026\u061f\u06d4\u0964。！？\"'”’)»]*", gaps[i])
-            sentences.append(Sentence(first, i, ends[i - 1] + (tail.end() if tail else 0)))
-            break
-        if i in breaks:
-            kept = 0
-        else:
-            gap = gaps[i]
-            if (
-                len(gap) == 1
-                and i not in cuts
-                and i - first < MAX_SENTENCE_WORDS
-                and gap not in "[]\n。！？"
-            ):
-                continue
-            kept = _ends_sentence(gap, surfaces[i - 1], surfaces[i], title_break=i in cuts)
-        if kept < 0 and i - first >= MAX_SENTENCE_WORDS and (not gaps[i] or gaps[i][-1:].isspace()):
-            kept = 0
-        if kept >= 0:
-            if first not in headings:
-                sentences.append(Sentence(first, i, ends[i - 1] + kept))
-            first = i
+    sentences = _sentences(surfaces, ends, gaps, breaks, headings)
+    sentence_of = np.full(len(words), -1, dtype=np.int64)
+    for number, sentence in enumerate(sentences):
+        sentence_of[sentence.first : sentence.last] = number
     return Passage(
         text=text,
         starts=starts,
@@ -210,8 +164,50 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
         gaps=gaps,
         capitals=[surface[0].isupper() for surface in surfaces],
         sentences=sentences,
+        sentence_of=sentence_of,
         title_words=title_words,
     )
+
+
+def _sentences(
+    surfaces: list[str],
+    ends: list[int],
+    gaps: list[str],
+    breaks: set[int],
+    headings: dict[int, int],
+) -> list[Sentence]:
+    """Return the sentences, headings left out.
+
+    Args:
+        surfaces: the words as written.
+        ends: offset after each word.
+        gaps: the text before each word, and one more after the last.
+        breaks: words before which text is left out.
+        headings: word ranges that repeat the title.
+    """
+    count = len(surfaces)
+    cuts = {*headings, *headings.values()}
+    sentences: list[Sentence] = []
+    first = 0
+    for i in range(1, count):
+        gap, full = gaps[i], i - first >= MAX_SENTENCE_WORDS
+        if i in breaks:
+            kept = 0
+        elif len(gap) == 1 and i not in cuts and not full and gap not in "[]\n。！？":
+            continue  # The common case, a single space, without a regular expression.
+        else:
+            kept = _ends_sentence(gap, surfaces[i - 1], surfaces[i], title_break=i in cuts)
+            if kept < 0 and full and (not gap or gap[-1:].isspace()):
+                kept = 0
+        if kept >= 0:
+            if first not in headings:
+                sentences.append(Sentence(first, i, ends[i - 1] + kept))
+            first = i
+    if count:
+        sign = SIGN_AFTER.match(gaps[count])
+        tail = _TAIL.match(gaps[count], sign.end() if sign else 0)
+        sentences.append(Sentence(first, count, ends[-1] + (tail.end() if tail else 0)))
+    return sentences
 
 
 def _headings(
@@ -221,7 +217,7 @@ def _headings(
 
     A title counts as a heading where it opens a sentence and the next word opens another.
     """
-    wanted = [m.group().lower() for m in _WORD.finditer(title)]
+    wanted = split_words(title)
     size = len(wanted)
     heads: dict[int, int] = {}
     leading = 0
@@ -241,9 +237,6 @@ def _headings(
                 heads[at] = after
         at += 1
     return heads, leading
-
-
-_OPENERS = frozenset(["the", "a", "an", "in", "it", "he", "she", "this"])
 
 
 def split_words(text: str) -> list[str]:

@@ -7,39 +7,33 @@ sentences tells little about which sentence answers, whatever its frequency else
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from semqa.engines.extractive import tuning
 from semqa.engines.extractive.evidence import evidence, trust
-from semqa.engines.extractive.lexicon import is_verb, related
+from semqa.engines.extractive.lexicon import PERSONS, THINGS, is_verb, related
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from semqa.engines.extractive.inquiry import Inquiry
     from semqa.engines.extractive.passage import Passage
-    from semqa.engines.extractive.question import Question
 
     Array = NDArray[np.float64]
 
-__all__ = ["Relevance", "decayed", "measure"]
+__all__ = ["Relevance", "best_of_each", "decayed", "measure"]
 
-_REACH = 6.0
-"""Distance in words over which the nearness to a question word falls by a factor e."""
 
-_SOFT = 0.6
-"""What a related word counts where the question's own word would count 1."""
+_REFERRING = PERSONS | THINGS
+"""Words at the start of a sentence that stand for the subject, which then is credited in full."""
 
-_IN_TITLE = 0.1
-"""What a question word still tells about a sentence when the source's title holds it anyway."""
-
-_SUPPLIED = 0.5
-"""What a sentence is credited with of a question word that title or subject of its source hold."""
 
 _K1, _B = 1.2, 0.75
-"""Parameters of BM25; Robertson and Zaragoza 2009, section 3.5."""
+"""Parameters of BM25; their usual values. Source: Robertson and Zaragoza 2009, section 3.5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,6 @@ class Relevance:
             the first sentence supplies.
         near: evidence times the nearness of topic words.
         nearness: nearness of topic words.
-        sentence_of: index of each word's sentence, -1 in a heading.
 
     Per sentence, shape [sentences]:
 
@@ -83,7 +76,6 @@ class Relevance:
     asked: Array
     near: Array
     nearness: Array
-    sentence_of: NDArray[np.int64]
     cover: Array
     topic_cover: Array
     best_near: Array
@@ -116,136 +108,204 @@ def decayed(weights: Array, sentence_of: NDArray[np.int64], reach: float, side: 
     return best
 
 
-def _matches(passage: Passage, question: Question) -> Array:
-    """Return how well each word matches each term of the question; shape [words, terms]."""
-    index = {term: i for i, term in enumerate(question.stems)}
-    soft: dict[str, list[int]] = {}
-    for term, i in index.items():
-        for other in related(term):
-            soft.setdefault(other, []).append(i)
-    match = np.zeros((len(passage.words), len(index)))
-    for i, found in enumerate(passage.stems):
-        for j in soft.get(found, ()):
-            match[i, j] = _SOFT
-        if found in index:
-            match[i, index[found]] = 1.0
-    return match
+class _Match(NamedTuple):
+    """What one source holds of the question's terms and, as the last column, of an answer.
+
+    Attributes:
+        passage: the body.
+        words: how well each word matches each term; shape [words, terms + 1].
+        sentences: the best of each sentence; shape [sentences, terms + 1].
+        title: 1 for each term that the title holds; shape [terms + 1].
+        evidence: how much each word looks like an answer; shape [words].
+    """
+
+    passage: Passage
+    words: Array
+    sentences: Array
+    title: Array
+    evidence: Array
+
+
+class _Terms(NamedTuple):
+    """What the question's terms and, last, an answer weigh.
+
+    Attributes:
+        rarity: how rarely sentences hold each; shape [terms + 1].
+        weights: what each weighs, summing to 1; shape [terms + 1].
+        mean_length: mean number of words of a sentence.
+    """
+
+    rarity: Array
+    weights: Array
+    mean_length: float
 
 
 def measure(
-    question: Question, passages: Sequence[Passage], titles: Sequence[frozenset[str]]
+    inquiry: Inquiry, passages: Sequence[Passage], titles: Sequence[frozenset[str]]
 ) -> list[Relevance]:
     """Measure all sources of one question together.
 
     Args:
-        question: the question.
+        inquiry: what is asked.
         passages: the bodies.
         titles: the stems of each source's title.
     """
-    trusted = trust(question)
-    evidents = [evidence(passage, question) for passage in passages]
-    answers = [np.where(e >= trusted.least, e, 0.0) for e in evidents]
+    trusted = trust(inquiry)
+    matches = [
+        _match(inquiry, passage, title, trusted.least)
+        for passage, title in zip(passages, titles, strict=True)
+    ]
+    terms = _weigh_terms(matches, trusted.term)
+    # A question of yes or no names its subject, and asks about the rest.
+    supplied = 1.0 if inquiry.kind == "whether" else tuning.SUPPLIED
+    measured = [_measure_one(match, terms, supplied) for match in matches]
+    strengths = _strengths(measured, matches, terms, trusted.source).tolist()
+    return [replace(r, strength=s) for r, s in zip(measured, strengths, strict=True)]
+
+
+def _match(inquiry: Inquiry, passage: Passage, title: frozenset[str], least: float) -> _Match:
+    """Match one source; evidence of at least `least` is an answer."""
+    index = {term: i for i, term in enumerate(inquiry.stems)}
+    soft: dict[str, list[int]] = {}
+    for term, i in index.items():
+        for other in related(term):
+            soft.setdefault(other, []).append(i)
+    words = np.zeros((len(passage.words), len(index) + 1))
+    for i, found in enumerate(passage.stems):
+        for j in soft.get(found, ()):
+            words[i, j] = tuning.SOFT
+        if found in index:
+            words[i, index[found]] = 1.0
+    weights = evidence(passage, inquiry)
     # An answer counts like one more word of the question: it decides where the title holds all.
-    found = [
-        np.hstack([_matches(passage, question), answer[:, None]])
-        for passage, answer in zip(passages, answers, strict=True)
-    ]
-    lengths = [np.array([s.last - s.first for s in p.sentences], dtype=float) for p in passages]
-    there = [
-        np.array([m[s.first : s.last].max(0) for s in p.sentences]).reshape(-1, m.shape[1])
-        for p, m in zip(passages, found, strict=True)
-    ]
-    everything = np.concatenate(there)
-    holding = (everything >= 1).sum(0)
-    rarity = np.log1p((len(everything) - holding + 0.5) / (holding + 0.5))
-    weights = (rarity + 0.3) * np.array([1.0] * len(question.stems) + [trusted.term])
-    weights /= weights.sum()
-    in_titles = [np.array([float(t in title) for t in question.stems] + [0.0]) for title in titles]
-    asked = _asked(there, in_titles, weights)
-    mean_length = float(np.concatenate(lengths).mean()) if len(everything) else 1.0
-
-    out: list[Relevance] = []
-    bests = np.zeros((len(passages), 2))
-    for k, (passage, match) in enumerate(zip(passages, found, strict=True)):
-        in_title = in_titles[k]
-        given = np.maximum(in_title, _subject(passage, match) >= 1)
-        given[-1] = 0.0
-        topical = weights * (1 - (1 - _IN_TITLE) * in_title)
-        topical /= topical.sum()
-        sentence_of = np.full(len(passage.words), -1, dtype=np.int64)
-        for i, sentence in enumerate(passage.sentences):
-            sentence_of[sentence.first : sentence.last] = i
-        nearness = np.zeros(len(passage.words))
-        for j, weight in enumerate(topical):
-            nearness += weight * decayed(match[:, j], sentence_of, _REACH)
-        near = evidents[k] * nearness
-        # A question of yes or no names its subject, and asks about the rest.
-        supplied = 1.0 if question.kind == "whether" else _SUPPLIED
-        cover = np.maximum(there[k], supplied * given) @ weights
-        evident = np.minimum(_best(evidents[k], passage), 1.0)
-        counts = np.array([(match[s.first : s.last] >= 1).sum(0) for s in passage.sentences])
-        counts = counts.reshape(-1, len(weights))[:, :-1]
-        damping = _K1 * (1 - _B + _B * lengths[k] / mean_length)[:, None]
-        bm25 = (rarity[:-1] * counts * (_K1 + 1) / (counts + damping)).sum(1)
-        # Sources are compared by what a sentence holds itself, and an answer counts for as much as
-        # the source has to do with the question.
-        counted = weights * np.array([1.0] * len(question.stems) + [asked[k]])
-        own = _brief(there[k] @ counted, lengths[k], evident)
-        bests[k] = own.max(initial=0.0), bm25.max(initial=0.0)
-        out.append(
-            Relevance(
-                query=match @ weights,
-                topic=match @ topical,
-                evidence=evidents[k],
-                answers=answers[k],
-                asked=(match[:, :-1] * (given[:-1] == 0)).max(1, initial=0.0),
-                near=near,
-                nearness=nearness,
-                sentence_of=sentence_of,
-                cover=cover,
-                topic_cover=there[k] @ topical,
-                best_near=_best(near, passage),
-                evident=evident,
-                brief=_brief(cover, lengths[k], evident),
-                bm25=bm25,
-                title_cover=float(in_title @ weights),
-                strength=0.0,
-            )
-        )
-    answering = np.array([bool(a.any()) for a in answers]) & (asked > 0)
-    strengths = (bests / np.maximum(bests.max(0), 1e-9)).sum(1)
-    strengths *= np.where(answering | ~answering.any(), 1.0, trusted.source)
-    strengths /= max(float(strengths.max()), 1e-9)
-    return [replace(r, strength=float(s)) for r, s in zip(out, strengths, strict=True)]
+    words[:, -1] = np.where(weights >= least, weights, 0.0)
+    in_title = np.array([*(term in title for term in inquiry.stems), False], float)
+    return _Match(passage, words, best_of_each(words, passage), in_title, weights)
 
 
-def _asked(there: Sequence[Array], in_titles: Sequence[Array], weights: Array) -> Array:
+def _weigh_terms(matches: Sequence[_Match], answer: float) -> _Terms:
+    """Weigh each term by how few sentences of all sources hold it.
+
+    Args:
+        matches: the sources.
+        answer: what an answer weighs against a term as rare.
+    """
+    there = np.concatenate([match.sentences for match in matches])
+    lengths = np.concatenate([match.passage.lengths for match in matches])
+    holding = (there >= 1).sum(0)
+    rarity = np.log1p((len(there) - holding + 0.5) / (holding + 0.5))
+    weights = rarity + tuning.COMMON
+    weights[-1] *= answer
+    return _Terms(rarity, weights / weights.sum(), float(lengths.mean()) if len(lengths) else 1.0)
+
+
+def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
+    """Measure one source, all but its strength.
+
+    Args:
+        match: the source.
+        terms: the terms.
+        supplied: what a sentence is credited with of a term that title or subject hold, where it
+            does not begin with a word that stands for them.
+    """
+    passage = match.passage
+    given = np.maximum(match.title, _subject(match) >= 1)
+    given[-1] = 0.0
+    topical = terms.weights * (1 - (1 - tuning.IN_TITLE) * match.title)
+    topical /= topical.sum()
+    nearness = np.zeros(len(passage.words))
+    for column, weight in zip(match.words.T, topical, strict=True):
+        nearness += weight * decayed(column, passage.sentence_of, tuning.REACH)
+    near = match.evidence * nearness
+    # A sentence that begins with "it" or "she" speaks of the subject as much as one that names it.
+    referring = [passage.words[s.first] in _REFERRING for s in passage.sentences]
+    credit = np.where(referring, 1.0, supplied)[:, None]
+    cover = np.maximum(match.sentences, credit * given) @ terms.weights
+    evident = np.minimum(best_of_each(match.evidence, passage), 1.0)
+    return Relevance(
+        query=match.words @ terms.weights,
+        topic=match.words @ topical,
+        evidence=match.evidence,
+        answers=match.words[:, -1],
+        asked=(match.words[:, :-1] * (given[:-1] == 0)).max(1, initial=0.0),
+        near=near,
+        nearness=nearness,
+        cover=cover,
+        topic_cover=match.sentences @ topical,
+        best_near=best_of_each(near, passage),
+        evident=evident,
+        brief=_brief(cover, passage, evident),
+        bm25=_bm25(match, terms),
+        title_cover=float(match.title @ terms.weights),
+        strength=0.0,
+    )
+
+
+def _strengths(
+    measured: Sequence[Relevance], matches: Sequence[_Match], terms: _Terms, unanswering: float
+) -> Array:
+    """Compare the sources by what their sentences hold themselves; shape [sources].
+
+    Args:
+        measured: the sources, without their strength.
+        matches: the same sources, as matched.
+        terms: the terms.
+        unanswering: share of its strength that a source without an answer keeps.
+    """
+    shares = _shares_held(matches, terms)
+    bests = np.zeros((len(measured), 2))
+    for k, (r, match) in enumerate(zip(measured, matches, strict=True)):
+        # An answer counts for as much as the source has to do with the question.
+        own = match.sentences @ np.append(terms.weights[:-1], terms.weights[-1] * shares[k])
+        brief = _brief(own, match.passage, r.evident)
+        bests[k] = brief.max(initial=0.0), r.bm25.max(initial=0.0)
+    strengths: Array = (bests / np.maximum(bests.max(0), 1e-9)).sum(1)
+    answering = np.array([bool(r.answers.any()) for r in measured]) & (shares > 0)
+    strengths *= np.where(answering | ~answering.any(), 1.0, unanswering)
+    return strengths / max(float(strengths.max()), 1e-9)
+
+
+def _shares_held(matches: Sequence[_Match], terms: _Terms) -> Array:
     """Return which share of the question's words each source holds in title or body.
 
     Shape [sources]; by weight. All 1 where no source holds any.
     """
-    found = np.array(
-        [np.maximum(t, m.max(0, initial=0.0)) for t, m in zip(in_titles, there, strict=True)]
-    )
-    shares: Array = found[:, :-1] @ weights[:-1] / max(float(weights[:-1].sum()), 1e-9)
+    found = np.array([np.maximum(m.title, m.sentences.max(0, initial=0.0)) for m in matches])
+    weights = terms.weights[:-1]
+    shares: Array = found[:, :-1] @ weights / max(float(weights.sum()), 1e-9)
     return shares if shares.any() else np.ones(len(shares))
 
 
-def _brief(cover: Array, lengths: Array, evident: Array) -> Array:
+def _bm25(match: _Match, terms: _Terms) -> Array:
+    """Return BM25 of each sentence against the question; shape [sentences]."""
+    held = match.words[:, :-1] >= 1
+    counts = np.array([held[s.first : s.last].sum(0) for s in match.passage.sentences], float)
+    counts = counts.reshape(-1, held.shape[1])
+    damping = _K1 * (1 - _B + _B * match.passage.lengths / terms.mean_length)[:, None]
+    scores: Array = (terms.rarity[:-1] * counts * (_K1 + 1) / (counts + damping)).sum(1)
+    return scores
+
+
+def _brief(cover: Array, passage: Passage, evident: Array) -> Array:
     """Return the cover of each sentence against its length, plus a bonus for evidence."""
-    brief: Array = cover / (0.6 + 0.4 * np.minimum(lengths, 60) / 22)
-    return brief + 0.25 * evident * (cover > 0)
+    lengths = np.minimum(passage.lengths, tuning.LONGEST_COUNTED) / tuning.TYPICAL_LENGTH
+    brief: Array = cover / (1 - tuning.LENGTH_SHARE + tuning.LENGTH_SHARE * lengths)
+    return brief + tuning.EVIDENCE_BONUS * evident * (cover > 0)
 
 
-def _subject(passage: Passage, match: Array) -> Array:
-    """Return how well the subject of the first sentence matches each term; shape [terms]."""
+def _subject(match: _Match) -> Array:
+    """Return how well the subject of the first sentence matches each term; shape [terms + 1]."""
+    passage = match.passage
     if not passage.sentences:
-        return np.zeros(match.shape[1])
+        return np.zeros(match.words.shape[1])
     first = passage.sentences[0]
     end = next((i for i in range(first.first + 1, first.last) if is_verb(passage.words[i])), 0)
-    subject: Array = match[first.first : min(end, first.first + 8)].max(0, initial=0.0)
+    end = min(end, first.first + tuning.SUBJECT_WORDS)
+    subject: Array = match.words[first.first : end].max(0, initial=0.0)
     return subject
 
 
-def _best(values: Array, passage: Passage) -> Array:
-    return np.array([values[s.first : s.last].max() for s in passage.sentences])
+def best_of_each(values: Array, passage: Passage) -> Array:
+    """Return the greatest value of each sentence; shape [words, ...] to [sentences, ...]."""
+    best = [values[s.first : s.last].max(0) for s in passage.sentences]
+    return np.array(best).reshape(-1, *values.shape[1:])

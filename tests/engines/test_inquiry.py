@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semqa.engines.extractive.question import KINDS, read_question
+from semqa.engines.extractive.inquiry import KINDS, read_inquiry
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from semqa.engines.extractive.question import KINDS, read_question
         ("who opened it", "who"),
         ("Where is it?", "where"),
         ("Which country is it in?", "where"),
+        ("Which countries border it?", "where"),
+        ("What cities did they found?", "where"),
         ("How many towers are there?", "quantity"),
         ("How long is it?", "quantity"),
         ("Why did it fall?", "why"),
@@ -37,29 +39,29 @@ from semqa.engines.extractive.question import KINDS, read_question
     ],
 )
 def test_kinds(question: str, kind: str) -> None:
-    assert read_question(question).kind == kind
+    assert read_inquiry(question).kind == kind
     assert kind in KINDS
 
 
 def test_there_is_always_a_stem() -> None:
-    assert read_question("?").stems == ("",)
-    assert read_question("who is it").stems == ("who", "is", "it")
+    assert read_inquiry("?").stems == ("",)
+    assert read_inquiry("who is it").stems == ("who", "is", "it")
 
 
 def test_the_two_parts_of_a_question() -> None:
-    question = read_question("Who built the tower and when did it fall?")
+    question = read_inquiry("Who built the tower and when did it fall?")
     assert question.parts == (("who", frozenset({"build", "tower"})), ("when", frozenset({"fall"})))
-    assert read_question("Who built the tower and the wall?").parts == ()
-    assert read_question("Who built it and who paid?").parts == ()
+    assert read_inquiry("Who built the tower and the wall?").parts == ()
+    assert read_inquiry("Who built it and who paid?").parts == ()
 
 
 def test_function_words_of_another_language_are_no_content() -> None:
-    assert read_question("Wie lang ist die Brücke?").stems == ("brücke",)
-    assert "die" in read_question("When did the king die?").stems
+    assert read_inquiry("Wie lang ist die Brücke?").stems == ("brücke",)
+    assert "die" in read_inquiry("When did the king die?").stems
 
 
 def test_the_measure_asked_for() -> None:
-    assert "metres" in read_question("How tall is the tower?").units
-    assert read_question("How tall is the tower?").stems == ("tower",)
-    assert {"weeks", "metres"} <= read_question("How long is it?").units
-    assert read_question("How many towers are there?").units == frozenset()
+    assert "metres" in read_inquiry("How tall is the tower?").units
+    assert read_inquiry("How tall is the tower?").stems == ("tower",)
+    assert {"weeks", "metres"} <= read_inquiry("How long is it?").units
+    assert read_inquiry("How many towers are there?").units == frozenset()

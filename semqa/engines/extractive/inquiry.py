@@ -1,4 +1,4 @@
-"""A question: its content words, and the kinds of answers it asks for."""
+"""An inquiry: a question as the engine reads it, its content words and the kinds of answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from semqa.engines.extractive.languages import language_of
 from semqa.engines.extractive.lexicon import MEASURED, STOPWORDS, stem
 from semqa.engines.extractive.measures import units_asked
+from semqa.engines.extractive.passage import split_words
 
-__all__ = ["KINDS", "Question", "read_question"]
+__all__ = ["KINDS", "Inquiry", "read_inquiry"]
 
 KINDS = (
     *("when", "who", "where", "quantity", "why", "how", "material", "definition", "whether"),
@@ -32,7 +33,8 @@ _KINDS = (
     ),
     (
         "where",
-        r"\bwhere\b|\b(what|which) (country|city|state|county|town|island|place|continent|location)\b",
+        r"\bwhere\b|\b(what|which) "
+        r"(countr(y|ies)|cit(y|ies)|(state|town|island|place|continent|location)s?|count(y|ies))\b",
     ),
     (
         "why",
@@ -48,11 +50,10 @@ _KINDS = (
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
 _SECOND = re.compile(r"\band (when|where|who|why|how)\b.*", re.IGNORECASE)
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Inquiry:
     """What the engine keeps of a question.
 
     Attributes:
@@ -72,15 +73,15 @@ class Question:
     units: frozenset[str] = frozenset()
 
 
-def read_question(text: str) -> Question:
+def read_inquiry(text: str) -> Inquiry:
     """Read a question.
 
     Example:
-        >>> question = read_question("When was the song released?")
-        >>> question.kind, question.stems
+        >>> inquiry = read_inquiry("When was the song released?")
+        >>> inquiry.kind, inquiry.stems
         ('when', ('song', 'releas'))
     """
-    words = [m.group().lower() for m in _WORD.finditer(text)]
+    words = split_words(text)
     language = language_of(text)
     stopwords = language.stopwords if language else STOPWORDS
     content = [w for w in words if w not in stopwords] or words or [""]
@@ -97,7 +98,7 @@ def read_question(text: str) -> Question:
         # "Tall" stands for its units, which are looked for by themselves.
         content = [w for w in content if w not in MEASURED] or content
     stems = tuple(dict.fromkeys(stem(w) for w in content))
-    return Question(parts[0][0] if parts else kind, stems, frozenset(words), parts, units)
+    return Inquiry(parts[0][0] if parts else kind, stems, frozenset(words), parts, units)
 
 
 def _kind_of(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> str:
@@ -113,9 +114,7 @@ def _parts(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     return tuple(
         (
             _kind_of(part, _PATTERNS),
-            frozenset(
-                stem(m.group()) for m in _WORD.finditer(part.lower()) if m.group() not in STOPWORDS
-            ),
+            frozenset(stem(word) for word in split_words(part) if word not in STOPWORDS),
         )
         for part in (text[: rest.start()], rest[0])
     )

@@ -1,0 +1,71 @@
+"""Text of every kind: brackets, signs, dashes, scripts, marks that nobody sees."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa import Source
+from semqa.engines.extractive import ExtractiveEngine
+from semqa.engines.extractive.compose import span_text
+from semqa.engines.extractive.passage import MAX_SENTENCE_WORDS, read_passage
+
+PIECES = (
+    *("[", "]", "[ 1 ", " ]", "(", ")", "“", "”", '"', "«", "'", "<b>", "[sic]", "1]"),
+    *("– 1942", "-40", "−3", "–", "—", "-", "$3", "€", "5%", ".5", "1,500", "#", "C++", "°C"),
+    *("שלום", "مرحبا ٣", "日本語。", "、", "한국어", "👩‍👩‍👧", "e\u0301", "ﬁ", "ß", "İ", "²"),
+    *("\n", "\r\n", "\n\n", "\t", "\u00a0", "\u2028", "\u200b", "\u200d", "\u202e", "\ufeff", "\x00"),
+    *(" ", " ", ". ", "! ", ", ", "; ", "It was built in 1932", "Ann Aas", "he", "because", "NSFL"),
+)  # fmt: skip
+hostile = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+questions = st.sampled_from(
+    ["How much?", "When was it built?", "What does NSFL stand for?", "Who and when?", "Is it -40?"]
+)
+
+
+@settings(deadline=None)
+@given(
+    questions | hostile.map("?".__add__),
+    st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=3),
+    st.sampled_from([1, 2, 3, 100]),
+    st.sampled_from([0.0, 0.45, 1.0]),
+)
+def test_every_quote_verifies_and_fits(
+    question: str, texts: list[tuple[str, str, str]], max_words: int, coverage: float
+) -> None:
+    sources = [Source(f"{before}word{after}", title=title) for before, after, title in texts]
+    engine = ExtractiveEngine(max_words=max_words, coverage=coverage)
+    answer = engine.answer(question, sources)
+    assert answer.quotes
+    assert {quote.status.value for quote in answer.quotes} == {"verified"}, answer.marked
+    assert len(answer.plain.split()) <= max_words, answer.marked
+    assert engine.answer(question, sources).marked == answer.marked
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        *((text, text) for text in ("-40", "−40 °C", "$3", "€3", "~5", ".5", "#1", "§5", "≥18")),
+        *((text, text) for text in ("5%", "5€", "20°", "18+", "C++", "C#", "100%!")),
+        *((text, text) for text in ("(b)", "(-5)", "“-4”", "1939–1945", "COVID-19")),
+        ("- 5", "5"),
+        ("– 1942", "1942"),
+        ("[-40]", "-40"),
+        ("a-40", "a-40"),
+    ],
+)
+def test_a_sign_belongs_to_the_number_it_touches(text: str, quote: str) -> None:
+    answer = ExtractiveEngine().answer("How much?", [Source(text)])
+    assert [quote.text for quote in answer.quotes] == [quote]
+
+
+def test_a_sign_stays_where_a_span_ends_inside_a_sentence() -> None:
+    source = Source("The price rose by 5%, which hurt all the old shops of the long main street.")
+    answer = ExtractiveEngine(max_words=6).answer("How much did the price rise?", [source])
+    assert answer.quotes[0].text == "The price rose by 5%"
+
+
+def test_a_sign_stays_where_a_sentence_without_stops_is_cut() -> None:
+    passage = read_passage("word " * (MAX_SENTENCE_WORDS - 1) + "5% " + "word " * 20)
+    assert span_text(passage, 0, passage.sentences[0].last).endswith("word 5%")
