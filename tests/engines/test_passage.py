@@ -72,3 +72,9 @@ def test_words_and_sentences_are_in_order_and_inside_the_body(text: str, title: 
         assert "[" not in quote
         assert "]" not in quote
         done = sentence.last
+
+
+def test_a_markdown_heading_is_no_part_of_the_sentence_after_it() -> None:
+    passage = read_passage("# Release notes\nPython came out.\n\n## More\nIt is # fast.")
+    found = [" ".join(passage.words[s.first : s.last]) for s in passage.sentences]
+    assert found == ["release notes", "python came out", "more", "it is fast"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ SIGN_AFTER = re.compile(r"[%‰°€$£¥₹+#]+")
 
 _TAIL = re.compile(r"[.!?\u2026\u061f\u06d4\u0964。！？\"'”’)»]*")
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n|\n\s*(?=[-*•#|>\d])|(?<=[.!?:])[ \t\r]*\n")
+_MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 _OPENERS = frozenset(["the", "a", "an", "in", "it", "he", "she", "this"])
 """Words that after a repeated title show that a sentence begins."""
 
@@ -126,8 +128,8 @@ def _ends_sentence(gap: str, before: str, after: str, *, title_break: bool) -> i
 def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passage:
     """Split a body into words and sentences.
 
-    A repeat of the title is taken for a heading, and belongs to no sentence. Square brackets
-    end a sentence: they cannot stand inside a quote.
+    A repeat of the title is taken for a heading, and belongs to no sentence; a Markdown heading is
+    a sentence of its own. Square brackets end a sentence: they cannot stand inside a quote.
 
     Args:
         text: the body.
@@ -147,6 +149,8 @@ def read_passage(text: str, title: str = "", stems: Sequence[str] = ()) -> Passa
         for match in _WORD.finditer(text, start, end):
             starts.append(match.start())
             ends.append(match.end())
+    for match in _MARKDOWN_HEADING.finditer(text):
+        breaks.add(bisect_left(starts, match.end()))
     surfaces = [text[a:b] for a, b in zip(starts, ends, strict=True)]
     words = [surface.lower() for surface in surfaces]
     gaps = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
@@ -182,7 +186,7 @@ def _sentences(
         surfaces: the words as written.
         ends: offset after each word.
         gaps: the text before each word, and one more after the last.
-        breaks: words before which text is left out.
+        breaks: words before which text is left out, or a heading ends.
         headings: word ranges that repeat the title.
     """
     count = len(surfaces)
