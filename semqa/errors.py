@@ -4,7 +4,7 @@ Messages have one form: ``<what was wrong>: got <value>, expected <rule>; <what 
 ``file:line`` in front when the value came from a file.
 """
 
-__all__ = ["InputError", "SemqaError", "UnavailableError"]
+__all__ = ["InputError", "MissingExtraError", "SemqaError", "UnavailableError"]
 
 
 class SemqaError(Exception):
@@ -17,3 +17,7 @@ class InputError(SemqaError):
 
 class UnavailableError(SemqaError):
     """Something outside (network, disk, a server) did not do its part; trying again may help."""
+
+
+class MissingExtraError(UnavailableError):
+    """A feature needs packages that are not installed; the message names the pip command."""

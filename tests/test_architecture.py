@@ -11,7 +11,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "semqa").rglob("*.py"))
 
-LAYERS = ("quotes", "data", "metrics", "engines", "bench", "cli")
+LAYERS = (
+    "quotes",
+    "data",
+    "metrics",
+    "decoding",
+    "prompting",
+    "retrieval",
+    "engines",
+    "bench",
+    "cli",
+)
 """Rooms from the ground up; a room imports itself and those before it."""
 
 LONGEST_FILE = 400
