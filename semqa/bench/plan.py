@@ -13,16 +13,19 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import semqa
+from semqa.bench.model import model_identity, model_versions
 from semqa.data.files import display_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from semqa.data.quotesum import Question
     from semqa.engines import Engine
+    from semqa.prompting import PromptBuilder
+    from semqa.retrieval import PromptSettings
 
 __all__ = ["HUMAN", "Item", "Plan"]
 
@@ -55,30 +58,73 @@ class Plan:
         engine: a name that `semqa.engines.create_engine` takes, or ``human``.
         options: the engine's options; None values count as not given.
         limit: only the first so many questions.
+        prompts: how questions are put to a language model; None for engines that ask none.
     """
 
     data: Path
     engine: str
     options: Mapping[str, object] = field(default_factory=dict)
     limit: int | None = None
+    prompts: PromptSettings | None = None
 
-    def create_engine(self) -> Engine | None:
+    @property
+    def _given(self) -> dict[str, object]:
+        return {name: value for name, value in sorted(self.options.items()) if value is not None}
+
+    def check(self) -> None:
+        """See what can be seen to be wrong before anything is loaded.
+
+        Raises:
+            InputError: the human row is given options.
+        """
+        if self.engine == HUMAN and self._given:
+            raise InputError(
+                f"the human row takes no options: got {', '.join(self._given)}, expected none; "
+                "leave them out"
+            )
+
+    def create_prompts(
+        self,
+        questions: Sequence[Question],
+        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> PromptBuilder | None:
+        """Make what puts questions to a model, with the exemplars of all questions looked for.
+
+        A question is no exemplar of itself, be it by its text or by its qid.
+
+        Args:
+            questions: those of the run.
+            on_progress: called with how many questions are embedded, and of how many.
+
+        Raises:
+            InputError: the template or the file of exemplars is not usable.
+            UnavailableError: the encoder of ``knn`` was not reached, or a package is missing.
+        """
+        if self.prompts is None:
+            return None
+        if self.prompts.train is not None:
+            _check_regular(self.prompts.train)
+        asked = [(question.question, question.qid) for question in questions]
+        builder = self.prompts.create_builder(asked, on_progress)
+        builder.prepare([question.question for question in questions])
+        return builder
+
+    def create_engine(self, prompts: PromptBuilder | None = None) -> Engine | None:
         """Create the engine; None for the human row.
+
+        Args:
+            prompts: what `create_prompts` made.
 
         Raises:
             InputError: there is no such engine, or it does not take an option.
+            UnavailableError: a model was not reached, or a package is missing.
         """
         from semqa.engines import create_engine
 
-        given = {name: value for name, value in self.options.items() if value is not None}
-        if self.engine != HUMAN:
-            return create_engine(self.engine, given)
-        if given:
-            raise InputError(
-                f"the human row takes no options: got {', '.join(given)}, expected none; leave "
-                "them out"
-            )
-        return None
+        self.check()
+        if self.engine == HUMAN:
+            return None
+        return create_engine(self.engine, self._given | ({"prompts": prompts} if prompts else {}))
 
     def questions(self) -> list[Question]:
         """Read the questions of the run.
@@ -88,11 +134,7 @@ class Plan:
         """
         from semqa.data.quotesum import read_quotesum
 
-        if str(self.data) == "-" or (self.data.exists() and not self.data.is_file()):
-            raise InputError(
-                f"{self.data}: not a regular file: got a pipe or a folder, expected a file that a "
-                "resumed run can read again; save the data first"
-            )
+        _check_regular(self.data)
         return read_quotesum(self.data)[: self.limit]
 
     def items(self, questions: Sequence[Question]) -> list[Item]:
@@ -105,26 +147,49 @@ class Plan:
             for place, reference in enumerate(question.references)
         ]
 
-    def identity(self) -> dict[str, object]:
-        """Return what must be equal for a run to be resumed, ready for JSON."""
-        return {
+    def identity(self, prompts: PromptBuilder | None = None) -> dict[str, object]:
+        """Return what must be equal for a run to be resumed, ready for JSON.
+
+        Args:
+            prompts: what `create_prompts` made.
+        """
+        identity: dict[str, object] = {
             "task": "quotesum",
             "engine": self.engine,
-            "options": {k: v for k, v in sorted(self.options.items()) if v is not None},
+            "options": self._given,
             "limit": self.limit,
             "data": display_name(self.data.name),
             "data_sha256": hashlib.sha256(self.data.read_bytes()).hexdigest(),
             "semqa": semqa.__version__,
-            "engines_sha256": _engines_digest(),
+            "engines_sha256": _code_digest("engines"),
         }
+        if prompts is None:
+            return identity
+        identity["asking_sha256"] = _code_digest("decoding", "prompting", "retrieval")
+        identity["prompts"] = prompts.identity()
+        if self.prompts is not None and self.prompts.count and self.prompts.train is not None:
+            identity["train"] = display_name(self.prompts.train.name)
+            identity["train_sha256"] = hashlib.sha256(self.prompts.train.read_bytes()).hexdigest()
+        identity["model"] = model_identity(self.engine, self.options.get("revision"))
+        identity["model_versions"] = model_versions()
+        return identity
+
+
+def _check_regular(path: Path) -> None:
+    if str(path) == "-" or (path.exists() and not path.is_file()):
+        raise InputError(
+            f"{path}: not a regular file: got a pipe or a folder, expected a file that a resumed "
+            "run can read again; save the data first"
+        )
 
 
 @cache
-def _engines_digest() -> str:
-    """Digest the engines' code and weights: a run must not go on with other ones."""
+def _code_digest(*rooms: str) -> str:
+    """Digest the code and weights of rooms: a run must not go on with other ones."""
     digest = hashlib.sha256()
-    for path in _files_below(files("semqa.engines")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for room in rooms:
+        for path in _files_below(files(f"semqa.{room}")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

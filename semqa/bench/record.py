@@ -34,7 +34,9 @@ class Record:
         sources_quoted: sources that a verified quote names.
         scores: as `semqa.metrics.ExampleScores.to_dict` gives them, for readers of the file; the
             results are computed from `prediction`.
-        seconds: what the engine took.
+        seconds: what the engine took; of questions answered together, an equal share.
+        exemplars: for an engine that asks a model, the qids of the exemplars in the prompt, as they
+            stand there; None for others.
     """
 
     id: str
@@ -48,6 +50,7 @@ class Record:
     sources_quoted: int
     scores: Mapping[str, object]
     seconds: float
+    exemplars: tuple[str, ...] | None = None
 
     @classmethod
     def of(
@@ -58,6 +61,7 @@ class Record:
         scores: ExampleScores,
         seconds: float,
         error: str | None,
+        exemplars: tuple[str, ...] | None = None,
     ) -> Record:
         """Make the record of an answer that was just given."""
         from semqa.quotes import FreeText
@@ -76,6 +80,7 @@ class Record:
             sources_quoted=len({quote.source for quote in answer.quotes if quote.verified}),
             scores=shown,
             seconds=round(seconds, 6),
+            exemplars=exemplars,
         )
 
     @classmethod
@@ -101,11 +106,16 @@ class Record:
             sources_quoted=int(_number(row, row.fields.get("sources_quoted"), "sources_quoted")),
             scores=_object(row, "scores"),
             seconds=_number(row, row.fields.get("seconds"), "seconds"),
+            exemplars=_texts(row, "exemplars"),
         )
 
     def to_dict(self) -> dict[str, object]:
         """Return the record as a journal's row."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {
+            name: getattr(self, name)
+            for name in self.__slots__
+            if name != "exemplars" or self.exemplars is not None
+        }
 
 
 def _object(row: Row, name: str) -> dict[str, object]:
@@ -113,6 +123,15 @@ def _object(row: Row, name: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise _wrong(row, value, name, "an object")
     return value
+
+
+def _texts(row: Row, name: str) -> tuple[str, ...] | None:
+    value = row.fields.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise _wrong(row, value, name, "an array of strings")
+    return tuple(value)
 
 
 def _number(row: Row, value: object, name: str) -> float:

@@ -12,9 +12,9 @@ import semqa
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from semqa.bench.plan import Item, Plan
+    from semqa.bench.plan import Item
     from semqa.bench.record import Record
 
 __all__ = ["make_results", "score_item"]
@@ -40,13 +40,15 @@ def score_item(item: Item, prediction: str) -> ExampleScores:
     )
 
 
-def make_results(plan: Plan, items: Sequence[Item], records: Sequence[Record]) -> dict[str, object]:
+def make_results(
+    items: Sequence[Item], records: Sequence[Record], identity: Mapping[str, object]
+) -> dict[str, object]:
     """Sum up a finished run; scores are computed anew from the predictions.
 
     Args:
-        plan: what was run.
-        items: its items.
+        items: what was to be answered.
         records: what became of them, in the same order.
+        identity: what was run, as `Plan.identity` gives it.
     """
     scores = [
         score_item(item, record.prediction) for item, record in zip(items, records, strict=True)
@@ -58,7 +60,7 @@ def make_results(plan: Plan, items: Sequence[Item], records: Sequence[Record]) -
         "failed": len(errors),
         "first_error": errors[0] if errors else None,
         "seconds": _seconds([record.seconds for record in records]),
-        "config": plan.identity(),
+        "config": dict(identity),
         "versions": {"semqa": semqa.__version__, **_versions()},
         "machine": {"platform": platform.platform(), "python": platform.python_version()},
     }

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.bench.answering import answer_items
 from semqa.bench.journal import Journal
-from semqa.bench.record import Record
-from semqa.bench.results import make_results, score_item
+from semqa.bench.results import make_results
 from semqa.data.atomic import write_atomic
 from semqa.data.lock import locked
 from semqa.errors import InputError
-from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from semqa.bench.plan import Item, Plan
     from semqa.engines import Engine
+    from semqa.prompting import PromptBuilder
 
 __all__ = ["EXAMPLES_FILE", "RESULTS_FILE", "RUN_FILE", "Progress", "run"]
 
@@ -38,18 +37,24 @@ class Progress(NamedTuple):
 
 
 def run(
-    plan: Plan, out: Path, on_progress: Callable[[Progress], None] = lambda _: None
+    plan: Plan,
+    out: Path,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    prompts: PromptBuilder | None = None,
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
     The folder gets ``run.json`` (what is run), ``examples.jsonl`` (a row for each example, written
     as it is finished) and ``results.json``. A run that was killed goes on where it stopped, and
-    ends with the scores that it would have had; a finished one is summed up again.
+    ends with the scores that it would have had; a finished one is summed up again, without loading
+    its engine. An engine that answers several questions at once is always given the same ones
+    together, resumed or not.
 
     Args:
         plan: what to run.
         out: the folder; made when it does not exist.
         on_progress: called at the start and after each example.
+        prompts: what ``plan.create_prompts`` made, where that was done before.
 
     Returns:
         The results, as in ``results.json``.
@@ -58,9 +63,15 @@ def run(
         InputError: the data is not usable, or the folder holds another run.
         UnavailableError: another process is at work in the folder, or the disk failed.
     """
-    engine = plan.create_engine()
+    plan.check()
     questions = plan.questions()
     items = plan.items(questions)
+    if prompts is None:
+        prompts = plan.create_prompts(questions)
+    # What is wrong with an engine is found before anything is written. Where a run has begun, it
+    # was right then, and loading it can wait until it is known that there is something to do.
+    engine = None if (out / RUN_FILE).exists() else plan.create_engine(prompts)
+    loaded = engine is not None
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -69,17 +80,23 @@ def run(
             "written; choose another --out"
         ) from error
     with _own_errors(out), locked(out / ".lock", wait_seconds=0):
-        _claim(out, plan.identity())
+        identity = plan.identity(prompts)
+        _claim(out, identity)
         journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
         resumed = len(journal.records)
         with journal:
             on_progress(Progress(resumed, len(items), resumed))
-            for item in items:
-                if item.key not in journal.records:
-                    journal.append(_record(item, engine))
-                    on_progress(Progress(len(journal.records), len(items), resumed))
+            if resumed < len(items) and not loaded:
+                engine = plan.create_engine(prompts)
+            for group in _groups(items, engine):
+                if all(item.key in journal.records for item in group):
+                    continue
+                for record in answer_items(group, engine):
+                    if record.id not in journal.records:
+                        journal.append(record)
+                        on_progress(Progress(len(journal.records), len(items), resumed))
         records = [journal.records[item.key] for item in items]
-        results = make_results(plan, items, records)
+        results = make_results(items, records, identity)
         write_atomic(out / RESULTS_FILE, [_pretty(results)])
     return results
 
@@ -113,7 +130,7 @@ def _claim(out: Path, identity: Mapping[str, object]) -> None:
     name = str(path)
     found = as_row(decode_json(decode_text(path.read_bytes(), name), name), name).fields
     for key, value in identity.items():
-        if key == "data":  # a renamed copy is the same data, which the digest tells
+        if key in ("data", "train"):  # a renamed copy is the same data, which its digest tells
             continue
         # Through JSON, as the file went.
         expected = json.loads(json.dumps(value))
@@ -124,26 +141,12 @@ def _claim(out: Path, identity: Mapping[str, object]) -> None:
             )
 
 
-def _record(item: Item, engine: Engine | None) -> Record:
-    question = item.question
-    error = None
-    started = time.perf_counter()
-    if item.left_out is not None:
-        text = question.references[item.left_out].text
-        answer = QuotedAnswer.parse(text, question.sources)
-    elif engine is None:
-        raise ValueError("an item without a reference needs an engine")
-    else:
-        try:
-            answer = engine.answer(question.question, question.sources)
-        except InputError as failure:
-            # One example that cannot be answered must not cost the run; what fails from outside
-            # (`UnavailableError`) ends it, and is tried again when it is resumed.
-            answer, error = QuotedAnswer.parse("", question.sources), str(failure)
-        text = answer.marked
-    seconds = time.perf_counter() - started
-    scores = score_item(item, text)
-    return Record.of(item.key, question.question, answer, scores, seconds, error)
+def _groups(items: Sequence[Item], engine: Engine | None) -> Iterator[Sequence[Item]]:
+    """Cut the items into groups that are answered together, by their places alone."""
+    from semqa.engines import BatchEngine
+
+    size = engine.batch_size if isinstance(engine, BatchEngine) else 1
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def _pretty(value: Mapping[str, object]) -> bytes:

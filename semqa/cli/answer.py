@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from semqa.cli.inputs import check_not_an_input, check_text, gather_sources
-from semqa.cli.options import AsJson, Coverage, EngineName, MaxWords, SourceOption, SourcesOption
-from semqa.cli.output import json_line, terminal_width, use_color, write_file, write_result
+from semqa.cli.choice import Choice, choose
+from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.inputs import check_not_an_input, check_stdin_once, check_text, gather_sources
+from semqa.cli.options import AsJson, EngineName, SourceOption, SourcesOption
+from semqa.cli.output import json_line, say, use_color, write_file, write_result
+from semqa.cli.show import Format, counted, show_answer, show_prompt
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from semqa.quotes import QuotedAnswer
+    from collections.abc import Sequence
+
+    from semqa.engines import Engine
+    from semqa.prompting import Prompt
+    from semqa.quotes import QuotedAnswer, Source
 
 __all__ = ["answer"]
 
 
-class Format(StrEnum):
-    """How an answer is shown."""
-
-    TERMINAL = "terminal"
-    MARKED = "marked"
-    PLAIN = "plain"
-    CITATIONS = "citations"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    JSON = "json"
-
-
+@takes_engine_options
 def answer(
     question: Annotated[
         str, typer.Argument(help="The question, in words.", metavar="QUESTION", show_default=False)
     ],
+    options: EngineOptions,
     more: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -46,8 +42,6 @@ def answer(
     source: SourceOption = None,
     sources: SourcesOption = None,
     engine: EngineName = "extractive",
-    max_words: MaxWords = None,
-    coverage: Coverage = None,
     output_format: Annotated[
         Format | None,
         typer.Option(
@@ -62,6 +56,17 @@ def answer(
         Path | None,
         typer.Option("--out", "-o", help="Write to this file instead.", show_default=False),
     ] = None,
+    with_prompt: Annotated[
+        bool,
+        typer.Option(
+            "--show-prompt",
+            help="Show what the model is asked: on standard error, with --json in the record.",
+        ),
+    ] = False,
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Answer twice: with the constraint, and without it."),
+    ] = False,
 ) -> None:
     """Answer QUESTION from the sources, quoting them word for word.
 
@@ -70,31 +75,138 @@ def answer(
     which is one source.
     """
     output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
+    choice = choose(engine, options)
+    _check_model_only(choice, with_prompt=with_prompt, compare=compare, options=options)
+    if compare and output_format is Format.HTML:
+        raise InputError(
+            "--compare: got --format html, expected a format that can hold two answers; use "
+            "terminal, markdown or json"
+        )
     check_text(question, "QUESTION")
     texts = [*(source or []), *(more or [])]
-    check_not_an_input(out, *texts, sources)
+    if options.train is not None:
+        check_stdin_once(options.train, *texts, sources)
+    check_not_an_input(out, *texts, sources, options.train)
     given = gather_sources(texts, sources)
-    from semqa.engines import create_engine
-
-    chosen = create_engine(engine, {"max_words": max_words, "coverage": coverage})
-    started = time.perf_counter()
-    result = chosen.answer(question, given)
-    seconds = time.perf_counter() - started
+    request = _Request(question, given, output_format, with_prompt)
+    choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
+    runs = [_run(each, request) for each in choices]
     if output_format is Format.JSON:
-        record = {
-            "question": question,
-            **result.to_dict(),
-            "engine": chosen.name,
-            "seconds": round(seconds, 6),
-        }
-        shown = json_line(record, indent=2)
+        records = [run.record(request) for run in runs]
+        shown = json_line(
+            {"on": records[0], "off": records[1]} if compare else records[0], indent=2
+        )
     else:
-        shown = _show(result, question, output_format, color=out is None and use_color())
+        color = out is None and use_color()
+        pages = [show_answer(run.result, question, output_format, color=color) for run in runs]
+        shown = pages[0] if not compare else _side_by_side(pages)
     if out is None:
         # The terminal format is made safe piece by piece, and its colours are meant.
         write_result(shown, raw=output_format is Format.TERMINAL)
     else:
         write_file(out, shown)
+    if output_format not in (Format.JSON, Format.TERMINAL):
+        for run in runs:
+            if compare or (run.choice.prompts is not None and not run.choice.constrained):
+                say(
+                    f"constraint {'on' if run.choice.constrained else 'off'}: {counted(run.result)}"
+                )
+
+
+class _Request(NamedTuple):
+    """What is asked, and how it is to be shown."""
+
+    question: str
+    sources: Sequence[Source]
+    output_format: Format
+    with_prompt: bool
+
+
+class _Run(NamedTuple):
+    """An answer and how it came about."""
+
+    choice: Choice
+    engine: str
+    result: QuotedAnswer
+    seconds: float
+    prompt: Prompt | None
+
+    def record(self, request: _Request) -> dict[str, object]:
+        """Return all of it, ready for JSON."""
+        record: dict[str, object] = {
+            "question": request.question,
+            **self.result.to_dict(),
+            "engine": self.engine,
+            "seconds": round(self.seconds, 6),
+        }
+        if self.prompt is not None:
+            record["options"] = dict(sorted(self.choice.options.items()))
+            shown = self.prompt.to_dict()
+            if not request.with_prompt:
+                del shown["messages"], shown["text"]
+            record["prompt"] = shown
+        return record
+
+
+def _run(choice: Choice, request: _Request) -> _Run:
+    from semqa.engines import PromptedEngine
+
+    engine = choice.create([request.question])
+    try:
+        prompt = None
+        if isinstance(engine, PromptedEngine):
+            prompt = engine.prompt(request.question, request.sources)
+            _say_dropped(choice, prompt)
+            if request.with_prompt and request.output_format is not Format.JSON:
+                chat = getattr(engine, "chat", prompt.form != "completion")
+                say(show_prompt(prompt, chat=chat))
+        started = time.perf_counter()
+        result = _answer(engine, request)
+        seconds = time.perf_counter() - started
+        return _Run(choice, engine.name, result, seconds, prompt)
+    finally:
+        close: Any = getattr(engine, "close", None)
+        if close is not None:
+            close()  # a second engine may need the memory
+
+
+def _say_dropped(choice: Choice, prompt: Prompt) -> None:
+    wanted = 0 if choice.prompts is None else choice.prompts.count
+    if len(prompt.exemplars) < wanted:
+        say(f"{len(prompt.exemplars)} of {wanted} exemplars fit into the model's context")
+
+
+def _answer(engine: Engine, request: _Request) -> QuotedAnswer:
+    from semqa.engines import StreamingEngine
+
+    if not isinstance(engine, StreamingEngine) or not sys.stderr.isatty():
+        return engine.answer(request.question, request.sources)
+    from semqa.cli.live import watch
+    from semqa.quotes import QuotedAnswer
+
+    text = watch(engine.stream(request.question, request.sources))
+    return QuotedAnswer.parse(text, request.sources)
+
+
+def _side_by_side(pages: Sequence[str]) -> str:
+    with_it, without = (page.rstrip("\n") for page in pages)
+    return f"=== constraint on ===\n{with_it}\n\n=== constraint off ===\n{without}\n"
+
+
+def _check_model_only(
+    choice: Choice, *, with_prompt: bool, compare: bool, options: EngineOptions
+) -> None:
+    for flag, given in (("--show-prompt", with_prompt), ("--compare", compare)):
+        if given and choice.prompts is None:
+            raise InputError(
+                f"{flag}: got it with the engine {choice.engine}, expected one that asks a language "
+                "model; leave it out, or choose such as transformers:MODEL"
+            )
+    if compare and options.constraint is not None:
+        raise InputError(
+            f"--compare: got it with --constraint {options.constraint.value}, expected one of "
+            "them, for it answers both ways; leave one out"
+        )
 
 
 def _chosen_format(given: Format | None, as_json: bool, *, in_terminal: bool) -> Format:
@@ -108,21 +220,3 @@ def _chosen_format(given: Format | None, as_json: bool, *, in_terminal: bool) ->
     if given is not None:
         return given
     return Format.TERMINAL if in_terminal and sys.stdout.isatty() else Format.MARKED
-
-
-def _show(result: QuotedAnswer, question: str, output_format: Format, *, color: bool) -> str:
-    if output_format is Format.MARKED:
-        return result.marked
-    if output_format is Format.PLAIN:
-        return result.plain
-    if output_format is Format.CITATIONS:
-        from semqa.quotes.citations import sentence_citations
-
-        return sentence_citations(result)
-    from semqa.quotes import render
-
-    if output_format is Format.MARKDOWN:
-        return render.to_markdown(result)
-    if output_format is Format.HTML:
-        return render.to_html(result, question=question)
-    return render.to_ansi(result, color=color, width=terminal_width())

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from semqa.cli.options import AsJson, Coverage, MaxWords
+from semqa.cli.choice import choose, embedding_bar
+from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.progress import progress_bar
 
@@ -27,17 +29,21 @@ def _bench() -> None:
 
 
 @app.command("quotesum")
+@takes_engine_options
 def quotesum(
+    options: EngineOptions,
     data: Annotated[Path, typer.Option(help="QuoteSum JSON lines.", show_default=False)],
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="Folder of this run.", show_default=False),
     ],
     engine: Annotated[
-        str, typer.Option(envvar="SEMQA_ENGINE", help="extractive, lead-K, tail-K or human.")
+        str,
+        typer.Option(
+            envvar="SEMQA_ENGINE",
+            help="extractive, lead-K, tail-K, human, or transformers:MODEL.",
+        ),
     ] = "extractive",
-    max_words: MaxWords = None,
-    coverage: Coverage = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many questions.")
     ] = None,
@@ -51,8 +57,14 @@ def quotesum(
     """
     from semqa.bench import Plan, run
 
-    plan = Plan(data, engine, {"max_words": max_words, "coverage": coverage}, limit)
+    choice = choose(engine, options)
+    plan = Plan(data, engine, choice.options, limit, choice.prompts)
+    prompts = None
     try:
+        if choice.prompts is not None:
+            with embedding_bar(choice.prompts) as on_embedded:
+                prompts = plan.create_prompts(plan.questions(), on_embedded)
+            choice.say_citations(prompts)
         with progress_bar(engine, "examples") as update:
 
             def on_progress(progress: Progress) -> None:
@@ -61,7 +73,7 @@ def quotesum(
                 elif progress.resumed and progress.done == progress.resumed:
                     say(f"going on: {progress.done} of {progress.total} examples are done already")
 
-            results = run(plan, out, on_progress)
+            results = run(plan, out, on_progress, prompts)
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")
         raise

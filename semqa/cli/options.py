@@ -7,26 +7,15 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "Coverage", "EngineName", "MaxWords", "SourceOption", "SourcesOption"]
+__all__ = ["AsJson", "EngineName", "SourceOption", "SourcesOption"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 EngineName = Annotated[
-    str, typer.Option(envvar="SEMQA_ENGINE", help="extractive, lead-K or tail-K.")
-]
-
-MaxWords = Annotated[
-    int | None,
-    typer.Option(min=1, help="Most words of the answer.", show_default="the engine's, 100"),
-]
-
-Coverage = Annotated[
-    float | None,
+    str,
     typer.Option(
-        min=0.0,
-        max=1.0,
-        help="How readily a source of little relevance is quoted: 0 seldom, 1 always.",
-        show_default="the engine's",
+        envvar="SEMQA_ENGINE",
+        help="extractive, lead-K, tail-K, or transformers:MODEL, a folder or a name on the Hub.",
     ),
 ]
 

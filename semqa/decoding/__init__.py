@@ -1,5 +1,28 @@
-"""The copy constraint: masks that let a model quote its sources, and nothing but its sources."""
+"""The copy constraint: masks that let a model quote its sources, and nothing but its sources.
+
+What is compiled needs numba and is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from semqa.decoding.policy import QuotePolicy
+from semqa.decoding.vocabulary import Vocabulary
+from semqa.decoding.warm_up import warm_up
 
-__all__ = ["QuotePolicy"]
+if TYPE_CHECKING:
+    from semqa.decoding.constraint import CopyConstraint, State
+
+__all__ = ["CopyConstraint", "QuotePolicy", "State", "Vocabulary", "warm_up"]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("CopyConstraint", "State"):
+        from semqa.extras import require
+
+        require("numba", extra="decoding", purpose="the copy constraint")
+        from semqa.decoding import constraint
+
+        return getattr(constraint, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

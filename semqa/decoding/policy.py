@@ -84,7 +84,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _check_count(name: str, value: int | None, *, least: int) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
+    if type(value) is not int or not least <= value <= _LARGEST:
         raise InputError(
             f"{name}: got {value!r}, expected a whole number from {least} to {_LARGEST:,}; "
             "change or leave it out"

@@ -1,4 +1,4 @@
-"""Engines by name: ``extractive``, ``lead-2``, ``tail-1``.
+"""Engines by name: ``extractive``, ``lead-2``, ``tail-1``, ``transformers:MODEL``.
 
 An engine's module is imported when the engine is created, not before.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.errors import InputError
 
@@ -23,20 +23,22 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     """Create an engine from its specification.
 
     Args:
-        spec: a name, where ``lead-K`` and ``tail-K`` carry the number of sentences.
+        spec: a name, where ``lead-K`` and ``tail-K`` carry the number of sentences, and
+            ``transformers:MODEL`` a folder or the name of a model on the Hub.
         options: keyword options of the engine, such as ``max_words``; None values are left out.
+            Engines that ask a language model take ``prompts``, a `semqa.prompting.PromptBuilder`,
+            and ``say``, which is called with a message when loading is going to take long.
 
     Raises:
-        InputError: the name is unknown, its number is not usable, or the engine does not take an
-            option.
+        InputError: the name is unknown, what it carries is not usable, or the engine does not take
+            an option.
+        UnavailableError: a model was not reached, or a package is missing.
 
     Example:
         >>> create_engine("lead-2").name
         'lead-2'
     """
-    match = re.fullmatch(r"([a-z]+)(?:-([0-9]{1,9}))?", spec)
-    name, number = match.groups() if match else (spec, None)
-    key = name if number is None else f"{name}-K"
+    key, carried = _split(spec)
     if key not in _FACTORIES:
         close = difflib.get_close_matches(spec, _FACTORIES, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]}?" if close else "choose one of these"
@@ -44,7 +46,8 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
             f"unknown engine: got {spec!r}, expected one of {', '.join(_FACTORIES)}; {hint}"
         )
     given = {k: v for k, v in (options or {}).items() if v is not None}
-    factory, accepted = _FACTORIES[key]
+    factory = _FACTORIES[key]
+    accepted = factory.accepts()
     for option, value in given.items():
         if option not in accepted:
             flag = option.replace("_", "-")
@@ -52,29 +55,69 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
                 f"engine {spec} does not take the option {flag}: got {value!r}, expected "
                 f"{'only ' + ', '.join(accepted) if accepted else 'no options'}; leave it out"
             )
-    return factory(int(number or 0), given)
+    return factory.create(carried, given)
 
 
-def _extractive(_number: int, options: Mapping[str, object]) -> Engine:
+def _split(spec: str) -> tuple[str, str]:
+    """Return the name of a family of engines, and what a specification of it carries."""
+    name, colon, model = spec.partition(":")
+    if colon and model:
+        return f"{name}:MODEL", model
+    match = re.fullmatch(r"([a-z]+)-([0-9]{1,9})", spec)
+    return (f"{match[1]}-K", match[2]) if match else (spec, "")
+
+
+class _Factory(NamedTuple):
+    """How to make an engine.
+
+    Attributes:
+        create: from what the specification carries, and options.
+        accepts: names the options.
+    """
+
+    create: Callable[[str, Mapping[str, object]], Engine]
+    accepts: Callable[[], tuple[str, ...]]
+
+
+def _extractive(_: str, options: Mapping[str, object]) -> Engine:
     from semqa.engines.extractive import ExtractiveEngine
 
     return ExtractiveEngine(**options)  # type: ignore[arg-type]  # checked by the engine itself
 
 
-def _lead(number: int, _options: Mapping[str, object]) -> Engine:
+def _lead(number: str, _options: Mapping[str, object]) -> Engine:
     from semqa.engines.lead import EdgeEngine
 
-    return EdgeEngine("lead", number)
+    return EdgeEngine("lead", int(number))
 
 
-def _tail(number: int, _options: Mapping[str, object]) -> Engine:
+def _tail(number: str, _options: Mapping[str, object]) -> Engine:
     from semqa.engines.lead import EdgeEngine
 
-    return EdgeEngine("tail", number)
+    return EdgeEngine("tail", int(number))
 
 
-_FACTORIES: dict[str, tuple[Callable[[int, Mapping[str, object]], Engine], tuple[str, ...]]] = {
-    "extractive": (_extractive, ("max_words", "coverage")),
-    "lead-K": (_lead, ()),
-    "tail-K": (_tail, ()),
+def _transformers(model: str, options: Mapping[str, object]) -> Engine:
+    from semqa.engines.transformers import TransformersEngine, TransformersOptions
+
+    settings = dict(options)
+    given = {key: settings.pop(key) for key in ("prompts", "say") if key in settings}
+    return TransformersEngine(
+        model,
+        TransformersOptions(**settings),  # type: ignore[arg-type]  # checked by the record itself
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def _transformers_options() -> tuple[str, ...]:
+    from semqa.engines.transformers.options import TransformersOptions
+
+    return (*TransformersOptions.names_of_all(), "prompts", "say")
+
+
+_FACTORIES: dict[str, _Factory] = {
+    "extractive": _Factory(_extractive, lambda: ("max_words", "coverage")),
+    "lead-K": _Factory(_lead, tuple),
+    "tail-K": _Factory(_tail, tuple),
+    "transformers:MODEL": _Factory(_transformers, _transformers_options),
 }

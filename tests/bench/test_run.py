@@ -182,7 +182,7 @@ def test_a_failing_example_is_recorded(tmp_path: Path, monkeypatch: pytest.Monke
                 raise InputError("no bridges today")
             return QuotedAnswer.parse("[ 1 a ]", sources)
 
-    monkeypatch.setattr(Plan, "create_engine", lambda _: Moody())
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: Moody())
     results: Any = run(Plan(DATA, "lead-1"), tmp_path)
     assert (results["failed"], results["first_error"]) == (1, "no bridges today")
     assert [row.get("error") for row in rows_of(tmp_path)] == [None, "no bridges today", None]
@@ -202,7 +202,7 @@ def test_trouble_from_outside_ends_the_run_and_is_tried_again(
                 raise UnavailableError("the server is down")
             return QuotedAnswer.parse("[ 1 a ]", sources)
 
-    monkeypatch.setattr(Plan, "create_engine", lambda _: Flaky())
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: Flaky())
     with pytest.raises(UnavailableError, match="the server is down"):
         run(Plan(DATA, "lead-1"), tmp_path)
     results: Any = run(Plan(DATA, "lead-1"), tmp_path)

@@ -118,7 +118,8 @@ class Chooser:
         on_topic = asking | ~asking.any()
         held = c.holds(r.answers > 0)
         kept: NDArray[np.float64] = np.where(held | ~held.any(), 1.0, self._doubt)
-        return kept * np.where(on_topic[c.sentence], 1.0, tuning.OFF_TOPIC)
+        off_topic: NDArray[np.float64] = np.where(on_topic[c.sentence], 1.0, tuning.OFF_TOPIC)
+        return kept * off_topic
 
     def shortened(self, room: int) -> Pick | None:
         """Return the best quote cut to `room` words, at least one; None without any text."""

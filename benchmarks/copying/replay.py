@@ -1,0 +1,145 @@
+"""Human answers, replayed by all contestants on the same requests, after a check."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from copying.agreement import unexplained
+from copying.contestants import (
+    Clock,
+    Contestant,
+    Llguidance,
+    Semqa,
+    Xgrammar,
+    new_clock,
+    xgrammar_version,
+)
+from copying.tables import clock_table, print_clocks, ratios
+from copying.workload import Bench, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from copying.contestants import Boundary
+
+BOUNDARIES: tuple[Boundary, Boundary] = ("char", "word")
+
+
+def build_timed(contestant: Contestant, prepared: Any, clock: Clock) -> Any:
+    """Build, and note how long it took."""
+    start = time.perf_counter_ns()
+    built = contestant.build(prepared)
+    clock.build.append(time.perf_counter_ns() - start)
+    return built
+
+
+def agree(bench: Bench, ours: Contestant, peer: Contestant, requests: Sequence[Request]) -> int:
+    """Return how many masks were compared; exit where one differs without a reason."""
+    compared = 0
+    for request in requests:
+        mine = ours.build(ours.prepare(request.sources))
+        other = peer.build(peer.prepare(request.sources))
+        for ids in request.answers:
+            steps = zip(ours.step_masks(mine, ids), peer.step_masks(other, ids), ids, strict=True)
+            before = b""
+            for our_mask, their_mask, token in steps:
+                wrong = unexplained(
+                    our_mask, their_mask, before, request.sources, bench.vocabulary, ours.boundary
+                )
+                if wrong:
+                    sys.exit(
+                        f"masks differ from {peer.name}, {ours.boundary}:\n" + "\n".join(wrong)
+                    )
+                before += bench.vocabulary.token_bytes(token)
+                compared += 1
+    return compared
+
+
+def in_all_languages(
+    contestants: Sequence[Contestant], requests: Sequence[Request]
+) -> tuple[list[Request], dict[str, int]]:
+    """Keep the answers that all accept; also count those that each accepts."""
+    kept, counts = [], dict.fromkeys([c.name for c in contestants], 0)
+    for request in requests:
+        built = [c.build(c.prepare(request.sources)) for c in contestants]
+        answers = []
+        for ids in request.answers:
+            verdicts = [c.accepts(b, ids) for c, b in zip(contestants, built, strict=True)]
+            for contestant, verdict in zip(contestants, verdicts, strict=True):
+                counts[contestant.name] += verdict
+            if all(verdicts):
+                answers.append(ids)
+        kept.append(Request(request.sources, tuple(answers)))
+    return kept, counts
+
+
+def race(
+    contestants: Sequence[Contestant], requests: Sequence[Request], rounds: int
+) -> dict[str, Clock]:
+    """Time builds, masks and advances, by turns; one build for every answer."""
+    clocks = {c.name: new_clock() for c in contestants}
+    prepared = [[c.prepare(request.sources) for c in contestants] for request in requests]
+    for turn in range(-1, rounds):  # turn -1 warms up
+        for request, made in zip(requests[:3] if turn < 0 else requests, prepared, strict=False):
+            for ids in request.answers:
+                order = list(zip(contestants, made, strict=True))
+                shift = turn % len(order)
+                for contestant, text in order[shift:] + order[:shift]:
+                    clock = new_clock() if turn < 0 else clocks[contestant.name]
+                    gc.collect(0)
+                    built = build_timed(contestant, text, clock)
+                    contestant.replay(built, ids, clock)
+                    del built
+    return clocks
+
+
+def replay_part(
+    bench: Bench, requests: Sequence[Request], rounds: int, few: int
+) -> dict[str, object]:
+    """Check and time the replay; print both boundaries."""
+    result: dict[str, object] = {}
+    for boundary in BOUNDARIES:
+        ours: Contestant = Semqa(bench.vocabulary, boundary)
+        peer = Llguidance(bench.mistral, bench.vocabulary.size, boundary)
+        shared, counts = in_all_languages([ours, peer], requests)
+        compared = agree(bench, ours, peer, shared)
+        answers = sum(len(request.answers) for request in shared)
+        total = sum(len(request.answers) for request in requests)
+        print(
+            f"replay, {boundary}: {answers} of {total} answers are in both languages (semqa "
+            f"{counts['semqa']}, llguidance {counts['llguidance']}); {compared} masks agree"
+        )
+        clocks = race([ours, peer], shared, rounds)
+        tables = {name: clock_table(clock, rounds) for name, clock in clocks.items()}
+        if boundary == "char" and xgrammar_version():
+            tables |= _xgrammar_replay(bench, ours, shared[:few])
+        print_clocks(tables)
+        rounded = ratios(tables["llguidance"], tables["semqa"])
+        print("llguidance / semqa: " + ", ".join(f"{k} {v:g}x" for k, v in rounded.items()) + "\n")
+        result[boundary] = {
+            "answers": answers, "of": total, "masks_compared": compared, "accepted": counts,
+            "ratios": rounded, **tables,
+        }  # fmt: skip
+    if not xgrammar_version():
+        print("xgrammar: not installed, left out\n")
+    return result
+
+
+def _xgrammar_replay(
+    bench: Bench, ours: Contestant, requests: Sequence[Request]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Time xgrammar on few requests: it compiles each for a second or more."""
+    peer = Xgrammar(bench.vocabulary, "char")
+    clock = new_clock()
+    compared = 0
+    for request in requests:
+        built = build_timed(peer, peer.prepare(request.sources), clock)
+        answers = [ids for ids in request.answers if peer.accepts(built, ids)]
+        compared += agree(bench, ours, peer, [Request(request.sources, tuple(answers))][:1])
+        for ids in answers:
+            peer.replay(built, ids, clock)
+    print(f"xgrammar {xgrammar_version()}, {len(requests)} requests; {compared} masks agree")
+    return {"xgrammar": clock_table(clock)}

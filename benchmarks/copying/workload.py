@@ -1,0 +1,54 @@
+"""What is fed to the contestants: the vocabulary, and questions with their answers as tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from semqa.data.quotesum import read_quotesum
+from semqa.decoding import Vocabulary
+
+if TYPE_CHECKING:
+    from semqa import Source
+
+
+class Request(NamedTuple):
+    """One question: its sources, and its answers as tokens with the end token."""
+
+    sources: tuple[Source, ...]
+    answers: tuple[tuple[int, ...], ...]
+
+
+class Bench:
+    """What all parts share.
+
+    Attributes:
+        tekken: the tokenizer.
+        vocabulary: its tokens.
+        passages: the texts of the data, for making longer ones.
+        budget: seconds that one contestant may spend on one text.
+    """
+
+    def __init__(self, budget: float) -> None:
+        import mistral_common
+        from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
+
+        data = Path(mistral_common.__file__).parent / "data/tekken_240911.json"
+        self.mistral = MistralTokenizer.from_file(str(data))
+        self.tekken: Any = self.mistral.instruct_tokenizer.tokenizer
+        self.vocabulary = Vocabulary.from_tokenizer(self.mistral)
+        self.passages: list[str] = []
+        self.budget = budget
+
+    def encode(self, text: str, *, end: bool = True) -> tuple[int, ...]:
+        """Return the tokens of an answer."""
+        return tuple(self.tekken.encode(text, bos=False, eos=end))
+
+    def requests(self, path: Path, limit: int | None) -> list[Request]:
+        """Read the questions."""
+        questions = read_quotesum(path)[:limit]
+        self.passages = [source.text for question in questions for source in question.sources]
+        return [
+            Request(q.sources, tuple(self.encode(reference.text) for reference in q.references))
+            for q in questions
+        ]

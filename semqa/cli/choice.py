@@ -1,0 +1,136 @@
+"""From the options of a command line to an engine and its prompts."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from semqa.cli.live import waiting
+from semqa.cli.output import say
+from semqa.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from semqa.cli.engine_options import EngineOptions
+    from semqa.engines import Engine
+    from semqa.prompting import PromptBuilder
+    from semqa.retrieval import PromptSettings
+
+__all__ = ["Choice", "choose", "embedding_bar"]
+
+_PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
+_RULES = (
+    "numbers",
+    "names",
+    "boundary",
+    "max_words",
+    "max_free_words",
+    "max_span_words",
+    "min_quotes",
+    "quote_bias",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An engine with its settings, before any of it is loaded.
+
+    Attributes:
+        engine: the specification.
+        options: of the engine.
+        prompts: how questions are put to a model; None for an engine that asks none.
+    """
+
+    engine: str
+    options: Mapping[str, object]
+    prompts: PromptSettings | None
+
+    @property
+    def constrained(self) -> bool:
+        """Whether a model is kept to verbatim quotes."""
+        return self.prompts is not None and self.options.get("constraint", "on") == "on"
+
+    def with_constraint(self, switch: str) -> Choice:
+        """Return the same choice with the constraint on or off."""
+        return replace(self, options={**self.options, "constraint": switch})
+
+    def create(self, questions: Sequence[str] = ()) -> Engine:
+        """Load the engine.
+
+        Args:
+            questions: what will be asked; their exemplars are looked for before a model is loaded.
+
+        Raises:
+            InputError: an option is not usable or not one of this engine.
+            UnavailableError: a model was not reached, or a package is missing.
+        """
+        from semqa.engines import create_engine
+
+        if self.prompts is None:
+            return create_engine(self.engine, self.options)
+        with embedding_bar(self.prompts) as on_progress:
+            builder = self.prompts.create_builder(on_progress=on_progress)
+            builder.prepare(questions)
+        self.say_citations(builder)
+        with waiting(
+            f"loading {self.engine} (longer the first time on a machine: the constraint is compiled)"
+            if self.constrained
+            else f"loading {self.engine}"
+        ):
+            return create_engine(self.engine, {**self.options, "prompts": builder})
+
+    def say_citations(self, prompts: PromptBuilder | None) -> None:
+        """Say what becomes of citations, where a prompt asks for them; no constraint allows them."""
+        if prompts is not None and prompts.template.answers == "citations" and not self.constrained:
+            say(
+                f"prompt {prompts.template.name}: asks for citations such as [1], which quote "
+                "nothing: they are counted as malformed"
+            )
+
+
+def choose(engine: str, given: EngineOptions) -> Choice:
+    """Sort options into those of the engine and those of prompts.
+
+    An engine that asks no model gets them all, and refuses those that are not its own. What the
+    environment gave counts only where it fits: a variable is a habit, not a request.
+
+    Raises:
+        InputError: the options of prompts do not fit together.
+    """
+    options = given.given()
+    if ":" not in engine:
+        asked = {name: value for name, value in options.items() if name not in given.habits}
+        if "train" in asked:
+            asked["train"] = str(asked["train"])
+        return Choice(engine, asked, None)
+    from semqa.retrieval import PromptSettings
+
+    own = {name: options.pop(name) for name in _PROMPT if name in options}
+    own["seed"] = options.get("seed", 0)
+    if "encoder" in given.habits:
+        plain = PromptSettings(**{k: v for k, v in own.items() if k != "encoder"})
+        if not plain.count or plain.strategy != "knn":
+            del own["encoder"]
+    settings = PromptSettings(**own)
+    options.setdefault("constraint", "on")
+    if options["constraint"] == "off":
+        idle = [name for name in _RULES if options.pop(name, None) is not None]
+        if idle:
+            flags = ", ".join("--" + name.replace("_", "-") for name in idle)
+            say(f"--constraint off: without effect: {flags}")
+    else:
+        # A year or a count in free text is what people trust most and check least.
+        options.setdefault("numbers", "quoted")
+    return Choice(engine, options, settings)
+
+
+@contextmanager
+def embedding_bar(prompts: PromptSettings) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar while questions are embedded, where prompts need that."""
+    if not (prompts.count and prompts.strategy == "knn"):
+        yield lambda _done, _total: None
+        return
+    with progress_bar("embedding questions", "examples") as update:
+        yield lambda done, total: None if update is None else update(done, total)

@@ -1,0 +1,67 @@
+"""An answer in the form that a user asked for, and the prompt that led to it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from semqa.cli.output import terminal_width
+
+if TYPE_CHECKING:
+    from semqa.prompting import Prompt
+    from semqa.quotes import QuotedAnswer
+
+__all__ = ["Format", "counted", "show_answer", "show_prompt"]
+
+
+class Format(StrEnum):
+    """How an answer is shown."""
+
+    TERMINAL = "terminal"
+    MARKED = "marked"
+    PLAIN = "plain"
+    CITATIONS = "citations"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
+def show_answer(result: QuotedAnswer, question: str, form: Format, *, color: bool) -> str:
+    """Return an answer in a format; JSON, which has more to say, is not one of them."""
+    if form is Format.MARKED:
+        return result.marked
+    if form is Format.PLAIN:
+        return result.plain
+    if form is Format.CITATIONS:
+        from semqa.quotes.citations import sentence_citations
+
+        return sentence_citations(result)
+    from semqa.quotes import render
+
+    if form is Format.MARKDOWN:
+        return render.to_markdown(result)
+    if form is Format.HTML:
+        return render.to_html(result, question=question)
+    return render.to_ansi(result, color=color, width=terminal_width())
+
+
+def show_prompt(prompt: Prompt, *, chat: bool) -> str:
+    """Return what a model is given, turns under headings."""
+    of = f"prompt {prompt.template} {prompt.version}".rstrip()
+    if not chat:
+        return f"--- {of} ---\n{prompt.text}\n---"
+    turns = "\n".join(f"--- {m.role} ---\n{m.content}" for m in prompt.messages)
+    return f"--- {of} ---\n{turns}\n---"
+
+
+def counted(result: QuotedAnswer) -> str:
+    """Return how many quotes came out how.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> counted(QuotedAnswer.parse("[ 1 a ] [ 1 b ]", [Source("a")]))
+        '2 quotes: 1 verified, 0 misattributed, 1 fabricated, 0 malformed'
+    """
+    quotes = len(result.quotes)
+    counts = ", ".join(f"{count} {status}" for status, count in result.counts.items())
+    return f"{quotes} quote{'s' if quotes != 1 else ''}: {counts}"

@@ -1,0 +1,42 @@
+"""The classes of characters that the language speaks of, as one table over all code points."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ALNUM", "CAPITAL", "CLOSES_SENTENCE", "DIGIT", "ENDS_SENTENCE", "SPACE", "class_table"]
+
+SPACE, ALNUM, DIGIT, CAPITAL, ENDS_SENTENCE, CLOSES_SENTENCE = 1, 2, 4, 8, 16, 32
+
+_ENDS = ".!?…。！？"
+_CLOSES = "\"'”’»)*"
+_ASSIGNED = (range(0x32400), range(0xE0000, 0xE0200))
+"""Beyond these no code point is a letter, a digit or white space."""
+
+
+@cache
+def class_table() -> NDArray[np.uint8]:
+    """Return the classes of every code point: uint8[0x110000], a sum of the names above.
+
+    They are those of `str`: ``isspace``, ``isalnum``, ``isdigit``, ``isupper`` or ``istitle``.
+    """
+    table = np.zeros(0x110000, np.uint8)
+    for codes in _ASSIGNED:
+        table[codes.start : codes.stop] = [
+            SPACE * c.isspace()
+            | ALNUM * c.isalnum()
+            | DIGIT * c.isdigit()
+            | CAPITAL * (c.isupper() or c.istitle())
+            for c in map(chr, codes)
+        ]
+    for characters, kind in ((_ENDS, ENDS_SENTENCE), (_CLOSES, CLOSES_SENTENCE)):
+        for character in characters:
+            table[ord(character)] |= kind
+    table.flags.writeable = False
+    return table

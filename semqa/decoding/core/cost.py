@@ -1,0 +1,360 @@
+"""What it takes to finish: tokens, and words, from a state to the end of the answer.
+
+A cost is one int64, ``words << 32 | tokens``, so that comparing costs compares words first. Words
+stay zero where the policy does not count them. A state is alive when its cost fits what it has left;
+the tail of a cheapest way is a cheapest way, so a mask over living states is never empty.
+
+Costs to positions and control states lead to free text; what comes after that is `rest`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semqa.decoding.core.descend import next_end
+from semqa.decoding.core.layout import (
+    CONTROL_COST,
+    COST_BOUND,
+    COSTS_WORDS,
+    COUNTING,
+    DIGIT_COST,
+    DIGIT_TRIE,
+    DISTANCE,
+    FAR,
+    FILTERED,
+    FLAGS,
+    HAS_DISTANCES,
+    LONGEST,
+    NAMES_QUOTED,
+    NUMBERS_QUOTED,
+    SOURCES,
+    SUFFIXES,
+    TEXT,
+    UNLIMITED,
+    WORD_COST,
+    WORD_TRIE,
+    bytes_at,
+    ints_at,
+    jit,
+    longs_at,
+)
+from semqa.decoding.core.state import (
+    CONTEXT,
+    COUNTED,
+    DEPTH,
+    DIGITS,
+    ENDED,
+    FREE,
+    HIGH,
+    LOW,
+    MODE,
+    NOT_PENDING,
+    NUMBER,
+    OPENED,
+    PART,
+    PENDING_END,
+    QUOTES,
+    RUN,
+    SPACED,
+    SPAN,
+    STATE_WIDTH,
+    TOKENS,
+    WORD,
+    WORDS,
+    copy_state,
+)
+from semqa.decoding.core.step import NEEDS_WORD, runs_may_end, step_character
+
+__all__ = ["alive", "cost_of", "fits"]
+
+NO_WAY = FAR << 32 | FAR
+TOKEN = 1
+
+MOST_UNFINISHED = 256
+"""How many unfinished characters are followed before giving a way up."""
+
+# Rows of CONTROL_COST. Unfinished characters come first, by what the next byte may be.
+OPENED_COST = 7
+SPACED_COST = 8
+PENDING_COST = 9  # and 10, where the span ends a sentence
+CLOSER_COST = 11  # and 12: from a position where the span may end, closing with one token
+QUOTE_COST = 13  # from free text through one whole quote
+CONTROLS = 14  # then NUMBER 0..N, then "[ k " of source 0..N-1
+
+
+@jit
+def add(left: int, right: int) -> int:
+    """Add two costs; no way stays no way."""
+    return NO_WAY if left >= NO_WAY or right >= NO_WAY else left + right
+
+
+@jit
+def character_class(part: int) -> int:
+    """Return the row of CONTROL_COST for an unfinished character: what its next byte may be."""
+    missing, bits = part >> 21, part & 0x1FFFFF
+    if missing == 1:
+        return 0
+    if missing == 2:
+        return 2 if bits == 0 else 3 if bits == 0xD else 1
+    return 5 if bits == 0 else 6 if bits == 4 else 4
+
+
+@jit
+def _run_cost(h: Any, s: Any) -> int:
+    if s[WORD]:
+        tokens = ints_at(h, WORD_COST)[s[WORD]]
+    elif s[DIGITS]:
+        tokens = ints_at(h, DIGIT_COST)[s[DIGITS]]
+    else:
+        return 0
+    return NO_WAY if tokens >= FAR else tokens
+
+
+@jit
+def words_needed(h: Any, row: int, depth: int) -> int:
+    """Return how many words a span must still begin before it may end."""
+    suffix = ints_at(h, SUFFIXES)[row]
+    flag = bytes_at(h, FLAGS)[suffix + depth]
+    if flag & NEEDS_WORD:
+        return 1
+    return 1 if unfinished_first(h, suffix, depth) else 0
+
+
+@jit
+def unfinished_first(h: Any, suffix: int, depth: int) -> bool:
+    """Tell whether a span of `depth` bytes is still within its first character."""
+    lead = bytes_at(h, TEXT)[suffix]
+    length = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    return depth < length
+
+
+@jit
+def row_way(h: Any, row: int, depth: int) -> int:
+    """Cost from one place of a span, past its first byte, to free text."""
+    suffix = ints_at(h, SUFFIXES)[row]
+    way = longs_at(h, DISTANCE)[suffix + depth]
+    if (
+        h[COSTS_WORDS]
+        and unfinished_first(h, suffix, depth)
+        and bytes_at(h, FLAGS)[suffix + depth] & NEEDS_WORD == 0
+    ):
+        way = add(way, 1 << 32)
+    return way
+
+
+@jit
+def _quote_way(h: Any, s: Any) -> int:
+    """Cost from inside a quote to free text."""
+    mode = s[MODE]
+    control = longs_at(h, CONTROL_COST)
+    if mode == OPENED:
+        return control[OPENED_COST]
+    if mode == SPACED:
+        return control[SPACED_COST]
+    if mode == NUMBER:
+        return control[CONTROLS + s[PART]]
+    if s[DEPTH] == 0 and s[CONTEXT] == NOT_PENDING:
+        return control[CONTROLS + 1 + h[SOURCES] + s[PART]]
+    best = NO_WAY
+    if s[CONTEXT] != NOT_PENDING:
+        best = control[PENDING_COST + (s[CONTEXT] == PENDING_END)]
+    for row in range(s[LOW], s[HIGH]):
+        best = min(best, row_way(h, row, s[DEPTH]))
+    return best
+
+
+@jit
+def _character_cost(h: Any, s: Any) -> int:
+    """Cost of finishing the character that free text is in the middle of."""
+    scarce = h[COUNTING] and s[COUNTED] == 0 and min(s[WORDS] - s[QUOTES], s[RUN]) < 1
+    if not (h[NUMBERS_QUOTED] or h[NAMES_QUOTED] or scarce):
+        return longs_at(h, CONTROL_COST)[character_class(s[PART])] if h[HAS_DISTANCES] else TOKEN
+    return _cost_by_tokens(h, s) if h[HAS_DISTANCES] else _cost_by_bytes(h, s)
+
+
+@jit
+def _spent(s: Any, t: Any) -> int:
+    """Return the words that lie between two states, as a cost."""
+    return 0 if s[WORDS] == UNLIMITED else (s[WORDS] - t[WORDS]) << 32
+
+
+@jit
+def _cost_by_bytes(h: Any, s: Any) -> int:
+    """Finish a character byte by byte, where every byte is a token and none is scarce."""
+    part = s[PART]
+    missing, bits = part >> 21, part & 0x1FFFFF
+    low, high = bits << 6 * missing, (bits + 1) << 6 * missing
+    kind = character_class(part)
+    if kind == 2:
+        low = 0x800
+    elif kind == 3:
+        high = 0xD800
+    elif kind == 5:
+        low = 0x10000
+    elif kind == 6:
+        high = 0x110000
+    if not runs_may_end(h, s):
+        # Only the question's own characters go on; of a character range they are few.
+        words = s[WORD] != 0
+        trie = ints_at(h, WORD_TRIE if words else DIGIT_TRIE)
+        node = s[WORD] if words else s[DIGITS]
+        best = NO_WAY
+        for child in range(trie[4 * node + 1], trie[4 * node + 1] + trie[4 * node + 2]):
+            if low <= trie[4 * child] < high:
+                best = min(best, _cost_of_character(h, s, trie[4 * child], missing))
+        return best
+    best = NO_WAY
+    for character in range(low, high):
+        best = min(best, _cost_of_character(h, s, character, missing))
+        if best == missing:
+            break
+    return best
+
+
+@jit
+def _cost_of_character(h: Any, s: Any, character: int, missing: int) -> int:
+    """Cost of finishing with one character, of which so many bytes are missing."""
+    t = np.empty(STATE_WIDTH, np.int32)
+    copy_state(s, t)
+    t[PART] = 0
+    if not step_character(h, t, character):
+        return NO_WAY
+    return add(_run_cost(h, t), missing + _spent(s, t))
+
+
+@jit
+def _cost_by_tokens(h: Any, s: Any) -> int:
+    """Finish a character by whatever tokens there are, breadth first."""
+    depth = h[LONGEST] + 2
+    states, path = np.empty((depth, STATE_WIDTH), np.int32), np.empty((depth, 2), np.int32)
+    queue = np.empty((MOST_UNFINISHED, STATE_WIDTH), np.int32)
+    paid = np.zeros(MOST_UNFINISHED, np.int64)
+    copy_state(s, queue[0])
+    size, place, best = 1, 0, NO_WAY
+    while place < size and paid[place] < best:
+        copy_state(queue[place], states[0])
+        path[0, 0] = path[0, 1] = 0
+        level = next_end(h, states, path, 0)
+        while level > 0:
+            t = states[level]
+            cost = paid[place] + TOKEN
+            if t[MODE] != FREE:
+                best = min(best, add(_quote_way(h, t), cost + _spent(s, t)))
+            elif t[PART] == 0:
+                best = min(best, add(_run_cost(h, t), cost + _spent(s, t)))
+            elif size < MOST_UNFINISHED and not _known(queue, size, t):
+                copy_state(t, queue[size])
+                paid[size] = cost
+                size += 1
+            if best == TOKEN:
+                return best
+            level = next_end(h, states, path, level)
+        place += 1
+    return best
+
+
+@jit
+def _known(queue: Any, size: int, t: Any) -> bool:
+    for row in range(size):
+        if (queue[row] == t).all():
+            return True
+    return False
+
+
+@jit
+def way_of(h: Any, s: Any) -> int:
+    """Cost from a state to free text between characters, words and numbers; needs the tables."""
+    if s[MODE] == FREE:
+        return _character_cost(h, s) if s[PART] else _run_cost(h, s)
+    return 0 if s[MODE] == ENDED else _quote_way(h, s)
+
+
+@jit
+def rest(h: Any, quotes: int) -> int:
+    """Cost from free text to the end, with so many quotes still to make."""
+    return TOKEN if quotes == 0 else add(quotes * longs_at(h, CONTROL_COST)[QUOTE_COST], TOKEN)
+
+
+@jit
+def quotes_after(s: Any) -> int:
+    """Return how many quotes are still to be made once the open one, if any, is closed."""
+    return s[QUOTES] if s[MODE] == FREE else max(0, s[QUOTES] - 1)
+
+
+@jit
+def cost_of(h: Any, s: Any) -> int:
+    """Cost from a state to the end of the answer; needs the tables."""
+    if s[MODE] == ENDED:
+        return 0
+    return add(way_of(h, s), rest(h, quotes_after(s)))
+
+
+@jit
+def fits(h: Any, s: Any, way: int, quotes: int, used: int) -> bool:
+    """Tell whether a way from inside a quote fits what a state has left.
+
+    Args:
+        way: its cost to free text.
+        quotes: quotes to make after this one.
+        used: words that were begun since `s`.
+    """
+    if way >= NO_WAY:
+        return False
+    total = add(way, rest(h, quotes))
+    if total >= NO_WAY or total & 0xFFFFFFFF > s[TOKENS]:
+        return False
+    if not h[COUNTING]:
+        return True
+    return (total >> 32) + used <= s[WORDS] and (way >> 32) + used <= s[RUN]
+
+
+@jit
+def exact(h: Any, s: Any) -> bool:
+    """Tell whether tokens are so scarce, or the vocabulary so poor, that costs must be looked up."""
+    return h[FILTERED] != 0 or s[TOKENS] <= h[COST_BOUND]
+
+
+@jit
+def alive(h: Any, s: Any) -> bool:
+    """Tell whether an answer that has come to this state can be finished within its limits."""
+    mode = s[MODE]
+    if mode == ENDED:
+        return True
+    quotes = quotes_after(s)
+    if exact(h, s):
+        if mode == FREE:
+            total = add(way_of(h, s), rest(h, quotes))
+            return total < NO_WAY and (
+                total & 0xFFFFFFFF <= s[TOKENS] and (not h[COUNTING] or total >> 32 <= s[WORDS])
+            )
+        if mode != SPAN:
+            return fits(h, s, way_of(h, s), quotes, 0)
+        if s[DEPTH] == 0 or s[CONTEXT] != NOT_PENDING:
+            low_high = s[LOW], s[HIGH]
+            s[LOW] = s[HIGH] = 0
+            way = way_of(h, s)
+            s[LOW], s[HIGH] = low_high
+            if fits(h, s, way, quotes, 0):
+                return True
+            if s[DEPTH] == 0:
+                return False
+        for row in range(s[LOW], s[HIGH]):
+            if fits(h, s, row_way(h, row, s[DEPTH]), quotes, 0):
+                return True
+        return False
+    if mode == FREE:
+        way = _character_cost(h, s) if s[PART] else _run_cost(h, s)
+        return way < NO_WAY and (not h[COUNTING] or s[WORDS] >= quotes + (way >> 32))
+    if not h[COUNTING]:
+        return True
+    if mode != SPAN or (s[DEPTH] == 0 and s[CONTEXT] == NOT_PENDING):
+        return s[RUN] >= 1 and s[WORDS] >= quotes + 1
+    if s[CONTEXT] != NOT_PENDING:
+        return s[WORDS] >= quotes
+    for row in range(s[LOW], s[HIGH]):
+        needed = words_needed(h, row, s[DEPTH])
+        if needed <= s[RUN] and needed + quotes <= s[WORDS]:
+            return True
+    return False

@@ -1,0 +1,176 @@
+"""How the kernels find their tables: one handle, an array of addresses and numbers.
+
+A numba call costs about 0.2 µs for each array that it is given, as much as a whole mask. So every
+kernel takes one ``int64`` array instead, the handle: two slots a table (address, length), one a
+number. Whoever builds a handle keeps the tables alive and unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba import carray, types  # type: ignore[attr-defined]
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["HANDLE_SIZE", "bytes_at", "ints_at", "jit", "longs_at", "make_handle"]
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+
+def jit(function: _Function) -> _Function:
+    """Compile a helper of the kernels: without the GIL, division as in C, for other kernels only.
+
+    All integers arrive as int64: numba would compile a helper again for every width, and for every
+    constant, that it is called with, and that took three times as long.
+    """
+    compiler: Any = numba.njit
+    helper = compiler(
+        nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+    resolve = helper.get_call_template
+    helper.get_call_template = lambda args, kws: resolve(tuple(map(_widened, args)), kws)
+    return cast("_Function", helper)
+
+
+def _widened(kind: Any) -> Any:
+    kind = types.unliteral(kind)
+    return types.int64 if isinstance(kind, types.Integer) else kind
+
+
+# Tables of the vocabulary. Node 0 is the root of the trie.
+FIRST_CHILD = 0  # int32[nodes]
+CHILD_COUNT = 1  # int32[nodes]
+NODE_BYTE = 2  # uint8[nodes]
+TOKEN_START = 3  # int32[nodes + 1]
+TOKEN_IDS = 4  # int32[tokens]
+TABLE_OF = 5  # int32[nodes], row in CHILD_TABLES or -1
+CHILD_TABLES = 6  # int32[tables * 256], a child or -1
+BLOB = 7  # uint8[bytes of all tokens]
+OFFSETS = 8  # int32[V + 1]
+KIND = 9  # uint8[V]: KIND_NONE, KIND_TEXT, KIND_END
+END_IDS = 10  # int32[end tokens]
+CLASSES = 11  # uint8[0x110000], by code point
+WORDS_AT_MOST = 12  # int32[2 * MOST_WORDS * W]: by COUNTED and r < MOST_WORDS, all tokens but the
+# plain ones that begin more than r words
+STARTS_DIGIT = 13  # int32[W]: tokens whose first character is a digit
+STARTS_ALNUM = 14  # int32[W]: tokens whose first character is alphanumeric
+OPENERS = 15  # int32[*]: tokens that hold "[" and no "]" before it
+DEEP_OPENERS = 16  # int32[*]: those of them in which "[" is not the last byte
+PARTIALS = 17  # int32[*]: tokens without brackets that end inside a character
+CLOSERS = 18  # int32[*]: tokens that begin with " ]"
+ENDERS = 19  # int32[*]: tokens that begin with "]"
+DEEP_CLOSERS = 42  # int32[*]: CLOSERS and ENDERS that hold "[", not as their last byte
+
+# Tables of the rules for free text: they depend on the question, not on the sources.
+FREE_MASKS = 20  # int32[contexts * W], unlimited words
+DIGIT_TRIE = 21  # int32[nodes * 4]: code point, first child, child count, terminal; breadth first
+WORD_TRIE = 22  # int32[nodes * 4], likewise
+DIGIT_COST = 23  # int32[nodes]: fewest tokens until the run may end, 0 if it may now, or FAR
+WORD_COST = 24  # int32[nodes]
+CLOSER_LISTS = 25  # int32[*]: allowed CLOSERS, then ENDERS, each after a span that does not end a
+# sentence and after one that does; without DEEP_CLOSERS
+CLOSER_STARTS = 26  # int32[5]
+
+# Tables of one constraint. Positions count bytes of the joined text.
+TEXT = 27  # uint8[n], BARRIER where no span goes on
+FLAGS = 28  # uint8[n + 1], see `text.py`
+SUFFIXES = 29  # int32[m]: starts of spans, by source, then by the text that follows
+STARTS = 30  # int32[N + 1]: the suffixes of source k are SUFFIXES[STARTS[k]:STARTS[k + 1]]
+PREFIX_OK = 31  # uint8[N + 1]: some quotable source's number begins so
+QUOTABLE = 32  # uint8[N + 1], by number; 0 is unused
+BEGUN_LISTS = 33  # int32[*]: tokens after "[ k ", by source
+BEGUN_STARTS = 34  # int32[N + 1]
+SPACED_LISTS = 35  # int32[*]: tokens after "[ k" that begin with " ", by source
+SPACED_STARTS = 36  # int32[N + 1]
+HEAVY_KEYS = 37  # int64[2 * slots]: open addressing; (low, high << 32 | depth), -1 for empty
+HEAVY_VALUES = 38  # int32[3 * slots]: list start, list end, whether a span may end here
+HEAVY_LISTS = 39  # int32[*]
+DISTANCE = 40  # int64[n + 1]: cost of the way from a position to free text, see `cost.py`
+CONTROL_COST = 41  # int64[CONTROLS + N + 1 + N]
+LEADS = 43  # int32[*]: tokens that are the beginning of one character
+TABLES = 44
+
+# Numbers.
+SIZE = 2 * TABLES  # V
+WIDTH = SIZE + 1  # W, words of a mask
+SOURCES = SIZE + 2  # N
+NUMBERS_QUOTED = SIZE + 3  # bool
+NAMES_QUOTED = SIZE + 4  # bool
+COUNTING = SIZE + 5  # bool: some limit on words is set
+MAX_FREE = SIZE + 6  # words, or UNLIMITED
+MAX_SPAN = SIZE + 7
+MOST_WORDS = SIZE + 8  # most words that one token begins
+FILTERED = SIZE + 9  # bool: the vocabulary lacks bytes, so that distances decide what is alive
+HAS_DISTANCES = SIZE + 10  # bool: the distance tables are there
+COST_BOUND = SIZE + 11  # no answer needs more tokens than that to finish, whatever its state
+ANY_QUOTABLE = SIZE + 12  # bool
+LONGEST = SIZE + 13  # bytes of the longest token
+REOPENS = SIZE + 14  # bool: some token closes a quote and opens another
+WORDS_LIMITED = SIZE + 15  # bool: the words of the whole answer are
+COSTS_WORDS = SIZE + 16  # bool: costs count words
+FREE_BOUND = SIZE + 17  # no word, number or character needs more tokens than that to finish
+HANDLE_SIZE = SIZE + 18
+
+KIND_NONE, KIND_TEXT, KIND_END = 0, 1, 2
+BARRIER = 0xFE
+"""Bytes from here on never occur in UTF-8, so they can stand for the ends of what is quotable."""
+UNLIMITED = 2**31 - 1
+FAR = 2**30
+"""More tokens or words than any answer has: there is no way."""
+
+
+def _inttoptr(_context: Any, _address: Any) -> Any:
+    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), generate
+
+
+_pointer: Any = cast("Any", intrinsic)(_inttoptr)
+
+
+@jit
+def bytes_at(handle: Any, table: int) -> Any:
+    """Open a table of uint8."""
+    return carray(_pointer(handle[2 * table]), (handle[2 * table + 1],), np.uint8)
+
+
+@jit
+def ints_at(handle: Any, table: int) -> Any:
+    """Open a table of int32."""
+    return carray(_pointer(handle[2 * table]), (handle[2 * table + 1],), np.int32)
+
+
+@jit
+def longs_at(handle: Any, table: int) -> Any:
+    """Open a table of int64."""
+    return carray(_pointer(handle[2 * table]), (handle[2 * table + 1],), np.int64)
+
+
+def make_handle(
+    tables: Mapping[int, NDArray[Any]],
+    numbers: Mapping[int, int],
+    base: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Build a handle; the caller keeps the tables alive.
+
+    Args:
+        tables: by slot, one-dimensional, C-contiguous, of the type that the slot's comment names.
+        numbers: by slot.
+        base: a handle to start from.
+    """
+    handle = np.zeros(HANDLE_SIZE, np.int64) if base is None else base.copy()
+    for slot, array in tables.items():
+        handle[2 * slot] = array.__array_interface__["data"][0]
+        handle[2 * slot + 1] = array.size
+    for slot, number in numbers.items():
+        handle[slot] = number
+    return handle

@@ -1,0 +1,225 @@
+"""Lists of tokens made beforehand, so that no mask waits: starts of spans, and wide intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semqa.decoding.core.descend import child_of, has_tokens
+from semqa.decoding.core.explore import ANY, MARK, allow_node, explore
+from semqa.decoding.core.layout import (
+    BARRIER,
+    DEEP_CLOSERS,
+    LONGEST,
+    SUFFIXES,
+    TEXT,
+    UNLIMITED,
+    WIDTH,
+    bytes_at,
+    ints_at,
+    jit,
+)
+from semqa.decoding.core.mask import HEAVY, heavy_slot
+from semqa.decoding.core.state import (
+    CONTEXT,
+    FREE,
+    MODE,
+    PENDING,
+    PENDING_END,
+    RUN,
+    SPAN,
+    STATE_WIDTH,
+    TOKENS,
+    WORDS,
+)
+from semqa.decoding.core.step import close, end_kind
+from semqa.decoding.core.walk import _end_of_run, walk_span
+
+__all__ = ["list_closers", "list_heavy", "list_starts", "mark_free"]
+
+
+@jit
+def unlimited(mode: int) -> Any:
+    """Return a state without limits."""
+    s = np.zeros(STATE_WIDTH, np.int32)
+    s[MODE] = mode
+    s[WORDS] = s[RUN] = s[TOKENS] = UNLIMITED
+    return s
+
+
+@jit
+def _append(tokens: Any, size: int, mask: Any) -> Any:
+    """Add the tokens of a mask to a list, as a mask where there are many; return both anew."""
+    width, begin = mask.size, size
+    if size + width > tokens.size:
+        grown = np.empty(2 * (size + width), np.int32)
+        grown[:size] = tokens[:size]
+        tokens = grown
+    for word in range(width):
+        bits = np.uint32(mask[word])
+        bit = 0
+        while bits:
+            if bits & np.uint32(1):
+                if size - begin == width - 1:
+                    tokens[begin : begin + width] = mask
+                    return tokens, begin + width
+                tokens[size] = 32 * word + bit
+                size += 1
+            bits >>= np.uint32(1)
+            bit += 1
+    return tokens, size
+
+
+@jit
+def list_starts(h: Any, starts: Any, after_space: bool, ends: Any) -> Any:
+    """List the tokens with which a span may begin, source by source.
+
+    Args:
+        h: the handle.
+        starts: int32[N + 1], the suffixes of each source.
+        after_space: list those that begin with the space before the span.
+        ends: int32[N + 1], written: where the list of each source begins.
+
+    Returns:
+        int32[*], the lists.
+    """
+    tokens, size = np.empty(1024, np.int32), 0
+    mask = np.empty(h[WIDTH], np.int32)
+    s = unlimited(SPAN)
+    node = child_of(h, 0, 0x20) if after_space else 0
+    for source in range(ends.size - 1):
+        mask[:] = 0
+        low, high = starts[source], starts[source + 1]
+        if node >= 0 and low < high:
+            if after_space:
+                allow_node(h, mask, node)
+            walk_span(h, s, node, low, high, 0, False, mask)
+        tokens, size = _append(tokens, size, mask)
+        ends[source + 1] = size
+    return tokens[:size].copy()
+
+
+@jit
+def list_closers(h: Any, ends: Any) -> Any:
+    """List the tokens that close a span: CLOSERS and ENDERS, each after both kinds of spans."""
+    tokens, size = np.empty(1024, np.int32), 0
+    mask = np.empty(h[WIDTH], np.int32)
+    deep = ints_at(h, DEEP_CLOSERS)
+    for row in range(4):
+        mask[:] = 0
+        kind = PENDING_END if row & 1 else PENDING
+        s = unlimited(SPAN)
+        s[CONTEXT] = kind
+        bracket = child_of(h, 0, 0x5D)
+        if row < 2:
+            space = child_of(h, 0, 0x20)
+            bracket = child_of(h, space, 0x5D) if space >= 0 else -1
+        if bracket >= 0:
+            close(h, s)
+            explore(h, s, bracket, mask, MARK, ANY)
+        for token in deep:
+            mask[token >> 5] &= ~(np.int32(1) << np.int32(token & 31))
+        tokens, size = _append(tokens, size, mask)
+        ends[row + 1] = size
+    return tokens[:size].copy()
+
+
+@jit
+def mark_free(h: Any, context: int, deep_openers: Any, out: Any) -> None:
+    """Write the mask of free text in one context, without limits."""
+    out[:] = 0
+    s = unlimited(FREE)
+    s[CONTEXT] = context
+    explore(h, s, 0, out, MARK, ANY)
+    for token in deep_openers:
+        out[token >> 5] &= ~(np.int32(1) << np.int32(token & 31))
+
+
+@jit
+def _heavy_below(h: Any, node: int, low: int, high: int, depth: int, found: Any, size: int) -> int:
+    """Collect the wide intervals at which a token ends, below a node; return how many there are."""
+    text, suffixes = bytes_at(h, TEXT), ints_at(h, SUFFIXES)
+    frames = np.empty((h[LONGEST] + 2, 3), np.int32)
+    frames[0, 0], frames[0, 1], frames[0, 2] = node, low, high
+    level = 0
+    while level >= 0:
+        row, end, at = frames[level, 1], frames[level, 2], depth + level
+        byte = text[suffixes[row] + at] if end - row > HEAVY else BARRIER
+        if byte >= BARRIER:
+            level -= 1
+            continue
+        after = _end_of_run(text, suffixes, row, end, at, byte)
+        frames[level, 1] = after
+        if after - row <= HEAVY:
+            continue
+        child = child_of(h, frames[level, 0], byte)
+        if child < 0:
+            continue
+        if has_tokens(h, child) and size < found.shape[0]:
+            found[size, 0], found[size, 1], found[size, 2] = row, after, at + 1
+            size += 1
+        level += 1
+        frames[level, 0], frames[level, 1], frames[level, 2] = child, row, after
+    return size
+
+
+@jit
+def list_heavy(h: Any, starts: Any, most_states: int, most_tokens: int) -> Any:
+    """List the tokens of wide intervals that tokens can lead to, the widest places first.
+
+    Args:
+        h: the handle.
+        starts: int32[N + 1].
+        most_states: stop after so many intervals.
+        most_tokens: stop at lists of so many tokens altogether.
+
+    Returns:
+        The three HEAVY tables.
+    """
+    found = np.empty((4 * most_states, 3), np.int32)
+    size = 0
+    space = child_of(h, 0, 0x20)
+    for source in range(starts.size - 1):
+        low, high = starts[source], starts[source + 1]
+        if high - low > HEAVY:
+            size = _heavy_below(h, 0, low, high, 0, found, size)
+            if space >= 0:
+                size = _heavy_below(h, space, low, high, 0, found, size)
+    if size == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
+    slots = 16
+    while slots < 4 * most_states:
+        slots *= 2
+    seen = np.full(2 * slots, -1, np.int64)
+    tokens, used = np.empty(4096, np.int32), 0
+    mask = np.empty(h[WIDTH], np.int32)
+    s = unlimited(SPAN)
+    kept = np.empty((most_states, 6), np.int32)
+    count = place = 0
+    while place < size and count < most_states and used < most_tokens:
+        low, high, depth = found[place, 0], found[place, 1], found[place, 2]
+        place += 1
+        slot = heavy_slot(seen, low, high, depth)
+        if seen[2 * slot] != -1:
+            continue
+        seen[2 * slot], seen[2 * slot + 1] = low, np.int64(high) << 32 | depth
+        mask[:] = 0
+        walk_span(h, s, 0, low, high, depth, False, mask)
+        begin = used
+        tokens, used = _append(tokens, used, mask)
+        kept[count, 0], kept[count, 1], kept[count, 2] = low, high, depth
+        kept[count, 3], kept[count, 4] = begin, used
+        kept[count, 5] = end_kind(h, low, high, depth)
+        count += 1
+        size = _heavy_below(h, 0, low, high, depth, found, size)
+    slots = 16
+    while slots < 2 * count:
+        slots *= 2
+    keys, values = np.full(2 * slots, -1, np.int64), np.zeros(3 * slots, np.int32)
+    for row in range(count):
+        slot = heavy_slot(keys, kept[row, 0], kept[row, 1], kept[row, 2])
+        keys[2 * slot] = kept[row, 0]
+        keys[2 * slot + 1] = np.int64(kept[row, 1]) << 32 | kept[row, 2]
+        values[3 * slot : 3 * slot + 3] = kept[row, 3:6]
+    return keys, values, tokens[:used].copy()

@@ -1,0 +1,211 @@
+"""What each token of a tokenizer stands for, in bytes, whichever library the tokenizer is from.
+
+A tokenizer's decoder is followed, not its name: the bytes of a token are those that the decoder
+makes of it within an output. Where a decoder treats the first token apart, that is kept as one flag
+(`Tokens.strips_leading_space`). Some decoders do a little more there than the flag says, which is
+not followed: Metaspace drops every space of the first token, SentencePiece's own may drop several,
+both leave a space that is written as a byte, WordPiece keeps the mark of a continuing piece in first
+place, and BPEDecoder drops one space at the end.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from semqa.decoding.decoders import bytes_of_pieces
+from semqa.errors import InputError
+
+__all__ = ["Tokens", "read_tokenizer"]
+
+_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
+_MOST_IDS = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A tokenizer in bytes.
+
+    Attributes:
+        tokens: the bytes of token 0, 1, …; empty for ids without text.
+        eos_ids: the tokenizer's own end tokens; may be empty.
+        special_ids: control tokens and the unknown token, end tokens perhaps among them.
+        strips_leading_space: whether the decoder drops one leading space of the whole output.
+    """
+
+    tokens: list[bytes]
+    eos_ids: tuple[int, ...]
+    special_ids: frozenset[int]
+    strips_leading_space: bool = field(default=False)
+
+
+def read_tokenizer(tokenizer: Any) -> Tokens:
+    """Return what a tokenizer's tokens stand for.
+
+    Args:
+        tokenizer: one of ``transformers`` (fast, or built on SentencePiece, or of bytes),
+            ``tokenizers``, ``mistral_common``, ``tiktoken`` or ``sentencepiece``, or an object that
+            holds one of these as its ``tokenizer``.
+
+    Raises:
+        InputError: it is none of these, or its tokens cannot be turned into bytes.
+    """
+    if hasattr(tokenizer, "backend_tokenizer"):  # transformers, fast
+        special = {number for number in tokenizer.all_special_ids if number is not None}
+        return _read_fast(tokenizer.backend_tokenizer, _name(tokenizer), special, _ends(tokenizer))
+    if hasattr(tokenizer, "to_str") and hasattr(tokenizer, "id_to_token"):  # tokenizers
+        return _read_fast(tokenizer, _name(tokenizer), set(), ())
+    if hasattr(tokenizer, "instruct_tokenizer"):  # mistral_common's MistralTokenizer
+        return read_tokenizer(tokenizer.instruct_tokenizer.tokenizer)
+    if hasattr(tokenizer, "id_to_byte_piece"):  # mistral_common's Tekkenizer
+        return _read_tekken(tokenizer)
+    if hasattr(tokenizer, "decode_single_token_bytes"):  # tiktoken
+        return _read_tiktoken(tokenizer)
+    if hasattr(tokenizer, "sp_model"):  # transformers, slow, on SentencePiece
+        return _read_slow_sentencepiece(tokenizer)
+    if hasattr(tokenizer, "_utf_vocab_size"):  # transformers, slow, of bytes: ByT5
+        return _read_byte_tokenizer(tokenizer)
+    if hasattr(tokenizer, "id_to_piece"):  # sentencepiece, and mistral_common's wrapper of it
+        return _read_sentencepiece(getattr(tokenizer, "_model", tokenizer))
+    if hasattr(tokenizer, "tokenizer"):  # transformers' MistralCommonBackend, processors
+        return read_tokenizer(tokenizer.tokenizer)
+    raise InputError(
+        f"tokenizer: not a known kind: got {_name(tokenizer)}, expected a fast or SentencePiece "
+        "tokenizer of transformers, or one of tokenizers, mistral_common, tiktoken or "
+        "sentencepiece; use one of these, or Vocabulary.from_tokens"
+    )
+
+
+def _name(tokenizer: object) -> str:
+    return type(tokenizer).__name__
+
+
+def _ends(tokenizer: Any) -> tuple[int, ...]:
+    end = tokenizer.eos_token_id
+    return () if end is None else (int(end),)
+
+
+def _in_rows(pieces: dict[int, bytes], name: str) -> list[bytes]:
+    """Return the bytes by id; ids in between that stand for nothing get none."""
+    if not pieces:
+        raise InputError(f"tokenizer {name}: empty: got no tokens, expected some; train it first")
+    size = max(pieces) + 1
+    if size > _MOST_IDS:
+        raise InputError(
+            f"tokenizer {name}: id too large: got {size - 1}, expected less than {_MOST_IDS}; use "
+            "Vocabulary.from_tokens"
+        )
+    tokens = [b""] * size
+    for number, data in pieces.items():
+        tokens[number] = data
+    return tokens
+
+
+def _read_fast(backend: Any, name: str, special: set[int], ends: tuple[int, ...]) -> Tokens:
+    record = json.loads(backend.to_str())
+    model = record["model"]
+    vocabulary = model["vocab"]
+    unknown = model.get("unk_token")
+    if isinstance(vocabulary, dict):
+        pieces = {number: piece for piece, number in vocabulary.items()}
+        unknown_ids = {vocabulary[unknown]} if unknown in vocabulary else set()
+    else:  # Unigram: pairs of piece and score
+        pieces = {number: piece for number, (piece, _) in enumerate(vocabulary)}
+        unknown_ids = set() if model.get("unk_id") is None else {model["unk_id"]}
+    for added in record["added_tokens"]:
+        # Not the content: an added token may be kept in its normalised form, as "▁<tool>".
+        pieces[added["id"]] = backend.id_to_token(added["id"])
+        if added["special"]:
+            special.add(added["id"])
+    data, strips = bytes_of_pieces(list(pieces.values()), record["decoder"], name)
+    tokens = _in_rows(dict(zip(pieces, data, strict=True)), name)
+    return Tokens(tokens, ends, frozenset(special | unknown_ids), strips)
+
+
+def _read_tekken(tokenizer: Any) -> Tokens:
+    size = tokenizer.n_words
+    special = frozenset(number for number in range(size) if tokenizer.is_special(number))
+    tokens = [tokenizer.id_to_byte_piece(number) for number in range(size)]  # special ones: b""
+    return Tokens(tokens, (tokenizer.eos_id,), special)
+
+
+def _read_tiktoken(encoding: Any) -> Tokens:
+    special = {encoding.encode_single_token(token) for token in encoding.special_tokens_set}
+    pieces: dict[int, bytes] = {}
+    for number in range(encoding.n_vocab):
+        try:
+            pieces[number] = encoding.decode_single_token_bytes(number)
+        except KeyError:  # ids may have gaps
+            continue
+    try:
+        ends: tuple[int, ...] = (encoding.eot_token,)
+    except KeyError:
+        ends = ()
+    return Tokens(_in_rows(pieces, _name(encoding)), ends, frozenset(special))
+
+
+def _read_sentencepiece(model: Any) -> Tokens:
+    tokens, special = _sentencepiece_tokens(model)
+    end = model.eos_id()
+    return Tokens(tokens, () if end < 0 else (end,), special, _drops_space(model.decode, model))
+
+
+def _read_slow_sentencepiece(tokenizer: Any) -> Tokens:
+    """Read a slow tokenizer whose ids are those of its SentencePiece model, shifted at most.
+
+    Its decoding is read from `convert_tokens_to_string`, whose strip of the whole output is taken
+    for the drop of one space.
+    """
+    model, name = tokenizer.sp_model, _name(tokenizer)
+    raw, raw_special = _sentencepiece_tokens(model)
+    by_piece = {model.id_to_piece(number): number for number in range(len(raw))}
+    added = tokenizer.added_tokens_decoder
+    pieces: dict[int, bytes] = {}
+    special = set(tokenizer.all_special_ids)
+    for number in range(max(len(tokenizer), max(added, default=-1) + 1)):
+        if number in added:
+            pieces[number] = added[number].content.encode("utf-8")
+            if added[number].special:
+                special.add(number)
+            continue
+        piece = tokenizer.convert_ids_to_tokens(number)
+        if piece not in by_piece:
+            continue
+        pieces[number] = raw[by_piece[piece]]
+        if by_piece[piece] in raw_special:
+            special.add(number)
+    starter = next((p for p in by_piece if len(p) > 1 and p[0] == _SPACE != p[1]), None)
+    strips = starter is not None and not tokenizer.convert_tokens_to_string([starter])[:1].isspace()
+    return Tokens(_in_rows(pieces, name), _ends(tokenizer), frozenset(special), strips)
+
+
+def _sentencepiece_tokens(model: Any) -> tuple[list[bytes], frozenset[int]]:
+    tokens, special = [], set()
+    for number in range(model.get_piece_size()):
+        piece = model.id_to_piece(number)
+        if model.is_control(number) or model.is_unknown(number) or model.is_unused(number):
+            special.add(number)
+        is_byte = model.is_byte(number)
+        tokens.append(
+            bytes([int(piece[3:5], 16)]) if is_byte else piece.replace(_SPACE, " ").encode("utf-8")
+        )
+    return tokens, frozenset(special)
+
+
+def _drops_space(decode: Any, model: Any) -> bool:
+    for number in range(model.get_piece_size()):
+        piece = model.id_to_piece(number)
+        if len(piece) > 1 and piece[0] == _SPACE != piece[1]:
+            return not decode([number]).startswith(" ")
+    return False
+
+
+def _read_byte_tokenizer(tokenizer: Any) -> Tokens:
+    pieces = {tokenizer.offset + byte: bytes([byte]) for byte in range(tokenizer._utf_vocab_size)}
+    special = set(tokenizer.all_special_ids)
+    for number, added in tokenizer.added_tokens_decoder.items():
+        pieces[number] = added.content.encode("utf-8")
+        if added.special:
+            special.add(number)
+    return Tokens(_in_rows(pieces, _name(tokenizer)), _ends(tokenizer), frozenset(special))

@@ -1,0 +1,305 @@
+"""The copy constraint for `generate` of Hugging Face transformers.
+
+Knows nothing of prompts, tokenizers and models: it sees token ids and scores. Loads torch and
+transformers, so it is imported by those who use it, never by `semqa.decoding` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from semqa.decoding.masking import apply_masks, compile_masking
+from semqa.errors import InputError
+from semqa.extras import require
+
+try:
+    import torch
+    from transformers import LogitsProcessor
+except ModuleNotFoundError:  # names the command that installs them
+    require("transformers", extra="local", purpose="semqa.decoding.transformers")
+    raise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from semqa.decoding import CopyConstraint
+
+__all__ = ["CopyConstraintLogitsProcessor"]
+
+_WORD_BITS = 32
+
+
+class CopyConstraintLogitsProcessor(LogitsProcessor):
+    """Lets `generate` write valid quoted answers only, each row by its own constraint.
+
+    For greedy search, sampling and beam search, with any `num_beams` and `num_return_sequences`,
+    of decoder-only models (pad on the left) and encoder-decoder models. One processor serves one
+    call of `generate`.
+
+    `generate` must be given the same `max_new_tokens`, which guarantees that every answer is
+    finished, and must stop on the end tokens of the vocabulary::
+
+        constraints = [CopyConstraint(vocabulary, sources) for sources in batch]
+        processor = CopyConstraintLogitsProcessor(constraints, max_new_tokens=200)
+        model.generate(
+            **inputs,
+            logits_processor=[processor],
+            max_new_tokens=200,
+            eos_token_id=list(vocabulary.eos_ids),
+        )
+
+    What other processors forbid stays forbidden. Where they leave no token that the constraint
+    allows, or make `generate` take one that it does not allow, an error says so: leave out
+    `min_new_tokens`, `no_repeat_ngram_size`, `bad_words_ids`, `stop_strings` and the like. Not
+    supported, and found out in the same way: assisted and prompt-lookup decoding, and beam search
+    with sampling (where `generate` goes on with tokens of probability zero).
+
+    Args:
+        constraints: the constraint of each prompt, in the order of the prompts, or the one of all.
+            With `num_beams` or `num_return_sequences` above 1 there are several rows for each
+            prompt, one after the other. All constraints have one vocabulary.
+        max_new_tokens: the most tokens of an answer, its end token included.
+        forced_bos_token_id: a token that the model's configuration forces at the beginning of the
+            output (such as the language of a translation model); it is no part of the answer, but
+            counts as a token.
+
+    Raises:
+        InputError: there is no constraint, the vocabularies differ, or no answer fits into
+            `max_new_tokens`.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(
+        self,
+        constraints: CopyConstraint | Sequence[CopyConstraint],
+        *,
+        max_new_tokens: int,
+        forced_bos_token_id: int | None = None,
+    ) -> None:
+        given = [*constraints] if isinstance(constraints, Sequence) else [constraints]
+        if not given:
+            raise InputError(
+                "constraints: got none, expected one for each prompt; give the constraint of each"
+            )
+        self._vocabulary = given[0].vocabulary
+        if any(one.vocabulary != self._vocabulary for one in given):
+            raise InputError(
+                "constraints: got several vocabularies, expected one, for one model writes all "
+                "rows; make them from the same vocabulary"
+            )
+        # Rows of one constraint are stepped together.
+        self._distinct = list({id(one): one for one in given}.values())
+        place = {id(one): number for number, one in enumerate(self._distinct)}
+        self._group_of_prompt = np.array([place[id(one)] for one in given])
+        self._skipped = int(forced_bos_token_id is not None)
+        budget = max_new_tokens - self._skipped
+        self._starts = [one.start(budget) for one in self._distinct]
+        self._end = self._vocabulary.eos_ids[0]
+        self._is_end = np.zeros(self._vocabulary.size, bool)
+        self._is_end[list(self._vocabulary.eos_ids)] = True
+        compile_masking()
+        self._prompt_length = -1
+        # Row r of each belongs together, as the last call saw them.
+        self._history = np.empty((0, 0), np.int64)  # [R, N] new tokens
+        self._states = np.empty((0, 0), np.int32)  # [R, ...] a state a row
+        self._ended = np.empty(0, bool)  # [R]
+        self._members: list[slice | NDArray[np.intp]] = []  # rows of each distinct constraint
+        self._masks = np.empty((0, 0), np.int32)  # [R, W]
+        self._biases = np.empty(0, np.float32)  # [R]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Forbid every token after which no valid answer exists.
+
+        Args:
+            input_ids: [R, T] int, prompts and what was written so far.
+            scores: [R, S] logits or log probabilities, S the width of the model's head.
+
+        Returns:
+            A new tensor [R, S], minus infinity where a token is not allowed.
+
+        Raises:
+            InputError: the rows are not those of the prompts, `generate` took a token that was not
+                allowed or leaves none, the head is narrower than the vocabulary, or the processor
+                has served another call of `generate`.
+        """
+        rows, length = input_ids.shape
+        if self._prompt_length < 0:
+            self._begin(rows, length, scores.shape[-1])
+        else:
+            if rows != self._ended.size or length != self._length + 1:
+                self._reject_step(rows, length)
+            # Of the ids, only the new ones leave the device.
+            self._step(input_ids[:, self._prompt_length :].cpu().numpy())
+        if length - self._prompt_length < self._skipped:
+            return scores
+        return self._masked(scores)
+
+    @property
+    def _length(self) -> int:
+        return self._prompt_length + self._history.shape[1]
+
+    def _begin(self, rows: int, length: int, width: int) -> None:
+        """Learn the prompts' length from the first call, and give every row its first state."""
+        prompts = self._group_of_prompt.size
+        if rows == 0 or rows % prompts:
+            raise InputError(
+                f"constraints: got {prompts} for a batch of {rows} rows, expected one for each "
+                "prompt, or one for all; give as many as there are prompts"
+            )
+        offsets = self._vocabulary.offsets
+        if self._end >= width or offsets[min(width, self._vocabulary.size)] < offsets[-1]:
+            raise InputError(
+                f"scores: narrower than the vocabulary: got {width}, expected at least "
+                f"{self._vocabulary.size}, for the constraint counts on tokens that the model "
+                "cannot write; make the vocabulary without them"
+            )
+        self._prompt_length = length
+        group_of_row = np.repeat(self._group_of_prompt, rows // prompts)
+        self._members = [
+            _as_slice(np.flatnonzero(group_of_row == g)) for g in range(len(self._distinct))
+        ]
+        self._states = np.array([self._starts[g] for g in group_of_row], np.int32)
+        self._ended = np.zeros(rows, bool)
+        self._history = np.empty((rows, 0), np.int64)
+        self._masks = np.empty((rows, -(-self._vocabulary.size // _WORD_BITS)), np.int32)
+        biases = [one.policy.quote_bias for one in self._distinct]
+        self._biases = np.array([biases[g] for g in group_of_row], np.float32)
+
+    def _step(self, history: NDArray[np.int64]) -> None:
+        """Advance every row by its newest token, wherever beam search took the row from."""
+        if history.shape[1] > self._skipped:
+            before, ended = self._states, self._ended
+            if not np.array_equal(history[:, :-1], self._history):
+                parents = self._parents(history[:, :-1])
+                before, ended = before[parents], ended[parents]
+            # Whatever generate pads a finished row with, the row has ended.
+            tokens = np.where(ended, self._end, history[:, -1])
+            states = np.empty_like(before)
+            for constraint, rows in zip(self._distinct, self._members, strict=True):
+                try:
+                    states[rows] = constraint.advance_batch(before[rows], tokens[rows])
+                except InputError as error:
+                    raise InputError(
+                        f"generate took a token that was not allowed, as new token "
+                        f"{history.shape[1]} of one of the rows {_shown(rows)}: {error}; leave out "
+                        "what forces tokens after the constraint (other processors, assisted "
+                        "decoding, beams with sampling)"
+                    ) from error
+            self._states, self._ended = states, self._is_end[tokens]
+        self._history = history
+
+    def _parents(self, before: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return for each row the row of the last call that it continues.
+
+        Rows stay in place, except in beam search, where each continues some row of its prompt.
+        Rows with equal histories have equal states, so that any of them will do.
+        """
+        rows, length = before.shape
+        prompts = self._group_of_prompt.size
+        new = before.reshape(prompts, -1, 1, length)
+        old = self._history.reshape(prompts, 1, -1, length)
+        equal = (new == old).all(axis=-1)  # [prompts, beams, beams]
+        if not equal.any(axis=-1).all():
+            lost = int(np.flatnonzero(~equal.any(axis=-1))[0])
+            raise InputError(
+                f"input_ids: row {lost} continues no row of the last step: got other new tokens, "
+                "expected those of a row of the same prompt; make a processor for each call of "
+                "generate"
+            )
+        beams = rows // prompts
+        return np.asarray(equal.argmax(axis=-1).ravel() + np.arange(rows) // beams * beams)
+
+    def _masked(self, scores: torch.Tensor) -> torch.Tensor:
+        for constraint, rows in zip(self._distinct, self._members, strict=True):
+            if isinstance(rows, slice):
+                constraint.mask_batch(self._states[rows], out=self._masks[rows])
+            else:
+                self._masks[rows] = constraint.mask_batch(self._states[rows])
+        if scores.device.type == "cpu" and scores.dtype == torch.float32:
+            masked, alive = self._masked_on_host(scores)
+        else:
+            masked, alive = self._masked_on_device(scores)
+        if not alive.all():
+            row = int(np.flatnonzero(~alive)[0])
+            raise InputError(
+                f"no token is left for row {row} after {self._history.shape[1]} new tokens: got "
+                "minus infinity or NaN for every token that the constraint allows, expected a "
+                "score for at least one; leave out what forbids tokens (min_new_tokens, "
+                "no_repeat_ngram_size, bad_words_ids, …), and see that the model's logits are finite"
+            )
+        return masked
+
+    def _masked_on_host(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
+        masked, alive = apply_masks(scores.detach().contiguous().numpy(), self._masks)
+        if self._biases.any():
+            openers = self._openers(masked.shape[1])
+            masked[:, openers] += self._bias_of_rows()[:, None]
+        return torch.from_numpy(masked), alive
+
+    def _masked_on_device(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
+        """Mask on the device of the scores, with one upload."""
+        width = scores.shape[-1]
+        forbidden = unpack_on_device(torch.from_numpy(self._masks).to(scores.device))
+        if forbidden.shape[-1] < width:
+            beyond = width - forbidden.shape[-1]
+            forbidden = torch.nn.functional.pad(forbidden, (0, beyond), value=True)
+        masked = scores.masked_fill(forbidden[:, :width], -torch.inf)
+        if self._biases.any():
+            openers = torch.from_numpy(self._openers(width)).to(scores.device)
+            bias = torch.from_numpy(self._bias_of_rows())[:, None].to(scores.device, scores.dtype)
+            # A sum in half precision must not become infinite.
+            most = torch.finfo(scores.dtype).max
+            masked[:, openers] = (masked[:, openers] + bias).clamp(max=most)
+        # False as well where a score is no number.
+        alive = masked.amax(dim=-1) > -torch.inf
+        return masked, alive.cpu().numpy()
+
+    def _openers(self, width: int) -> NDArray[np.int64]:
+        openers = self._distinct[0].quote_openers
+        return openers[openers < width]
+
+    def _bias_of_rows(self) -> NDArray[np.float32]:
+        """Return what is added to the openers' scores: [R], nothing in rows that stand in a quote."""
+        bias = self._biases.copy()
+        for constraint, rows in zip(self._distinct, self._members, strict=True):
+            if constraint.policy.quote_bias:
+                states = self._states[rows].tolist()
+                quoting = [constraint.in_quote(tuple(state)) for state in states]
+                bias[rows] = np.where(quoting, np.float32(0.0), bias[rows])
+        return bias
+
+    def _reject_step(self, rows: int, length: int) -> NoReturn:
+        if rows != self._ended.size:
+            raise InputError(
+                f"input_ids: the batch changed: got {rows} rows, expected {self._ended.size} as in "
+                "the first step; make a processor for each call of generate"
+            )
+        raise InputError(
+            f"input_ids: not the next step: got {length} tokens a row, expected "
+            f"{self._length + 1}, one more than before; make a processor for each call of generate, "
+            "without assisted or prompt-lookup decoding"
+        )
+
+
+def unpack_on_device(masks: torch.Tensor) -> torch.Tensor:
+    """Turn masks [R, W] int32, bit 1 = allowed, into [R, 32 W] bool, true = not allowed."""
+    shifts = torch.arange(_WORD_BITS, dtype=torch.int32, device=masks.device)
+    # [R, W, 32]: token t is bit t % 32 of word t // 32. The shift keeps the sign, the and drops it.
+    bits = torch.bitwise_and(torch.bitwise_right_shift(masks[:, :, None], shifts), 1)
+    return (bits == 0).flatten(1)
+
+
+def _as_slice(rows: NDArray[np.intp]) -> slice | NDArray[np.intp]:
+    """Return neighbouring rows as a slice, which numpy reads and writes in place."""
+    first, last = int(rows[0]), int(rows[-1])
+    return slice(first, last + 1) if last - first + 1 == rows.size else rows
+
+
+def _shown(rows: slice | NDArray[np.intp]) -> str:
+    if isinstance(rows, slice):
+        return f"{rows.start} to {rows.stop - 1}"
+    return ", ".join(map(str, rows.tolist()))

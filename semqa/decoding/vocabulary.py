@@ -1,0 +1,228 @@
+"""The tokens of a model as bytes: all that the constraint knows of a tokenizer.
+
+Does not encode text, and does not know one tokenizer library: `semqa.decoding.tokenizers` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semqa.decoding.vocabulary_cache import cached_trie
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from semqa.decoding.trie import Trie
+
+__all__ = ["Vocabulary"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Vocabulary:
+    """Tokens 0 … size - 1 with their bytes; immutable, and equal where the content is equal.
+
+    Make one by `from_tokens` or `from_tokenizer`.
+
+    Attributes:
+        size: how many ids there are, special ones and padding included.
+        eos_ids: the end tokens, ascending, at least one.
+        special_ids: ids that are never allowed; no end token is among them.
+        strips_leading_space: whether the tokenizer's decoder drops one leading space of the whole
+            output.
+        fingerprint: SHA-256 of the content, in hexadecimal.
+        blob: uint8, the bytes of all tokens joined.
+        offsets: int64[size + 1]; token t is ``blob[offsets[t]:offsets[t + 1]]``, empty for special
+            tokens, end tokens and padding.
+        trie: the tokens that are not empty.
+
+    Example:
+        >>> vocabulary = Vocabulary.from_tokens([b"", b"[ ", b"1", b" ]"], eos_ids=[0])
+        >>> vocabulary.size, vocabulary.token_bytes(3), vocabulary.decode([1, 2, 0])
+        (4, b' ]', '[ 1')
+    """
+
+    size: int
+    eos_ids: tuple[int, ...]
+    special_ids: frozenset[int]
+    strips_leading_space: bool
+    fingerprint: str
+    blob: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    trie: Trie
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Sequence[bytes],
+        eos_ids: Iterable[int],
+        special_ids: Iterable[int] = (),
+        *,
+        strips_leading_space: bool = False,
+    ) -> Vocabulary:
+        """Make a vocabulary from the bytes of each token.
+
+        Args:
+            tokens: the bytes of token 0, 1, …; empty for ids that stand for no text. What is given
+                for special and end tokens is ignored.
+            eos_ids: the end tokens.
+            special_ids: tokens that are never allowed; end tokens among them stay end tokens.
+            strips_leading_space: whether the decoder drops one leading space of the whole output.
+
+        Raises:
+            InputError: a token is not bytes, an id is out of range, or there is no end token.
+        """
+        size = len(tokens)
+        if not set(map(type, tokens)) <= {bytes}:
+            number, wrong = next((n, t) for n, t in enumerate(tokens) if type(t) is not bytes)
+            raise InputError(
+                f"vocabulary: token {number} is not bytes: got {type(wrong).__name__}, expected "
+                "bytes; encode it"
+            )
+        ends = _checked("eos_ids", eos_ids, size)
+        special = _checked("special_ids", special_ids, size) - ends
+        if not ends:
+            raise InputError(
+                "vocabulary: no end token: got no eos_ids, expected at least one; name the token "
+                "that ends an answer"
+            )
+        kept = list(tokens)
+        for number in ends | special:
+            kept[number] = b""
+        lengths = np.fromiter(map(len, kept), np.int64, size)
+        return _assemble(b"".join(kept), lengths, ends, special, strips_leading_space)
+
+    @classmethod
+    def from_tokenizer(
+        cls, tokenizer: object, size: int | None = None, eos_ids: Iterable[int] | None = None
+    ) -> Vocabulary:
+        """Make the vocabulary of a tokenizer.
+
+        Args:
+            tokenizer: one of ``transformers`` (fast, or built on SentencePiece), ``tokenizers``,
+                ``mistral_common``, ``tiktoken`` or ``sentencepiece``.
+            size: the width of the model's logits, where it is larger than the tokenizer; the ids
+                beyond the tokenizer are never allowed.
+            eos_ids: the end tokens, such as those of the model's generation configuration; by
+                default the tokenizer's own.
+
+        Raises:
+            InputError: the tokenizer's tokens cannot be turned into bytes, it has no end token and
+                none is given, or `size` is too small.
+        """
+        from semqa.decoding.tokenizers import read_tokenizer
+
+        read = read_tokenizer(tokenizer)
+        tokens = read.tokens
+        if size is not None:
+            if size < len(tokens):
+                raise InputError(
+                    f"vocabulary: size too small: got {size}, expected at least {len(tokens)}, the "
+                    "tokenizer's ids; pass the width of the model's logits"
+                )
+            tokens = [*tokens, *[b""] * (size - len(tokens))]
+        ends = read.eos_ids if eos_ids is None else tuple(eos_ids)
+        if not ends:
+            raise InputError(
+                f"tokenizer {type(tokenizer).__name__}: no end token: got none, expected at least "
+                "one; pass eos_ids"
+            )
+        return cls.from_tokens(
+            tokens, ends, read.special_ids, strips_leading_space=read.strips_leading_space
+        )
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Return the bytes of a token; none for special tokens, end tokens and padding.
+
+        Raises:
+            InputError: there is no such token.
+        """
+        number = operator.index(token_id)
+        if not 0 <= number < self.size:
+            raise InputError(
+                f"token id: out of range: got {number}, expected 0 to {self.size - 1}; use ids of "
+                "this vocabulary"
+            )
+        return self.blob[self.offsets[number] : self.offsets[number + 1]].tobytes()
+
+    def decode(self, token_ids: Iterable[int]) -> str:
+        """Return the text of an output, as the tokenizer's own decoder gives it.
+
+        Special and end tokens give nothing; what is no UTF-8 becomes U+FFFD.
+
+        Raises:
+            InputError: there is no such token.
+        """
+        data = b"".join(self.token_bytes(number) for number in token_ids)
+        if self.strips_leading_space:
+            data = data.removeprefix(b" ")
+        return data.decode("utf-8", "replace")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary(size={self.size}, eos_ids={self.eos_ids}, fingerprint={self.fingerprint[:12]!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The trie follows from the rest; without it a pickle is a sixth of the size.
+        return _assemble, (
+            self.blob.tobytes(),
+            np.diff(self.offsets),
+            set(self.eos_ids),
+            set(self.special_ids),
+            self.strips_leading_space,
+        )
+
+
+def _checked(name: str, ids: Iterable[int], size: int) -> set[int]:
+    checked = set()
+    for given in ids:
+        try:
+            number = operator.index(given)
+        except TypeError:
+            raise InputError(
+                f"{name}: not an id: got {given!r}, expected whole numbers; correct it"
+            ) from None
+        if not 0 <= number < size:
+            raise InputError(
+                f"{name}: out of range: got {number}, expected 0 to {size - 1}; use ids of this "
+                "vocabulary"
+            )
+        checked.add(number)
+    return checked
+
+
+def _assemble(
+    joined: bytes, lengths: NDArray[np.int64], ends: set[int], special: set[int], strips: bool
+) -> Vocabulary:
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    offsets.flags.writeable = False
+    blob = np.frombuffer(joined, np.uint8)  # read-only, for bytes are
+    eos_ids = tuple(sorted(ends))
+    digest = hashlib.sha256(
+        f"semqa vocabulary 1\n{eos_ids}\n{sorted(special)}\n{strips}\n".encode()
+    )
+    digest.update(offsets.astype("<i8").tobytes())
+    digest.update(joined)
+    fingerprint = digest.hexdigest()
+    return Vocabulary(
+        size=lengths.size,
+        eos_ids=eos_ids,
+        special_ids=frozenset(special),
+        strips_leading_space=strips,
+        fingerprint=fingerprint,
+        blob=blob,
+        offsets=offsets,
+        trie=cached_trie(blob, offsets, fingerprint),
+    )

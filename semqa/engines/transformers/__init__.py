@@ -1,0 +1,6 @@
+"""Answers from local language models, through Hugging Face transformers."""
+
+from semqa.engines.transformers.engine import TransformersEngine
+from semqa.engines.transformers.options import TransformersOptions
+
+__all__ = ["TransformersEngine", "TransformersOptions"]

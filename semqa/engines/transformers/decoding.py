@@ -1,0 +1,197 @@
+"""One call of `generate`: padded prompts in, new tokens out.
+
+Knows nothing of prompts' texts and of answers. Loads torch and transformers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import (
+    GenerationConfig,
+    LogitsProcessorList,
+    RepetitionPenaltyLogitsProcessor,
+    StoppingCriteriaList,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from semqa.decoding import Vocabulary
+from semqa.engines.transformers.draws import Draws, seed_of
+from semqa.engines.transformers.quiet import quiet_log
+from semqa.engines.transformers.stops import StopTexts
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from semqa.decoding import CopyConstraint
+    from semqa.engines.base import Request
+    from semqa.engines.transformers.loading import LoadedModel
+    from semqa.engines.transformers.options import TransformersOptions
+    from semqa.engines.transformers.watcher import Watcher
+
+__all__ = ["Decoder"]
+
+
+class Decoder:
+    """Runs a model on token ids.
+
+    What the model's own generation settings say of decoding (sampling, lengths, banned tokens) is
+    not used: the engine's options alone decide. Its end, start and padding tokens are.
+
+    Attributes:
+        vocabulary: the tokens, as wide as the model's scores.
+        ends: the end tokens.
+
+    Raises:
+        InputError: the model or its tokenizer has no end token.
+    """
+
+    def __init__(self, loaded: LoadedModel, options: TransformersOptions) -> None:
+        self._model: Any = loaded.model
+        self._options = options
+        self.vocabulary = _vocabulary(loaded)
+        self.ends = frozenset(self.vocabulary.eos_ids)
+        self._is_encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
+        own = loaded.model.generation_config
+        self._forced_bos: int | None = own.forced_bos_token_id if self._is_encoder_decoder else None
+        pad = loaded.tokenizer.pad_token_id
+        self._pad = int(self.vocabulary.eos_ids[0] if pad is None else pad)
+        self._config = GenerationConfig(
+            max_new_tokens=options.max_new_tokens,
+            do_sample=False,
+            num_beams=options.num_beams,
+            eos_token_id=list(self.vocabulary.eos_ids),
+            pad_token_id=self._pad,
+            bos_token_id=own.bos_token_id,
+            decoder_start_token_id=own.decoder_start_token_id,
+            forced_bos_token_id=self._forced_bos,
+        )
+        # `generate` would fill in what is not given from here.
+        self._model.generation_config = self._config
+
+    def close(self) -> None:
+        """Let go of the model."""
+        self._model = None
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def run(
+        self,
+        prompts: Sequence[Sequence[int]],
+        constraints: Sequence[CopyConstraint | None],
+        requests: Sequence[Request],
+        *,
+        stops: Sequence[str] = (),
+        watcher: Watcher | None = None,
+    ) -> list[list[int]]:
+        """Return the new tokens of each prompt, up to and with its first end token.
+
+        Raises:
+            InputError: the decoder is closed, or the budget is too small for any answer.
+        """
+        if self._model is None:
+            raise InputError(
+                "engine: closed: got a question after close(), expected none; make another"
+            )
+        ids, attention = self._padded(prompts)
+        given = ids.shape[1] if not self._is_encoder_decoder else 1
+        criteria = [watcher] if watcher is not None else []
+        # A finished row is padded, which makes some models warn.
+        with torch.inference_mode(), quiet_log():
+            output = self._model.generate(
+                input_ids=ids,
+                attention_mask=attention,
+                generation_config=self._config,
+                logits_processor=self._processors(constraints, requests, stops, given),
+                stopping_criteria=StoppingCriteriaList(criteria),
+            )
+        return [_until_end(row, self.ends) for row in output[:, given:].tolist()]
+
+    def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return ids and attention mask [B, T]; a causal model goes on at the right edge."""
+        width = max(map(len, prompts))
+        ids = torch.full((len(prompts), width), self._pad, dtype=torch.long)
+        attention = torch.zeros_like(ids)
+        for row, prompt in enumerate(prompts):
+            start = 0 if self._is_encoder_decoder else width - len(prompt)
+            ids[row, start : start + len(prompt)] = torch.tensor(prompt)
+            attention[row, start : start + len(prompt)] = 1
+        device = self._model.device
+        return ids.to(device), attention.to(device)
+
+    def _processors(
+        self,
+        constraints: Sequence[CopyConstraint | None],
+        requests: Sequence[Request],
+        stops: Sequence[str],
+        given: int,
+    ) -> LogitsProcessorList:
+        from semqa.decoding.transformers import CopyConstraintLogitsProcessor
+
+        options = self._options
+        processors: list[Any] = []
+        if options.repetition_penalty != 1.0:
+            penalty = float(options.repetition_penalty)
+            processors.append(RepetitionPenaltyLogitsProcessor(penalty, prompt_ignore_length=given))
+        constrained = [constraint for constraint in constraints if constraint is not None]
+        if constrained:
+            processors.append(
+                CopyConstraintLogitsProcessor(
+                    constrained,
+                    max_new_tokens=options.max_new_tokens,
+                    forced_bos_token_id=self._forced_bos,
+                )
+            )
+        if stops:
+            processors.append(StopTexts(self.vocabulary, stops))
+        if options.temperature > 0:
+            processors.append(TemperatureLogitsWarper(float(options.temperature)))
+            if options.top_k:
+                processors.append(TopKLogitsWarper(options.top_k))
+            if options.top_p < 1:
+                processors.append(TopPLogitsWarper(options.top_p))
+            processors.append(Draws([seed_of(options.seed, request) for request in requests]))
+        return LogitsProcessorList(processors)
+
+
+def _vocabulary(loaded: LoadedModel) -> Vocabulary:
+    """Return the tokenizer's tokens, as many as the model has scores, and all its end tokens.
+
+    Raises:
+        InputError: there is no end token.
+    """
+    width = int(loaded.model.config.get_text_config().vocab_size)
+    own = loaded.model.generation_config.eos_token_id
+    ends = {loaded.tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])} - {None}
+    ends = {number for number in ends if number < width}
+    if not ends and loaded.tokenizer.sep_token_id is not None:
+        ends = {loaded.tokenizer.sep_token_id}  # as BERT's kin end a text
+    if not ends:
+        raise InputError(
+            "model: no end token: got none from its tokenizer and its generation_config.json, "
+            "expected at least one; set eos_token_id there"
+        )
+    known = max(width, len(loaded.tokenizer))
+    whole = Vocabulary.from_tokenizer(loaded.tokenizer, known, ends)
+    if known == width:
+        return whole
+    # The tokenizer knows tokens that the model cannot write.
+    return Vocabulary.from_tokens(
+        [whole.token_bytes(number) for number in range(width)],
+        ends,
+        (number for number in whole.special_ids if number < width),
+        strips_leading_space=whole.strips_leading_space,
+    )
+
+
+def _until_end(row: Iterable[int], ends: frozenset[int]) -> list[int]:
+    kept = []
+    for token in row:
+        kept.append(token)
+        if token in ends:
+            break
+    return kept

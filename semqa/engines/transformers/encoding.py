@@ -1,0 +1,89 @@
+"""Prompts to token ids: the chat template of the model, or the completion form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from semqa.prompting import Form, Prompt
+
+__all__ = ["PromptEncoder"]
+
+
+class PromptEncoder:
+    """Encodes prompts for one model.
+
+    Args:
+        tokenizer: a tokenizer of transformers.
+        is_encoder_decoder: whether the prompt goes to an encoder.
+        form: ``chat``, ``completion``, or ``auto``: chat where the tokenizer has a chat template.
+
+    Attributes:
+        chat: whether prompts are given as messages.
+        reserved: strings that the tokenizer reads as control tokens.
+
+    Raises:
+        InputError: the chat form is asked for, and the tokenizer has no template.
+    """
+
+    def __init__(self, tokenizer: Any, *, is_encoder_decoder: bool, form: Form = "auto") -> None:
+        has_template = bool(getattr(tokenizer, "chat_template", None))
+        if form == "chat" and not has_template:
+            raise InputError(
+                "form: got chat for a model without a chat template, expected completion or auto; "
+                "change it, or choose a model that was trained to chat"
+            )
+        self.chat = has_template and form != "completion"
+        self.reserved = _control_strings(tokenizer)
+        self._tokenizer = tokenizer
+        self._ends = is_encoder_decoder
+
+    def encode(self, prompt: Prompt) -> list[int]:
+        """Return the token ids that the model reads.
+
+        Raises:
+            InputError: the model's chat template refuses the messages.
+        """
+        text = self._chat_text(prompt) if self.chat else prompt.text
+        # A chat template writes the control tokens itself.
+        ids = self._tokenizer(text, add_special_tokens=not self.chat)["input_ids"]
+        if not self._ends:
+            ends = {self._tokenizer.eos_token_id, self._tokenizer.sep_token_id} - {None}
+            # Some tokenizers close each text, but a causal model is to go on with it.
+            while not self.chat and ids and ids[-1] in ends:
+                ids = ids[:-1]
+        return [int(number) for number in ids]
+
+    def _chat_text(self, prompt: Prompt) -> str:
+        from jinja2 import TemplateError
+
+        failure: Exception | None = None
+        # Templates of models that know no system role refuse it.
+        for messages in (prompt.messages, prompt.folded):
+            try:
+                return str(
+                    self._tokenizer.apply_chat_template(
+                        [message.to_dict() for message in messages],
+                        add_generation_prompt=True,
+                        tokenize=False,
+                    )
+                )
+            except (TemplateError, ValueError) as error:
+                failure = failure or error
+        raise InputError(
+            f"the model's chat template refuses the prompt: got {str(failure)!r}, expected it to "
+            "take user and assistant turns; use the completion form"
+        ) from failure
+
+
+def _control_strings(tokenizer: Any) -> tuple[str, ...]:
+    """Return what in a text becomes a control token, such as ``<|im_start|>``."""
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    marked = {
+        str(token)
+        for token in added
+        if token.special or (str(token)[:1], str(token)[-1:]) == ("<", ">")
+    }
+    return tuple(sorted((marked | set(tokenizer.all_special_tokens)) - {""}))

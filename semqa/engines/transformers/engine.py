@@ -1,0 +1,268 @@
+"""The engine for local language models: prompt, generate under the constraint, parse.
+
+Loads torch and transformers when a model is loaded, not when it is imported.
+"""
+
+from __future__ import annotations
+
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from semqa.decoding import warm_up
+from semqa.decoding.masking import compile_masking
+from semqa.engines.base import Request, check_request
+from semqa.engines.generation import Generation
+from semqa.engines.transformers.encoding import PromptEncoder
+from semqa.engines.transformers.limits import Limits
+from semqa.engines.transformers.loading import LoadedModel, load_model
+from semqa.engines.transformers.options import TransformersOptions
+from semqa.engines.transformers.text import AnswerText
+from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from semqa.decoding import CopyConstraint
+    from semqa.engines.transformers.watcher import Watcher
+    from semqa.prompting import Prompt, PromptBuilder
+    from semqa.quotes import Source
+
+__all__ = ["TransformersEngine"]
+
+
+class _Task(NamedTuple):
+    """A request, ready for the model."""
+
+    request: Request
+    prompt: Prompt
+    ids: list[int]
+    constraint: CopyConstraint | None
+
+
+class TransformersEngine:
+    """Answers with a causal or encoder-decoder model of Hugging Face transformers.
+
+    With the constraint on, every answer is finished and every quote in it verified, whatever the
+    model. Safe to call from several threads, which take turns.
+
+    Args:
+        model: a folder, or the name of a model on the Hub; or a `LoadedModel`.
+        options: all settings; greedy decoding by default.
+        prompts: makes the prompts; by default zero-shot.
+        name: what the engine is called; by default ``transformers:MODEL``.
+        say: told in words when it is going to take long, which is when the constraint is compiled,
+            once on a machine.
+
+    Attributes:
+        name: the specification that creates this engine again.
+        batch_size: how many questions are answered together.
+        options: the settings.
+
+    Raises:
+        InputError: the model cannot be loaded, the options do not fit it, or its context is too
+            short for the answer alone.
+        UnavailableError: the model was not reached.
+        MissingExtraError: a package is missing.
+    """
+
+    def __init__(
+        self,
+        model: str | LoadedModel,
+        options: TransformersOptions | None = None,
+        *,
+        prompts: PromptBuilder | None = None,
+        name: str | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self.options = options or TransformersOptions()
+        self.name = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
+        self.batch_size = self.options.batch_size
+        self._prompts = prompts or _default_prompts()
+        answers = self._prompts.template.answers
+        if self.options.constraint == "on" and answers != "quotes":
+            raise InputError(
+                f"prompt {self._prompts.template.name}: asks for {answers}: got it with "
+                "constraint=on, expected a prompt for quotes, for the constraint allows nothing "
+                "else; turn the constraint off or choose another prompt"
+            )
+        loaded = load_model(model, self.options) if isinstance(model, str) else model
+        self._model: Any = loaded.model
+        self._is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
+        self._encoder = PromptEncoder(
+            loaded.tokenizer,
+            is_encoder_decoder=self._is_encoder_decoder,
+            form=self._prompts.form,
+        )
+        self._limits = Limits.of(loaded, self.options)
+        from semqa.engines.transformers.decoding import Decoder
+
+        self._decoder = Decoder(loaded, self.options)
+        self._lock = Lock()
+        if self.options.constraint == "on":
+            # Now, and never while somebody waits for an answer.
+            warm_up(say)
+            compile_masking()
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+        """Answer one question.
+
+        Args:
+            question: the question, in words.
+            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+
+        Raises:
+            InputError: the question is blank, there is no source, the prompt does not fit into the
+                model's context, or the policy asks for what cannot be written.
+        """
+        return self.answer_batch([Request(question, sources)])[0]
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
+        """Answer several questions, `batch_size` at a time, those of similar length together.
+
+        Each gets the answer that it would get alone, but for what the model computes differently
+        for other shapes of its input: nothing noticeable in float32, the last digits of a score in
+        half precision, where a tie may then fall another way.
+
+        Raises:
+            InputError: as `answer`, for any of the requests, before the first is answered.
+        """
+        return [
+            QuotedAnswer.parse(generation.text, request.sources)
+            for request, generation in zip(requests, self.generate(requests), strict=True)
+        ]
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]:
+        """Return what the model writes for each request, as `answer_batch` reads it.
+
+        Raises:
+            InputError: as `answer_batch`.
+        """
+        self._prompts.prepare([request.question for request in requests])
+        tasks = [self._prepare(request) for request in requests]
+        written: list[list[int]] = [[] for _ in tasks]
+        # Neighbours in length need little padding.
+        order = sorted(range(len(tasks)), key=lambda place: len(tasks[place].ids))
+        for first in range(0, len(order), self.batch_size):
+            places = order[first : first + self.batch_size]
+            with self._lock:
+                rows = self._run([tasks[place] for place in places])
+            for place, row in zip(places, rows, strict=True):
+                written[place] = row
+        return [self._generation(task, row) for task, row in zip(tasks, written, strict=True)]
+
+    def stream(self, question: str, sources: Sequence[Source]) -> Iterator[str]:
+        """Give the answer's text piece by piece, while the model writes it.
+
+        Joined, the pieces are the text of what `answer` returns. With beams, which are not decided
+        until the end, there is one piece. Closing the iterator stops the model.
+
+        Raises:
+            InputError: as `answer`, at the first piece.
+        """
+        request = Request(question, sources)
+        if self.options.num_beams > 1:
+            yield self.generate([request])[0].text
+            return
+        task = self._prepare(request)
+        from semqa.engines.transformers.watcher import Watcher
+
+        watcher = Watcher()
+        thread = Thread(target=self._watched, args=(task, watcher), daemon=True)
+        thread.start()
+        text = self._text(task)
+        try:
+            for token in watcher.tokens():
+                if token in self._decoder.ends:
+                    break
+                if piece := text.add(token):
+                    yield piece
+            if rest := text.end():
+                yield rest
+        finally:
+            watcher.cancel()
+            thread.join()
+
+    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+        """Return the prompt of a question, with the exemplars that fit.
+
+        Raises:
+            InputError: as `answer`.
+        """
+        check_request(question, sources)
+        return self._prompts.build(
+            question,
+            sources,
+            count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
+            limit=self._limits.prompt,
+            reserved=self._encoder.reserved,
+        )
+
+    @property
+    def chat(self) -> bool:
+        """Whether the model is given a prompt's messages; otherwise, its completion form."""
+        return self._encoder.chat
+
+    def close(self) -> None:
+        """Let go of the model and its memory; the engine answers no more."""
+        with self._lock:
+            self._model = None
+            self._decoder.close()
+
+    def _prepare(self, request: Request) -> _Task:
+        prompt = self.prompt(request.question, request.sources)
+        constraint = self._constrain(request) if self.options.constraint == "on" else None
+        return _Task(request, prompt, self._encoder.encode(prompt), constraint)
+
+    def _constrain(self, request: Request) -> CopyConstraint:
+        from semqa.decoding import CopyConstraint
+
+        return CopyConstraint(
+            self._decoder.vocabulary,
+            request.sources,
+            self.options.policy,
+            question=request.question,
+        )
+
+    def _run(self, tasks: Sequence[_Task], watcher: Watcher | None = None) -> list[list[int]]:
+        return self._decoder.run(
+            [task.ids for task in tasks],
+            [task.constraint for task in tasks],
+            [task.request for task in tasks],
+            stops=self._stops(tasks[0]),
+            watcher=watcher,
+        )
+
+    def _watched(self, task: _Task, watcher: Watcher) -> None:
+        """Run one task in a thread of its own; what goes wrong is told to the watcher."""
+        try:
+            with self._lock:
+                self._run([task], watcher)
+        except BaseException as error:  # noqa: BLE001  (raised again by who watches)
+            watcher.finish(error)
+        else:
+            watcher.finish()
+
+    def _stops(self, task: _Task) -> tuple[str, ...]:
+        return () if self.chat else task.prompt.stop
+
+    def _text(self, task: _Task) -> AnswerText:
+        return AnswerText(self._decoder.vocabulary, self._stops(task))
+
+    def _generation(self, task: _Task, row: list[int]) -> Generation:
+        finished = bool(row) and row[-1] in self._decoder.ends
+        text = self._text(task)
+        pieces = [text.add(token) for token in (row[:-1] if finished else row)]
+        return Generation(
+            text="".join(pieces) + text.end(),
+            prompt=task.prompt,
+            prompt_tokens=len(task.ids),
+            new_tokens=len(row),
+            finished=finished,
+        )
+
+
+def _default_prompts() -> PromptBuilder:
+    from semqa.prompting import PromptBuilder
+
+    return PromptBuilder("zero-shot")

@@ -1,0 +1,154 @@
+"""From a question and its sources to a prompt that fits the model's context window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from semqa.errors import InputError
+from semqa.prompting.prompt import Form, Prompt
+from semqa.prompting.reserved import Spelling
+from semqa.prompting.template import Template
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from semqa.prompting.exemplar import Exemplar, ExemplarSelector
+    from semqa.quotes import Source
+
+__all__ = ["PromptBuilder"]
+
+
+class PromptBuilder:
+    """Fills a template with a question, its sources and exemplars.
+
+    Exemplars stand with the least similar first and the most similar next to the question: what is
+    nearest to the place where a model writes steers it most, and the order does not change for the
+    ones that stay when others are dropped.
+
+    Args:
+        template: a template, the name of one, or the path of a file.
+        exemplars: chooses exemplars; None for none.
+        shots: how many exemplars to show.
+        form: whether the prompt is meant as messages or as one text; a `Prompt` has both, and
+            ``auto`` leaves the choice to the engine.
+
+    Raises:
+        InputError: there is no such template, or shots are asked for and there is no selector.
+
+    Example:
+        >>> from semqa import Source
+        >>> prompt = PromptBuilder("zero-shot").build("Who sang it?", [Source("Bing sang it.")])
+        >>> [message.role for message in prompt.messages]
+        ['system', 'user']
+    """
+
+    def __init__(
+        self,
+        template: Template | Path | str = "qsum",
+        exemplars: ExemplarSelector | None = None,
+        shots: int = 0,
+        form: Form = "auto",
+    ) -> None:
+        self.template = template if isinstance(template, Template) else Template.load(template)
+        _check_shots(shots, exemplars)
+        if form not in get_args(Form):
+            raise InputError(
+                f"form: got {form!r}, expected {', '.join(get_args(Form))}; choose one of them"
+            )
+        self.shots = shots
+        self.form: Form = form
+        self._exemplars = exemplars
+
+    def build(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        *,
+        count_tokens: Callable[[Prompt], int] | None = None,
+        limit: int | None = None,
+        reserved: Iterable[str] = (),
+    ) -> Prompt:
+        """Make the prompt of one question, with as many exemplars as fit.
+
+        Args:
+            question: the question, in words.
+            sources: the passages; source *k* is ``sources[k - 1]``. Blank ones are left out, and
+                the others keep their numbers.
+            count_tokens: counts the tokens of a prompt as the model will see them.
+            limit: the most tokens the prompt may have. The least similar exemplars are dropped
+                until it has no more; a longer prompt is taken to have more tokens.
+            reserved: strings that the model's tokenizer reads as control tokens, such as
+                ``<|im_start|>``. Where question, sources or exemplars hold one, spaces are put
+                between its characters, so that it stays text.
+
+        Raises:
+            InputError: the prompt is too long even without exemplars, the template failed, or there
+                are not enough exemplars to choose from.
+        """
+        chosen: list[Exemplar] = []
+        if self.shots and self._exemplars is not None:
+            chosen = list(self._exemplars.select(question, self.shots))
+        spelling = Spelling(reserved)
+
+        def with_shots(count: int) -> Prompt:
+            # The most useful comes first from the selector and last in the prompt.
+            return self.template.fill(question, sources, chosen[:count][::-1], self.form, spelling)
+
+        prompt = with_shots(len(chosen))
+        if count_tokens is None or limit is None or count_tokens(prompt) <= limit:
+            return prompt
+        prompt = with_shots(0)
+        least = count_tokens(prompt)
+        if least > limit:
+            raise InputError(
+                f"the prompt is too long: got {least:,} tokens without any exemplar, expected at "
+                f"most {limit:,}, which is {least - limit:,} fewer; give fewer or shorter sources, "
+                "or a model with a longer context"
+            )
+        fits, too_many = 0, len(chosen)
+        while too_many - fits > 1:
+            middle = (fits + too_many) // 2
+            longer = with_shots(middle)
+            if count_tokens(longer) <= limit:
+                fits, prompt = middle, longer
+            else:
+                too_many = middle
+        return prompt
+
+    def prepare(self, questions: Sequence[str]) -> None:
+        """Choose ahead for many questions at once, which is faster than one by one.
+
+        Raises:
+            InputError: there are not enough exemplars for one of them.
+        """
+        if self.shots and self._exemplars is not None:
+            self._exemplars.prepare(questions, self.shots)
+
+    def identity(self) -> dict[str, object]:
+        """Return what prompts depend on, ready for JSON, for the record of a run."""
+        template = self.template
+        return {
+            "template": template.name,
+            "version": template.version,
+            "sha256": template.sha256,
+            "answers": template.answers,
+            "form": self.form,
+            "shots": self.shots,
+            "exemplars": (
+                dict(self._exemplars.identity())
+                if self.shots and self._exemplars is not None
+                else None
+            ),
+        }
+
+
+def _check_shots(shots: int, exemplars: ExemplarSelector | None) -> None:
+    given: object = shots
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise InputError(f"shots: got {shots!r}, expected a whole number from 0; change it")
+    if shots and exemplars is None:
+        raise InputError(
+            f"shots: got {shots} and no exemplars to choose from, expected both or neither; give a "
+            "file of solved questions, or 0 shots"
+        )

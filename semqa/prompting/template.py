@@ -1,0 +1,285 @@
+"""A prompt template: a Jinja file with a macro for each part of a prompt.
+
+Templates run in a sandbox, without files or Python, and an undefined name is an error. Texts of
+sources are values: whatever they hold, they are never read as a template. ``docs/prompts.md``
+describes the macros and what they are given.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import traceback
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semqa.data.files import ByteBudget, decode_text, open_input
+from semqa.errors import InputError
+from semqa.prompting.exemplar import Exemplar
+from semqa.prompting.header import Header
+from semqa.prompting.prompt import Answers, Form, Message, Prompt
+from semqa.prompting.reserved import Spelling
+from semqa.prompting.view import TaskView, one_line, view_exemplar, view_sources
+from semqa.quotes import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+__all__ = ["MAX_TEMPLATE_BYTES", "Template"]
+
+MAX_TEMPLATE_BYTES = 2**20
+"""Largest template file."""
+
+_SUFFIX = ".jinja"
+_MACROS: dict[str, tuple[str, ...]] = {
+    "system": (),
+    "user": ("question", "sources"),
+    "assistant": ("answer",),
+    "completion": ("question", "sources", "exemplars"),
+}
+"""The macros that make up a template, and what each may take. `user` is the one that must be."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """A template, read and tried out; make it with `load` or `parse`.
+
+    Attributes:
+        header: what it says of itself.
+        sha256: of the file.
+        where: the file, for messages.
+    """
+
+    header: Header
+    sha256: str
+    where: str
+    _parts: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name that the header states, or that of the file."""
+        return self.header.name
+
+    @property
+    def version(self) -> str:
+        """The version that the header states, or nothing."""
+        return self.header.version
+
+    @property
+    def answers(self) -> Answers:
+        """What answers it asks for."""
+        return self.header.answers
+
+    @staticmethod
+    def names() -> list[str]:
+        """List the templates that come with semqa."""
+        found = (path.name for path in files("semqa.prompts").iterdir())
+        return sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX))
+
+    @classmethod
+    def load(cls, template: Path | str) -> Template:
+        """Load a template by its name, or from a file.
+
+        Args:
+            template: one of `names`, or a path. A file that has the name of one is found as
+                ``./NAME``.
+
+        Raises:
+            InputError: there is none, it cannot be read, or it fails on a plain question.
+
+        Example:
+            >>> Template.load("qsum").answers
+            'quotes'
+        """
+        given = str(template)
+        if given in cls.names():
+            raw = files("semqa.prompts").joinpath(given + _SUFFIX).read_bytes()
+            return cls.parse(raw, f"{given}{_SUFFIX}", given)
+        path = Path(template)
+        if not (path.exists() or path.suffix or path.name != given):
+            known = cls.names()
+            close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
+            hint = f"did you mean {close[0]}?" if close else "choose one, or name a file"
+            raise InputError(
+                f"unknown prompt: got {given!r}, expected one of {', '.join(known)} or the path of "
+                f"a template; {hint}"
+            )
+        with open_input(path, ByteBudget(MAX_TEMPLATE_BYTES)) as file:
+            return cls.parse(file.read_all(), file.name, path.stem)
+
+    @classmethod
+    def parse(cls, raw: bytes, where: str, name: str) -> Template:
+        """Read a template from bytes.
+
+        Args:
+            raw: the file's content.
+            where: the file, for messages.
+            name: the template's name, where its header states none.
+
+        Raises:
+            InputError: it is no template, or it fails on a plain question; the message names file
+                and line.
+        """
+        text = decode_text(raw, where)
+        header = Header.read(text, where, name)
+        parts = _compile(text, where)
+        template = cls(header, hashlib.sha256(raw).hexdigest(), where, parts)
+        template._try_out()
+        return template
+
+    def fill(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        exemplars: Sequence[Exemplar] = (),
+        form: Form = "auto",
+        spelling: Spelling | None = None,
+    ) -> Prompt:
+        """Make a prompt, exemplars in the order given.
+
+        Raises:
+            InputError: the template failed; the message names file and line.
+        """
+        spell = spelling or Spelling()
+        task = TaskView(one_line(spell(question)), view_sources(sources, spell))
+        shown = tuple(view_exemplar(exemplar, self.answers, spell) for exemplar in exemplars)
+        messages = self._messages(task, shown)
+        return Prompt(
+            messages=messages,
+            text=self._completion(task, shown, messages),
+            form=form,
+            stop=self.header.stop,
+            answers=self.answers,
+            exemplars=tuple(exemplars),
+            template=self.name,
+            version=self.version,
+            sha256=self.sha256,
+        )
+
+    def _messages(self, task: TaskView, exemplars: Sequence[TaskView]) -> tuple[Message, ...]:
+        if "user" not in self._parts:
+            return (Message("user", self._whole(task, exemplars)),)
+        system = self._call("system") if "system" in self._parts else ""
+        messages = [Message("system", system)] if system else []
+        for exemplar in exemplars:
+            messages.append(Message("user", self._user(exemplar)))
+            messages.append(Message("assistant", self._assistant(exemplar.answer)))
+        return (*messages, Message("user", self._user(task)))
+
+    def _completion(
+        self, task: TaskView, exemplars: Sequence[TaskView], messages: Sequence[Message]
+    ) -> str:
+        if "user" not in self._parts:
+            return self._whole(task, exemplars)
+        if "completion" not in self._parts:
+            return "\n\n".join(message.content for message in messages)
+        return self._call(
+            "completion", question=task.question, sources=task.sources, exemplars=exemplars
+        )
+
+    def _user(self, task: TaskView) -> str:
+        return self._call("user", question=task.question, sources=task.sources)
+
+    def _assistant(self, answer: str) -> str:
+        return self._call("assistant", answer=answer) if "assistant" in self._parts else answer
+
+    def _whole(self, task: TaskView, exemplars: Sequence[TaskView]) -> str:
+        values = {"question": task.question, "sources": task.sources, "exemplars": exemplars}
+        return self._run(lambda: str(self._parts[""].make_module(values)))
+
+    def _call(self, name: str, **values: object) -> str:
+        macro = self._parts[name]
+        return self._run(lambda: str(macro(**{k: values[k] for k in macro.arguments})))
+
+    def _run(self, render: Any) -> str:
+        try:
+            return str(render()).strip()
+        except Exception as error:  # a template may fail in any way
+            raise _failure(error, self.where) from error
+
+    def _try_out(self) -> None:
+        """Fill it once, so that what is wrong is found before a model is loaded."""
+        sources = [Source("First body.", "First title"), Source("Second body.")]
+        exemplar = Exemplar("A solved question?", tuple(sources), "[ 1 First body. ]")
+        for exemplars in ((), (exemplar, exemplar)):
+            prompt = self.fill("The question?", sources, exemplars)
+            for shown in (prompt.messages[-1].content, prompt.text):
+                for part in ("The question?", "First title", "First body.", "Second body."):
+                    if part not in shown:
+                        what = "the question" if part.endswith("?") else "titles and texts"
+                        raise InputError(
+                            f"{self.where}: does not show {what}: got {one_line(shown)[:60]!r} for a "
+                            "question with two sources, expected question, titles and texts in "
+                            "both forms; add {{ question }} and a loop over sources"
+                        )
+
+
+def _compile(text: str, where: str) -> dict[str, Any]:
+    """Return the template's macros by name; the whole of it under "" where it has no `user`."""
+    from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    try:
+        tree = environment.parse(text)
+        whole = environment.from_string(text)
+    except TemplateSyntaxError as error:
+        raise InputError(
+            f"{where}:{error.lineno}: not a template: got {error.message!r}, expected Jinja; "
+            "correct it"
+        ) from error
+    except RecursionError as error:
+        raise InputError(
+            f"{where}: not a template: got nesting without end, expected Jinja; correct it"
+        ) from error
+    macros = {node.name: node for node in tree.body if isinstance(node, nodes.Macro)}
+    if "user" not in macros:
+        for name in _MACROS:
+            if name in macros:
+                raise InputError(
+                    f"{where}:{macros[name].lineno}: half a template: got the macro {name} without "
+                    "the macro user, expected both or neither; add user(question, sources)"
+                )
+        return {"": whole}
+    for name, takes in _MACROS.items():
+        if name in macros:
+            _check_arguments(macros[name], takes, where)
+    try:
+        module = whole.make_module()
+    except Exception as error:  # a template may fail in any way
+        raise _failure(error, where) from error
+    return {name: getattr(module, name) for name in _MACROS if name in macros}
+
+
+def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
+    for argument in macro.args:
+        if argument.name not in takes:
+            raise InputError(
+                f"{where}:{argument.lineno}: the macro {macro.name} gets no such value: got "
+                f"{argument.name!r}, expected {' and '.join(takes) or 'no argument'}; correct it"
+            )
+
+
+def _failure(error: Exception, where: str) -> InputError:
+    line = _line(error.__traceback__)
+    place = where if line is None else f"{where}:{line}"
+    said = str(error) or type(error).__name__
+    return InputError(
+        f"{place}: the template failed: got {said!r}, expected text; correct it (docs/prompts.md "
+        "lists what a template may use)"
+    )
+
+
+def _line(trace: TracebackType | None) -> int | None:
+    """Return the line of the template where an error came from, the innermost one."""
+    line = None
+    for frame, number in traceback.walk_tb(trace):
+        template = frame.f_globals.get("__jinja_template__")
+        if template is not None:
+            line = template.get_corresponding_lineno(number)
+    return line

@@ -1,0 +1,65 @@
+"""Exemplar selectors by name: ``knn``, ``random``, ``fixed``, ``fixed:QID,QID``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semqa.errors import InputError
+from semqa.retrieval.fixed import FixedExemplars
+from semqa.retrieval.nearest import NearestExemplars
+from semqa.retrieval.seeded import SeededExemplars
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from semqa.prompting import ExemplarSelector
+    from semqa.retrieval.embeddings import TextEncoder
+    from semqa.retrieval.pool import ExemplarPool
+
+__all__ = ["STRATEGIES", "check_strategy", "create_selector"]
+
+STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
+"""What `create_selector` takes."""
+
+
+def check_strategy(strategy: str) -> None:
+    """See that there is such a strategy, before anything is read for it.
+
+    Raises:
+        InputError: there is none.
+    """
+    name, colon, qids = strategy.partition(":")
+    if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
+        raise InputError(
+            f"unknown choice of exemplars: got {strategy!r}, expected one of "
+            f"{', '.join(STRATEGIES)}; choose one of them"
+        )
+
+
+def create_selector(
+    strategy: str,
+    pool: ExemplarPool,
+    *,
+    seed: int = 0,
+    encoder: Callable[[], TextEncoder],
+) -> ExemplarSelector:
+    """Create a selector from the name of its strategy.
+
+    Args:
+        strategy: ``knn`` for the nearest questions, ``random``, ``fixed`` for the first of the
+            pool, or ``fixed:`` with qids, separated by commas.
+        pool: what may be chosen.
+        seed: for ``random``.
+        encoder: makes the encoder; called for ``knn`` only.
+
+    Raises:
+        InputError: there is no such strategy, or a qid is not in the pool.
+    """
+    check_strategy(strategy)
+    name, _, qids = strategy.partition(":")
+    if name == "knn":
+        return NearestExemplars(pool, encoder())
+    if name == "random":
+        return SeededExemplars(pool, seed)
+    named = [qid.strip() for qid in qids.split(",") if qid.strip()]
+    return FixedExemplars(pool, named or None)

@@ -1,0 +1,114 @@
+"""How questions are put to a model: settings as a user gives them, and the builder they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from semqa.errors import InputError
+from semqa.prompting import Form, PromptBuilder, Template
+from semqa.retrieval.choose import check_strategy, create_selector
+from semqa.retrieval.encoder import DEFAULT_ENCODER, SentenceEncoder
+from semqa.retrieval.pool import ExemplarPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+__all__ = ["DEFAULT_SHOTS", "PromptSettings"]
+
+DEFAULT_SHOTS = 5
+"""Exemplars in a prompt, where there is a file to take them from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSettings:
+    """Settings of prompts; None means that one was not given.
+
+    Attributes:
+        prompt: a template's name or path; by default ``qsum`` with exemplars, else ``zero-shot``.
+        shots: how many exemplars; by default `DEFAULT_SHOTS` with a `train` file, else 0.
+        exemplars: how they are chosen (`semqa.retrieval.create_selector`); by default ``knn``.
+        train: the QuoteSum file that they come from.
+        encoder: the model that ``knn`` compares questions with.
+        form: as messages or as one text; by default as the model likes it.
+        seed: for exemplars by chance.
+
+    Raises:
+        InputError: a setting is not usable, or has nothing to act on.
+    """
+
+    prompt: str | None = None
+    shots: int | None = None
+    exemplars: str | None = None
+    train: Path | None = None
+    encoder: str | None = None
+    form: Form | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.shots and self.train is None:
+            raise InputError(
+                f"shots: got {self.shots} and no file to take exemplars from, expected both; name a "
+                "QuoteSum file (--train)"
+            )
+        for name in ("exemplars", "encoder"):
+            if getattr(self, name) is not None and not self.count:
+                raise InputError(
+                    f"{name}: got {getattr(self, name)!r} without exemplars to choose, expected a "
+                    "file and shots; name a QuoteSum file (--train), or leave it out"
+                )
+        check_strategy(self.strategy)
+        if self.encoder is not None and self.strategy != "knn":
+            raise InputError(
+                f"encoder: got {self.encoder!r} with exemplars {self.strategy}, expected it with "
+                "knn only; leave it out"
+            )
+
+    @property
+    def count(self) -> int:
+        """How many exemplars a prompt shows."""
+        if self.shots is not None:
+            return self.shots
+        return 0 if self.train is None else DEFAULT_SHOTS
+
+    @property
+    def strategy(self) -> str:
+        """How exemplars are chosen."""
+        return self.exemplars or "knn"
+
+    @property
+    def template(self) -> str:
+        """The template's name or path."""
+        return self.prompt or ("qsum" if self.count else "zero-shot")
+
+    def create_builder(
+        self,
+        asked: Iterable[tuple[str, str]] = (),
+        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> PromptBuilder:
+        """Read what is needed and make the builder.
+
+        Args:
+            asked: text and qid of the questions that will be asked: none is an exemplar of itself.
+            on_progress: called with how many questions are embedded, and of how many.
+
+        Raises:
+            InputError: the template or the file is not usable.
+        """
+        # First what is quick to find wrong.
+        template = Template.load(self.template)
+        if not self.count or self.train is None:
+            return PromptBuilder(template, shots=self.count, form=self.form or "auto")
+        from semqa.data.quotesum import read_quotesum
+
+        pool = ExemplarPool.of(read_quotesum(self.train), asked)
+        selector = create_selector(
+            self.strategy,
+            pool,
+            seed=self.seed,
+            encoder=lambda: SentenceEncoder(
+                self.encoder or DEFAULT_ENCODER, on_progress=on_progress
+            ),
+        )
+        return PromptBuilder(template, selector, self.count, self.form or "auto")

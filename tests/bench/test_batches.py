@@ -1,0 +1,232 @@
+"""Runs of engines that answer several questions at once, and that ask a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa import InputError, QuotedAnswer, Source
+from semqa.bench import Plan, run
+from semqa.engines import Request
+from semqa.errors import UnavailableError
+from semqa.prompting import Prompt, PromptBuilder
+from semqa.retrieval import PromptSettings
+from tests.bench.test_run import many_questions, rows_of, without_times
+from tests.cli.conftest import EXAMPLES
+
+DATA = EXAMPLES / "quotesum.jsonl"
+RANDOM = PromptSettings(train=DATA, shots=1, exemplars="random")
+
+
+class Model:
+    """Quotes the first word of the first source, and says how many were asked together."""
+
+    name = "fake:model"
+    batch_size = 3
+
+    def __init__(self, prompts: PromptBuilder | None) -> None:
+        self.prompts = prompts
+        self.batches: list[list[str]] = []
+        self.fail_after: int | None = None
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+        return self.answer_batch([Request(question, sources)])[0]
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
+        for request in requests:
+            if "town 4?" in request.question:
+                raise InputError("too long")
+        if self.fail_after is not None and len(self.batches) >= self.fail_after:
+            raise UnavailableError("gone")
+        self.batches.append([request.question for request in requests])
+        return [
+            QuotedAnswer.parse(f"{len(requests)} [ 1 {r.sources[0].text.split()[0]} ]", r.sources)
+            for r in requests
+        ]
+
+    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+        assert self.prompts is not None
+        return self.prompts.build(question, sources)
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> list[Model]:
+    """The engines that were created, in order; they take any option."""
+    made: list[Model] = []
+
+    def create(spec: str, options: dict[str, Any]) -> Model:
+        if spec != "fake:model":
+            raise InputError(f"unknown engine: got {spec!r}")
+        made.append(Model(options.get("prompts")))
+        return made[-1]
+
+    monkeypatch.setattr("semqa.engines.create_engine", create)
+    return made
+
+
+def plan(data: Path = DATA, **more: Any) -> Plan:
+    return Plan(data, "fake:model", **({"prompts": RANDOM} | more))
+
+
+def test_questions_are_answered_together(tmp_path: Path, models: list[Model]) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 8)
+    results: Any = run(plan(data), tmp_path / "run")
+    # The second group holds a question that cannot be answered, so each of it was asked alone.
+    assert [len(batch) for batch in models[0].batches] == [3, 1, 1, 2]
+    assert (results["failed"], results["first_error"]) == (1, "too long")
+    rows = rows_of(tmp_path / "run")
+    assert [row["id"] for row in rows] == [f"q{k}" for k in range(8)]
+    assert [row["prediction"][:1] for row in rows] == ["3", "3", "3", "1", "", "1", "2", "2"]
+    assert rows[4]["error"] == "too long"
+    assert all(row["seconds"] >= 0 for row in rows)
+
+
+def test_resumed_in_the_middle_of_a_group_asks_the_same_together(
+    tmp_path: Path, models: list[Model]
+) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 8)
+    run(plan(data), tmp_path / "whole")
+    for kept in range(9):
+        folder = tmp_path / f"resumed-{kept}"
+        folder.mkdir()
+        for name in ("run.json", "examples.jsonl"):
+            lines = (tmp_path / "whole" / name).read_bytes().splitlines(keepends=True)
+            cut = (
+                lines if name == "run.json" else [*lines[:kept], *[x[:9] for x in lines[kept:][:1]]]
+            )
+            (folder / name).write_bytes(b"".join(cut))
+        run(plan(data), folder)
+        assert without_times(folder) == without_times(tmp_path / "whole")
+
+
+def test_a_finished_run_loads_no_model(tmp_path: Path, models: list[Model]) -> None:
+    first = run(plan(), tmp_path)
+    assert len(models) == 1
+    assert run(plan(), tmp_path)["results"] == first["results"]
+    assert len(models) == 1
+
+
+def test_what_fails_from_outside_is_tried_again(
+    tmp_path: Path, models: list[Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 4)
+    monkeypatch.setattr(Model, "batch_size", 2)
+    original = Plan.create_engine
+
+    def failing(self: Plan, prompts: PromptBuilder | None = None) -> Any:
+        model = original(self, prompts)
+        assert isinstance(model, Model)
+        model.fail_after = 1 if len(models) == 1 else None
+        return model
+
+    monkeypatch.setattr(Plan, "create_engine", failing)
+    with pytest.raises(UnavailableError, match="gone"):
+        run(plan(data), tmp_path / "run")
+    assert len(rows_of(tmp_path / "run")) == 2
+    run(plan(data), tmp_path / "run")
+    assert [len(model.batches) for model in models] == [1, 1]
+
+
+def test_the_record_names_prompt_and_exemplars(tmp_path: Path, models: list[Model]) -> None:
+    import hashlib
+
+    from semqa.prompting import Template
+
+    results: Any = run(plan(options={"temperature": 0.5}), tmp_path)
+    config = results["config"]
+    assert config == json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert config["prompts"]["template"] == "qsum"
+    assert config["prompts"]["sha256"] == Template.load("qsum").sha256
+    assert config["prompts"]["exemplars"]["strategy"] == "random"
+    assert config["train_sha256"] == hashlib.sha256(DATA.read_bytes()).hexdigest()
+    assert config["options"] == {"temperature": 0.5}
+    assert {"torch", "transformers"} <= set(config["model_versions"])
+    qids = [row["qid"] for row in rows_of(tmp_path)]
+    for row in rows_of(tmp_path):
+        (exemplar,) = row["exemplars"]
+        assert exemplar in qids
+        assert exemplar != row["qid"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "key"),
+    [
+        ({"options": {"seed": 1}}, "options"),
+        ({"prompts": PromptSettings(train=DATA, shots=2, exemplars="random")}, "prompts"),
+        ({"prompts": PromptSettings(train=DATA, shots=1, exemplars="random", seed=1)}, "prompts"),
+        ({"prompts": PromptSettings(train=DATA, shots=1, exemplars="fixed")}, "prompts"),
+        ({"prompts": PromptSettings(train=DATA, shots=1, exemplars="random", form="chat")}, "prompts"),
+        ({"prompts": PromptSettings(prompt="zero-shot", train=DATA, shots=1, exemplars="random")}, "prompts"),
+        ({"prompts": PromptSettings()}, "prompts"),
+    ],
+)  # fmt: skip
+def test_another_way_of_asking_is_another_run(
+    changed: dict[str, Any], key: str, tmp_path: Path, models: list[Model]
+) -> None:
+    run(plan(), tmp_path)
+    with pytest.raises(InputError, match=f"holds another run: got {key}"):
+        run(plan(**changed), tmp_path)
+
+
+def test_a_changed_template_or_train_file_is_another_run(
+    tmp_path: Path, models: list[Model]
+) -> None:
+    template, train = tmp_path / "own.jinja", tmp_path / "train.jsonl"
+    text = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %}"
+    template.write_text(text, encoding="utf-8")
+    train.write_bytes(DATA.read_bytes())
+    settings = PromptSettings(prompt=str(template), train=train, shots=1, exemplars="fixed")
+    run(plan(prompts=settings), tmp_path / "run")
+    renamed = tmp_path / "renamed.jsonl"
+    renamed.write_bytes(train.read_bytes())
+    same = PromptSettings(prompt=str(template), train=renamed, shots=1, exemplars="fixed")
+    run(plan(prompts=same), tmp_path / "run")
+    # White space that makes no difference to any question still is another file.
+    train.write_bytes(DATA.read_bytes() + b"\n")
+    with pytest.raises(InputError, match="holds another run: got train_sha256"):
+        run(plan(prompts=settings), tmp_path / "run")
+    train.write_bytes(DATA.read_bytes())
+    template.write_text(text + "!", encoding="utf-8")
+    with pytest.raises(InputError, match="holds another run: got prompts"):
+        run(plan(prompts=settings), tmp_path / "run")
+
+
+def test_too_few_exemplars_are_found_before_anything_is_written(
+    tmp_path: Path, models: list[Model]
+) -> None:
+    settings = PromptSettings(train=DATA, shots=3, exemplars="random")
+    with pytest.raises(InputError, match="got 2 questions to choose from besides the question"):
+        run(plan(prompts=settings), tmp_path / "run")
+    pipe = PromptSettings(train=Path("/dev/stdin"), shots=1, exemplars="random")
+    with pytest.raises(InputError, match="not a regular file"):
+        run(plan(prompts=pipe), tmp_path / "run")
+    with pytest.raises(InputError, match="unknown engine"):
+        run(Plan(DATA, "other:model", prompts=RANDOM), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert models == []
+
+
+def test_another_model_in_the_folder_is_another_model(tmp_path: Path) -> None:
+    from semqa.bench.model import model_identity
+
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    big = bytearray(17 * 2**20)
+    (folder / "model.safetensors").write_bytes(big)
+    seen = {model_identity(f"transformers:{folder}")}
+    (folder / "README.md").write_text("about")
+    assert model_identity(f"transformers:{folder}") in seen
+    for change in (0, len(big) - 1):
+        big[change] = 1
+        (folder / "model.safetensors").write_bytes(big)
+        seen.add(model_identity(f"transformers:{folder}"))
+    (folder / "config.json").write_text("{ }")
+    seen.add(model_identity(f"transformers:{folder}"))
+    assert len(seen) == 4
+    assert model_identity("transformers:no/such") is None
+    assert model_identity("transformers:not a name / of the hub") is None

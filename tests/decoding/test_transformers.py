@@ -1,0 +1,440 @@
+"""The logits processor inside `generate`: every answer is valid, whatever the model and the search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+from semqa import InputError, QuotedAnswer, Source
+from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary
+from semqa.decoding.masking import apply_masks
+from semqa.decoding.naive import NaiveConstraint
+from semqa.decoding.transformers import CopyConstraintLogitsProcessor, unpack_on_device
+from tests.models import FAMILIES, tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+BUDGET = 32
+BRIDGE = (
+    Source("The bridge was opened in 1932 by the mayor.", title="Old bridge"),
+    Source("Ann built it, in the rain. 日本 café"),
+)
+RAIN = (Source("Bob crossed it first, in the rain."),)
+BATCH = (("Who built it?", BRIDGE), ("When was the bridge opened, and by whom?", RAIN))
+SEARCHES: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "sampling": {"do_sample": True, "temperature": 1.3},
+    "beams": {"num_beams": 4, "num_return_sequences": 3},
+    "several-samples": {"do_sample": True, "num_return_sequences": 3, "top_k": 20},
+}
+POLICIES = {
+    "plain": QuotePolicy(quote_bias=8.0),
+    "char": QuotePolicy(boundary="char", quote_bias=4.0),
+    "words": QuotePolicy(max_words=12, max_free_words=3, max_span_words=4, quote_bias=2.0),
+    "quoted": QuotePolicy(numbers="quoted", names="quoted", quote_bias=4.0),
+    "min": QuotePolicy(min_quotes=2, sources=(1,)),
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Models as small as these are slower on several threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+class PlainConstraint(NaiveConstraint):
+    """The reference, with what the processor reads of a constraint besides."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        sources: Sequence[Source],
+        policy: QuotePolicy = POLICIES["plain"],
+        *,
+        question: str = "",
+    ) -> None:
+        super().__init__(vocabulary, sources, policy, question=question)
+        self.vocabulary = vocabulary
+        self.policy = policy
+
+
+IMPLS: dict[str, Any] = {"copy": CopyConstraint, "naive": PlainConstraint}
+
+
+def vocabulary_of(family: str) -> Vocabulary:
+    made = tiny(family)
+    return Vocabulary.from_tokenizer(made.tokenizer, made.model.config.vocab_size, [1])
+
+
+def processor(constraints: Any, **options: Any) -> CopyConstraintLogitsProcessor:
+    return CopyConstraintLogitsProcessor(
+        cast("list[CopyConstraint]", constraints), **({"max_new_tokens": BUDGET} | options)
+    )
+
+
+def generate(family: str, constraints: Sequence[Any], **options: Any) -> list[list[int]]:
+    """Return the new tokens of each row, for as many of the questions as there are constraints."""
+    made = tiny(family)
+    questions = [question for question, _ in BATCH][: len(constraints)]
+    inputs = made.tokenizer(
+        questions,
+        padding=True,
+        padding_side="right" if made.model.config.is_encoder_decoder else "left",
+        return_tensors="pt",
+        return_token_type_ids=False,
+    )
+    forced = 3 if family == "bart" else None
+    given = [processor(constraints, forced_bos_token_id=forced)]
+    settings = {
+        "logits_processor": given,
+        "max_new_tokens": BUDGET,
+        "eos_token_id": [1],
+        "pad_token_id": 0,
+    }
+    output = made.model.generate(**inputs, **(settings | options))
+    start = 1 if made.model.config.is_encoder_decoder else inputs.input_ids.shape[1]
+    rows: list[list[int]] = output[:, start:].tolist()
+    return rows
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_answer_parses_and_verifies(family: str, search: str) -> None:
+    torch.manual_seed(1)
+    vocabulary = vocabulary_of(family)
+    policy = POLICIES["plain"]
+    constraints = [CopyConstraint(vocabulary, sources, policy, question=q) for q, sources in BATCH]
+    rows = generate(family, constraints, **SEARCHES[search])
+    each = len(rows) // len(BATCH)
+    quotes = 0
+    for place, row in enumerate(rows):
+        check(vocabulary, row, BATCH[place // each][1])
+        quotes += vocabulary.decode(row).count("[")
+    assert quotes
+
+
+@pytest.mark.parametrize("search", ["sampling", "beams"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_answer_keeps_its_policy(policy: str, search: str) -> None:
+    torch.manual_seed(2)
+    vocabulary = vocabulary_of("llama-sentencepiece")
+    rules = POLICIES[policy]
+    constraints = [CopyConstraint(vocabulary, s, rules, question=q) for q, s in BATCH]
+    rows = generate("llama-sentencepiece", constraints, **SEARCHES[search])
+    each = len(rows) // len(BATCH)
+    for place, row in enumerate(rows):
+        question, sources = BATCH[place // each]
+        answer = check(vocabulary, row, sources)
+        assert len(answer.quotes) >= rules.min_quotes
+        tokens = row[: row.index(1) + 1]
+        reference = NaiveConstraint(vocabulary, sources, rules, question=question)
+        state = reference.start(BUDGET)
+        for token in tokens:  # raises where the reference forbids it
+            state = reference.advance(state, token)
+        assert reference.has_ended(state)
+
+
+def check(vocabulary: Vocabulary, row: Sequence[int], sources: Sequence[Source]) -> QuotedAnswer:
+    assert 1 in row, "the answer is finished within its budget"
+    text = vocabulary.decode(row[: row.index(1)])
+    answer = QuotedAnswer.parse(text, sources)
+    assert answer.verified
+    assert answer.marked == text
+    assert answer.counts["verified"] == text.count("[") == text.count("]")
+    assert "\N{REPLACEMENT CHARACTER}" not in text
+    return answer
+
+
+@pytest.mark.parametrize("impl", IMPLS)
+@pytest.mark.parametrize(
+    ("family", "beams"), [("gpt2", 2), ("llama-sentencepiece", 4), ("t5", 3), ("bart", 3)]
+)
+def test_beams_are_those_of_a_search_that_replays_each_history(
+    family: str, beams: int, impl: str
+) -> None:
+    vocabulary = vocabulary_of(family)
+    question, sources = BATCH[0]
+    policy = QuotePolicy(quote_bias=2.0)
+    budget = 12
+    constraint = IMPLS[impl](vocabulary, sources, policy, question=question)
+    forced = 3 if family == "bart" else None
+    given = [processor([constraint], max_new_tokens=budget, forced_bos_token_id=forced)]
+    made = tiny(family)
+    inputs = made.tokenizer(question, return_tensors="pt", return_token_type_ids=False)
+    output = made.model.generate(
+        **inputs,
+        logits_processor=given,
+        max_new_tokens=budget,
+        num_beams=beams,
+        num_return_sequences=beams,
+        eos_token_id=[1],
+        pad_token_id=0,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    start = 1 if made.model.config.is_encoder_decoder else inputs.input_ids.shape[1]
+    got = [tuple(_up_to_end(row)) for row in output.sequences[:, start:].tolist()]
+    reference = PlainConstraint(vocabulary, sources, policy, question=question)
+    expected = plain_beam_search(family, inputs, reference, beams, budget, forced)
+    assert got == [tokens for tokens, _ in expected]
+    assert output.sequences_scores.tolist() == pytest.approx([s for _, s in expected], rel=1e-3)
+
+
+def plain_beam_search(
+    family: str,
+    inputs: Any,
+    constraint: PlainConstraint,
+    beams: int,
+    budget: int,
+    forced: int | None,
+) -> list[tuple[tuple[int, ...], float]]:
+    """Search without any state: each history is read again from its first token.
+
+    Returns:
+        The best finished answers with their log probability per token, best first.
+    """
+    model = tiny(family).model
+    is_encoder_decoder = model.config.is_encoder_decoder
+    openers = constraint.quote_openers.tolist()
+    running: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+    finished: list[tuple[tuple[int, ...], float]] = []
+    for step in range(budget):
+        candidates = []
+        for tokens, total in running:
+            if is_encoder_decoder:
+                head = [[model.generation_config.decoder_start_token_id, *tokens]]
+                logits = model(**inputs, decoder_input_ids=torch.tensor(head)).logits
+            else:
+                ids = torch.cat([inputs.input_ids, torch.tensor([tokens], dtype=torch.long)], dim=1)
+                logits = model(input_ids=ids).logits
+            scores = logits[0, -1].log_softmax(-1).tolist()
+            skipped = int(forced is not None)
+            if step < skipped:
+                candidates.append(((*tokens, cast("int", forced)), total))
+                continue
+            state = constraint.start(budget - skipped)
+            for token in tokens[skipped:]:
+                state = constraint.advance(state, token)
+            bias = 0.0 if constraint.in_quote(state) else constraint.policy.quote_bias
+            candidates += [
+                ((*tokens, token), total + scores[token] + (bias if token in openers else 0.0))
+                for token in constraint.allowed(state).tolist()
+            ]
+        candidates.sort(key=lambda pair: -pair[1])
+        best = candidates[: 2 * beams]
+        finished += [(t, s / len(t)) for t, s in best[:beams] if t[-1] == 1]
+        running = [(t, s) for t, s in best if t[-1] != 1][:beams]
+    return sorted(finished, key=lambda pair: -pair[1])[:beams]
+
+
+def _up_to_end(row: list[int]) -> list[int]:
+    return row[: row.index(1) + 1]
+
+
+def test_a_row_gets_the_answer_it_gets_alone() -> None:
+    vocabulary = vocabulary_of("llama-chat")
+    constraints = [CopyConstraint(vocabulary, s, POLICIES["plain"]) for _, s in BATCH]
+    together = generate("llama-chat", constraints)
+    alone = generate("llama-chat", constraints[:1])
+    assert _up_to_end(together[0]) == _up_to_end(alone[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("extra", [0, 1, 31, 32, 100])
+def test_scores_keep_what_is_allowed_and_lose_the_rest(dtype: torch.dtype, extra: int) -> None:
+    vocabulary = vocabulary_of("gpt2")
+    constraint = CopyConstraint(vocabulary, BRIDGE)
+    scores = torch.randn(2, vocabulary.size + extra, dtype=torch.float32).to(dtype)
+    before = scores.clone()
+    masked = processor([constraint])(torch.zeros(2, 5, dtype=torch.long), scores)
+    allowed = torch.zeros(vocabulary.size + extra, dtype=torch.bool)
+    allowed[constraint.allowed(constraint.start(BUDGET))] = True
+    assert masked.dtype == dtype
+    assert torch.equal(masked[:, allowed], before[:, allowed])
+    assert bool((masked[:, ~allowed] == -torch.inf).all())
+    assert torch.equal(scores, before), "the given tensor is left as it was"
+
+
+def test_scores_narrower_than_the_vocabulary_are_refused() -> None:
+    vocabulary = vocabulary_of("llama-chat")
+    step = processor([CopyConstraint(vocabulary, BRIDGE)])
+    with pytest.raises(InputError, match=r"^scores: narrower than the vocabulary: got 300, expec"):
+        step(torch.zeros(1, 5, dtype=torch.long), torch.zeros(1, 300))
+
+
+def test_scores_may_lack_ids_without_text() -> None:
+    vocabulary = vocabulary_of("gpt2")  # 13 ids beyond the tokenizer
+    step = processor([CopyConstraint(vocabulary, BRIDGE)])
+    masked = step(torch.zeros(1, 5, dtype=torch.long), torch.zeros(1, vocabulary.size - 13))
+    assert masked.shape == (1, vocabulary.size - 13)
+
+
+@pytest.mark.parametrize("columns", [1, 31, 32, 33, 63, 95, 96, 97, 130])
+def test_masks_apply_as_defined(columns: int) -> None:
+    chance = np.random.default_rng(columns)
+    masks = chance.integers(-(2**31), 2**31, (7, 3)).astype(np.int32)
+    masks[0], masks[1], masks[2, 1] = -1, 0, np.iinfo(np.int32).min
+    allowed = np.zeros((7, columns), bool)
+    for row, column in np.ndindex(7, min(columns, 96)):
+        allowed[row, column] = (int(masks[row, column // 32]) >> (column % 32)) & 1
+    scores = chance.normal(size=(7, columns)).astype(np.float32)
+    scores[3] = np.nan
+    kept, alive = apply_masks(scores, masks)
+    np.testing.assert_array_equal(kept, np.where(allowed, scores, -np.inf))
+    assert alive.tolist() == [bool(allowed[row].any()) and row != 3 for row in range(7)]
+    forbidden = unpack_on_device(torch.from_numpy(masks)).numpy()[:, :columns]
+    np.testing.assert_array_equal(forbidden, ~allowed[:, :96])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_a_bias_opens_quotes_in_free_text_only(dtype: torch.dtype) -> None:
+    vocabulary = vocabulary_of("gpt2")
+    opener = next(t for t in range(vocabulary.size) if vocabulary.token_bytes(t) == b" [")
+    biased = CopyConstraint(vocabulary, RAIN, QuotePolicy(quote_bias=3.0))
+    step = processor([biased, CopyConstraint(vocabulary, RAIN)])
+    scores = torch.ones(2, vocabulary.size, dtype=dtype)
+    first = step(torch.zeros(2, 4, dtype=torch.long), scores)
+    openers = biased.quote_openers[first[1, biased.quote_openers].isfinite().numpy()]
+    assert opener in openers
+    assert set(first[0, openers].tolist()) == {4.0}
+    assert set(first[1, openers].tolist()) == {1.0}
+    assert first[0].isfinite().sum() > len(openers)
+    assert set(np.delete(first[0].float().numpy(), biased.quote_openers)) == {1.0, -np.inf}
+    opened = step(torch.tensor([[0, 0, 0, 0, opener]] * 2), scores)
+    assert torch.equal(opened[0], opened[1])
+
+
+def test_a_bias_does_not_overflow_half_precision() -> None:
+    vocabulary = vocabulary_of("gpt2")
+    constraint = CopyConstraint(vocabulary, RAIN, QuotePolicy(quote_bias=60_000.0))
+    scores = torch.full((1, vocabulary.size), 60_000.0, dtype=torch.float16)
+    masked = processor([constraint])(torch.zeros(1, 4, dtype=torch.long), scores)
+    assert not masked.isposinf().any()
+    assert not masked.isnan().any()
+
+
+def test_a_finished_row_stays_finished_whatever_it_is_padded_with() -> None:
+    vocabulary = vocabulary_of("gpt2")
+    step = processor(CopyConstraint(vocabulary, RAIN))
+    scores = torch.zeros(2, vocabulary.size)
+    first, second = [5, 6, 7], [5, 6, 7]
+    for padding in (1, 0, 1, 300):
+        masked = step(torch.tensor([first, second]), scores)
+        assert masked[1].isfinite().sum() > 1
+        first, second = [*first, padding], [*second, 40]
+    assert masked[0].isfinite().nonzero().flatten().tolist() == [1]
+
+
+def test_rows_may_change_places_within_a_prompt_only() -> None:
+    vocabulary = vocabulary_of("gpt2")
+    constraints = [CopyConstraint(vocabulary, BRIDGE), CopyConstraint(vocabulary, RAIN)]
+    by_bytes = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
+    opener, space, text = by_bytes[b"["], by_bytes[b" "], by_bytes[b"a"]
+    scores = torch.zeros(4, vocabulary.size)
+    step = processor(constraints)
+    step(torch.tensor([[9]] * 4), scores)
+    step(torch.tensor([[9, text], [9, opener], [9, opener], [9, text]]), scores)
+    moved = [[9, opener, space], [9, text, text], [9, opener, space], [9, opener, space]]
+    masked = step(torch.tensor(moved), scores)
+    for row, constraint in zip(
+        (0, 1, 2, 3), np.repeat(np.array(constraints, object), 2), strict=True
+    ):
+        state = constraint.start(BUDGET)
+        for token in moved[row][1:]:
+            state = constraint.advance(state, token)
+        assert (
+            masked[row].isfinite().nonzero().flatten().tolist()
+            == constraint.allowed(state).tolist()
+        )
+    with pytest.raises(InputError, match=r"row 2 continues no row of the last step"):
+        step(torch.tensor([[9, text, text, text]] * 4), scores)
+
+
+def wrong_calls() -> dict[str, tuple[list[tuple[int, int]], str]]:
+    return {
+        "rows": ([(3, 4)], r"^constraints: got 2 for a batch of 3 rows, expected one for each"),
+        "no-rows": ([(0, 4)], r"^constraints: got 2 for a batch of 0 rows"),
+        "other-rows": ([(2, 4), (4, 5)], r"^input_ids: the batch changed: got 4 rows, expected 2"),
+        "again": (
+            [(2, 4), (2, 4)],
+            r"^input_ids: not the next step: got 4 tokens a row, expected 5",
+        ),
+        "drafts": ([(2, 4), (2, 7)], r"^input_ids: not the next step: got 7 .+ assisted"),
+    }
+
+
+@pytest.mark.parametrize("case", wrong_calls())
+def test_a_wrong_batch_is_refused(case: str) -> None:
+    shapes, message = wrong_calls()[case]
+    vocabulary = vocabulary_of("gpt2")
+    step = processor([CopyConstraint(vocabulary, BRIDGE), CopyConstraint(vocabulary, RAIN)])
+    for rows, length in shapes[:-1]:
+        step(torch.full((rows, length), 40), torch.zeros(rows, vocabulary.size))
+    rows, length = shapes[-1]
+    with pytest.raises(InputError, match=message):
+        step(torch.full((rows, length), 40), torch.zeros(rows, vocabulary.size))
+
+
+def test_a_processor_serves_one_call() -> None:
+    vocabulary = vocabulary_of("gpt2")
+    used = processor([CopyConstraint(vocabulary, RAIN)])
+    constraint = CopyConstraint(vocabulary, RAIN)
+    generate("gpt2", [constraint], logits_processor=[used])
+    with pytest.raises(InputError, match="make a processor for each call of generate"):
+        generate("gpt2", [constraint], logits_processor=[used])
+
+
+def test_assisted_decoding_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"(^input_ids: not the next step|was not allowed).+assisted"
+    ):
+        generate(
+            "gpt2",
+            [CopyConstraint(vocabulary_of("gpt2"), RAIN, POLICIES["plain"])],
+            prompt_lookup_num_tokens=3,
+        )
+
+
+def test_constraints_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^constraints: got none, expected one for each prompt"):
+        processor([])
+    several = [CopyConstraint(vocabulary_of(family), RAIN) for family in ("gpt2", "t5")]
+    with pytest.raises(InputError, match=r"^constraints: got several vocabularies, expected one"):
+        processor(several)
+    asking = CopyConstraint(vocabulary_of("gpt2"), RAIN, QuotePolicy(min_quotes=2))
+    with pytest.raises(InputError, match=r"^max_tokens: got 3, expected at least"):
+        processor([asking], max_new_tokens=3)
+
+
+@pytest.mark.parametrize("impl", IMPLS)
+def test_a_token_forced_by_another_is_reported(impl: str) -> None:
+    class Forcing:
+        def __call__(self, _: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+            forced = torch.full_like(scores, -torch.inf)
+            forced[:, 2] = 0.0  # <unk>
+            return forced
+
+    constraint = IMPLS[impl](vocabulary_of("gpt2"), RAIN)
+    with pytest.raises(
+        InputError,
+        match=r"^generate took a token that was not allowed, as new token 1 of .+ 0 to 0: ",
+    ):
+        generate("gpt2", [constraint], logits_processor=[processor([constraint]), Forcing()])
+
+
+def test_a_row_without_any_token_left_is_reported() -> None:
+    constraint = CopyConstraint(vocabulary_of("gpt2"), RAIN)
+    with pytest.raises(InputError, match=r"^no token is left for row 0 after 31 new tokens: "):
+        generate("gpt2", [constraint], min_new_tokens=BUDGET)
+    step = processor([constraint])
+    scores = torch.zeros(2, constraint.vocabulary.size)
+    scores[1] = torch.nan
+    with pytest.raises(InputError, match=r"^no token is left for row 1 after 0 .+ or NaN"):
+        step(torch.zeros(2, 3, dtype=torch.long), scores)

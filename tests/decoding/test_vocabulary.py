@@ -1,0 +1,334 @@
+"""A vocabulary is what it was made of; its trie holds every token, and the cache changes nothing."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.decoding import vocabulary_cache
+from semqa.decoding.trie import DENSE_CHILDREN, Trie, build_trie
+from semqa.decoding.vocabulary import Vocabulary
+from semqa.errors import InputError
+from tests.decoding.vocabularies import (
+    byte_vocabulary,
+    chunk_vocabulary,
+    poor_vocabulary,
+    straddling_vocabulary,
+    tekken_vocabulary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+token_lists = st.lists(
+    st.binary(max_size=6)
+    | st.text("ab é日", max_size=4).map(str.encode)
+    | st.sampled_from([b"", b"a", b"aa", b"aaaaaaaaaaaaaaaa", b"\xff", b"\x00"]),
+    max_size=40,
+)
+
+
+def check_trie(vocabulary: Vocabulary) -> None:
+    """Compare the trie with the prefixes of all tokens, collected one by one."""
+    expected: dict[bytes, list[int]] = {b"": []}
+    for number in range(vocabulary.size):
+        token = vocabulary.token_bytes(number)
+        for end in range(1, len(token) + 1):
+            expected.setdefault(token[:end], [])
+        if token:
+            expected[token].append(number)
+
+    trie = vocabulary.trie
+    byte, starts, ids = bytes(trie.byte), trie.token_start.tolist(), trie.token_ids.tolist()
+    firsts, counts = trie.first_child.tolist(), trie.child_count.tolist()
+    nodes = len(byte)
+    assert {len(column) for column in (firsts, counts, trie.table_of)} == {nodes}
+    assert len(starts) == nodes + 1
+    found = {}
+    prefixes = [b"", *[b""] * (nodes - 1)]
+    after = 1
+    for node, (first, count) in enumerate(zip(firsts, counts, strict=True)):
+        found[prefixes[node]] = ids[starts[node] : starts[node + 1]]
+        assert first == after, "breadth first, without gaps"
+        after += count
+        by_byte = byte[first:after]
+        assert list(by_byte) == sorted(set(by_byte))
+        for child in range(first, after):
+            prefixes[child] = prefixes[node] + byte[child : child + 1]
+        row = int(trie.table_of[node])
+        assert (row >= 0) == (count >= DENSE_CHILDREN or node == 0)
+        if row >= 0:
+            assert np.flatnonzero(trie.tables[row] >= 0).tolist() == list(by_byte)
+            assert trie.tables[row, list(by_byte)].tolist() == list(range(first, after))
+    assert after == nodes
+    assert found == expected
+
+
+@given(token_lists, st.sets(st.integers(0, 45), max_size=3))
+def test_the_trie_holds_every_token_that_may_be_written(
+    tokens: list[bytes], special: set[int]
+) -> None:
+    tokens = [*tokens, b"</s>"]
+    end = len(tokens) - 1
+    vocabulary = Vocabulary.from_tokens(tokens, [end], {s for s in special if s < len(tokens)})
+    check_trie(vocabulary)
+    for number, token in enumerate(tokens):
+        silent = number == end or number in special
+        assert vocabulary.token_bytes(number) == (b"" if silent else token)
+    assert vocabulary.blob.tobytes() == b"".join(map(vocabulary.token_bytes, range(len(tokens))))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        byte_vocabulary,
+        straddling_vocabulary,
+        poor_vocabulary,
+        tekken_vocabulary,
+        lambda: chunk_vocabulary(["An [ 1 old é ] . [ 2 日本 ]"], seed=3),
+    ],
+    ids=["bytes", "straddling", "poor", "tekken", "chunks"],
+)
+def test_hand_made_and_real_vocabularies(make: Callable[[], Vocabulary]) -> None:
+    vocabulary = make()
+    check_trie(vocabulary)
+    assert vocabulary.eos_ids
+    assert not vocabulary.special_ids & set(vocabulary.eos_ids)
+
+
+def test_types_and_shapes() -> None:
+    vocabulary = straddling_vocabulary()
+    assert vocabulary.blob.dtype == np.uint8
+    assert vocabulary.offsets.dtype == np.int64
+    assert vocabulary.offsets.shape == (vocabulary.size + 1,)
+    dtypes = {name: array.dtype for name, array in vocabulary.trie._asdict().items()}
+    assert dtypes.pop("byte") == np.uint8
+    assert set(dtypes.values()) == {np.dtype(np.int32)}
+    for array in (vocabulary.blob, vocabulary.offsets, *vocabulary.trie):
+        assert array.flags.c_contiguous
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    with pytest.raises(AttributeError):
+        vocabulary.size = 3  # type: ignore[misc]
+
+
+def test_a_vocabulary_of_an_end_token_alone() -> None:
+    vocabulary = Vocabulary.from_tokens([b""], [0])
+    assert (vocabulary.trie.byte.size, vocabulary.trie.token_ids.size) == (1, 0)
+    assert vocabulary.decode([0, 0]) == ""
+
+
+def test_decode_leaves_out_what_is_no_text() -> None:
+    vocabulary = Vocabulary.from_tokens(
+        [b"<s>", b"</s>", b" caf", b"\xc3", b"\xa9", b"", b" "], [1], [0], strips_leading_space=True
+    )
+    assert vocabulary.decode([0, 2, 3, 4, 5, 1]) == "café"
+    assert vocabulary.decode([6, 2, 3]) == " caf�"
+    assert vocabulary.decode(np.array([4, 2])) == "� caf"
+    assert vocabulary.decode([]) == ""
+    assert byte_vocabulary().decode(b" a") == " a"
+
+
+def test_an_end_token_is_not_special() -> None:
+    vocabulary = Vocabulary.from_tokens([b"a", b"<s>", b"</s>"], [2, 2], [1, 2])
+    assert vocabulary.special_ids == {1}
+    assert vocabulary.eos_ids == (2,)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Vocabulary.from_tokens([b"a", "b"], [0]),  # type: ignore[list-item]
+            "vocabulary: token 1 is not bytes: got str, expected bytes; encode it",
+        ),
+        (
+            lambda: Vocabulary.from_tokens([b"a"], []),
+            "vocabulary: no end token: got no eos_ids, expected at least one; name the token that "
+            "ends an answer",
+        ),
+        (
+            lambda: Vocabulary.from_tokens([b"a"], [1]),
+            "eos_ids: out of range: got 1, expected 0 to 0; use ids of this vocabulary",
+        ),
+        (
+            lambda: Vocabulary.from_tokens([b"a", b"b"], [1], [-1]),
+            "special_ids: out of range: got -1, expected 0 to 1; use ids of this vocabulary",
+        ),
+        (
+            lambda: Vocabulary.from_tokens([b"a", b"b"], [1], [0.0]),  # type: ignore[list-item]
+            "special_ids: not an id: got 0.0, expected whole numbers; correct it",
+        ),
+        (
+            lambda: byte_vocabulary().token_bytes(259),
+            "token id: out of range: got 259, expected 0 to 258; use ids of this vocabulary",
+        ),
+        (
+            lambda: byte_vocabulary().decode([-1]),
+            "token id: out of range: got -1, expected 0 to 258; use ids of this vocabulary",
+        ),
+        (
+            lambda: Vocabulary.from_tokens([], []),
+            "vocabulary: no end token: got no eos_ids, expected at least one; name the token that "
+            "ends an answer",
+        ),
+    ],
+)
+def test_messages(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+def test_equality_is_that_of_the_content() -> None:
+    make = Vocabulary.from_tokens
+    first = make([b"a", b"b", b"c", b""], [3], [0])
+    assert first == make([b"ignored", b"b", b"c", b"too"], [3], {0})
+    assert hash(first) == hash(make([b"a", b"b", b"c", b""], [3], [0]))
+    others = [
+        make([b"a", b"bc", b"", b""], [3], [0]),
+        make([b"a", b"b", b"c", b""], [2, 3], [0]),
+        make([b"a", b"b", b"c", b""], [3]),
+        make([b"a", b"b", b"c", b""], [3], [0, 1]),
+        make([b"a", b"b", b"c", b""], [3], [0], strips_leading_space=True),
+        make([b"a", b"b", b"c", b"", b""], [3], [0]),
+    ]
+    assert len({first, *others}) == len(others) + 1
+    assert first != "a string"
+
+
+def test_pickles() -> None:
+    vocabulary = tekken_vocabulary()
+    data = pickle.dumps(vocabulary)
+    assert len(data) < 3_000_000, "without the trie"
+    copy = pickle.loads(data)
+    assert copy == vocabulary
+    assert copy.special_ids == vocabulary.special_ids
+    for name, array in copy.trie._asdict().items():
+        assert np.array_equal(array, getattr(vocabulary.trie, name))
+        assert not array.flags.writeable
+
+
+def test_importing_costs_no_heavy_module() -> None:
+    code = (
+        "import sys, semqa.decoding.vocabulary, semqa.decoding.tokenizers\n"
+        "print(*{'numba', 'torch', 'transformers', 'tokenizers', 'httpx', 'tiktoken'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == ""
+
+
+class TestCache:
+    """Large vocabularies leave their trie on disk."""
+
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setenv("SEMQA_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(vocabulary_cache, "_WORTH_A_FILE", 10)
+        return tmp_path / "cache" / "vocabularies"
+
+    @pytest.fixture
+    def built(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Count the tries that are built, as the sizes of their vocabularies."""
+        sizes: list[int] = []
+
+        def counted(blob: np.ndarray, offsets: np.ndarray) -> Trie:
+            sizes.append(offsets.size - 1)
+            return build_trie(blob, offsets)
+
+        monkeypatch.setattr(vocabulary_cache, "build_trie", counted)
+        return sizes
+
+    def test_it_is_built_once(self, folder: Path, built: list[int]) -> None:
+        first, second = byte_vocabulary(), byte_vocabulary()
+        assert built == [259]
+        assert [path.name for path in folder.iterdir()] == [f"{first.fingerprint}.1.npz"]
+        check_trie(second)
+        for array in second.trie:
+            assert not array.flags.writeable
+
+    def test_a_small_vocabulary_leaves_no_file(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vocabulary_cache, "_WORTH_A_FILE", 257)
+        byte_vocabulary()
+        assert not folder.exists()
+
+    @pytest.mark.parametrize(
+        "damage",
+        ["empty", "cut", "bit", "noise", "foreign", "pickle", "out of range", "types", "folder"],
+    )
+    def test_what_is_not_whole_is_built_anew(self, built: list[int], damage: str) -> None:
+        path = vocabulary_cache.cache_path(byte_vocabulary().fingerprint)
+        data = path.read_bytes()
+        with np.load(path) as file:
+            arrays = dict(file)
+        match damage:
+            case "empty":
+                path.write_bytes(b"")
+            case "cut":
+                path.write_bytes(data[: len(data) // 2])
+            case "bit":
+                middle = len(data) // 2
+                path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
+            case "noise":
+                path.write_bytes(os.urandom(1000))
+            case "foreign":
+                np.savez(path, **(arrays | {"fingerprint": np.array("another")}))
+            case "pickle":
+                np.savez(path, **(arrays | {"byte": np.array([{"a": 1}], dtype=object)}))
+            case "out of range":
+                np.savez(path, **(arrays | {"first_child": arrays["first_child"] + 7}))
+            case "types":
+                np.savez(path, **(arrays | {"token_ids": arrays["token_ids"].astype(np.float64)}))
+            case _:
+                path.unlink()
+                path.mkdir()
+        built.clear()
+        check_trie(byte_vocabulary())
+        assert built == [259]
+        if damage != "folder":
+            byte_vocabulary()
+            assert built == [259], "the file was mended"
+
+    def test_no_place_to_write_is_no_error(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "file").write_text("in the way")
+        monkeypatch.setenv("SEMQA_CACHE", str(tmp_path / "file"))
+        check_trie(byte_vocabulary())
+
+    def test_no_home_is_no_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("SEMQA_CACHE", "XDG_CACHE_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA"):
+            monkeypatch.delenv(name, raising=False)
+
+        def homeless() -> Path:
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.setattr("pathlib.Path.home", homeless)
+        check_trie(byte_vocabulary())
+
+    def test_many_at_once(self, folder: Path) -> None:
+        gate = threading.Barrier(8)
+
+        def work(_: int) -> Vocabulary:
+            gate.wait()
+            return straddling_vocabulary()
+
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(work, range(8)))
+        assert len(set(made)) == 1
+        for vocabulary in made:
+            check_trie(vocabulary)
+        assert len(list(folder.iterdir())) == 1

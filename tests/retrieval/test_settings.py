@@ -1,0 +1,59 @@
+"""Settings of prompts: what goes together, and what is taken where nothing is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa import InputError
+from semqa.retrieval import PromptSettings
+from tests.cli.conftest import EXAMPLES
+
+TRAIN = EXAMPLES / "quotesum.jsonl"
+
+
+def test_defaults() -> None:
+    assert (PromptSettings().template, PromptSettings().count) == ("zero-shot", 0)
+    with_file = PromptSettings(train=TRAIN)
+    assert (with_file.template, with_file.count, with_file.strategy) == ("qsum", 5, "knn")
+    assert PromptSettings(train=TRAIN, shots=0).template == "zero-shot"
+    assert PromptSettings(train=TRAIN, prompt="alce", shots=2).template == "alce"
+
+
+def test_makes_a_builder_that_leaves_the_question_out() -> None:
+    settings = PromptSettings(train=TRAIN, shots=2, exemplars="fixed")
+    builder = settings.create_builder([("Asked otherwise?", "EXAMPLE_1")])
+    from semqa import Source
+
+    sources = [Source("a")]
+    seen = [e.qid for e in builder.build("asked otherwise", sources).exemplars]
+    assert seen == ["EXAMPLE_3", "EXAMPLE_2"]
+    seen = [e.qid for e in builder.build("Who crossed Antarctica alone", sources).exemplars]
+    assert "EXAMPLE_1" not in seen
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"shots": 2}, "shots: got 2 and no file to take exemplars from"),
+        ({"exemplars": "knn"}, "exemplars: got 'knn' without exemplars to choose"),
+        ({"encoder": "m", "train": TRAIN, "shots": 0}, "encoder: got 'm' without exemplars to choose"),
+        ({"encoder": "m", "train": TRAIN, "exemplars": "random"}, "encoder: got 'm' with exemplars random"),
+        ({"train": TRAIN, "exemplars": "best"}, "unknown choice of exemplars: got 'best'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        PromptSettings(**settings)
+    assert str(caught.value).startswith(said)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
+        PromptSettings(train=tmp_path / "none.jsonl").create_builder()
+    with pytest.raises(InputError, match="unknown prompt: got 'qsun'"):
+        PromptSettings(prompt="qsun").create_builder()
+    with pytest.raises(InputError, match="encoder: no such folder"):
+        PromptSettings(train=TRAIN, encoder="./none").create_builder()
