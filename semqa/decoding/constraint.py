@@ -208,14 +208,19 @@ class CopyConstraint:
     def _fill_distances(self) -> None:
         """Compute what it costs to finish from everywhere; only needed where tokens are scarce."""
         size = self._arrays[layout.TEXT].size
+        costs = {
+            slot: np.full_like(self._rules.tables.arrays[slot], layout.FAR)
+            for slot in (layout.DIGIT_COST, layout.WORD_COST)
+        }
         arrays = {
             **self._arrays,
+            **costs,
             layout.DISTANCE: np.full(size + 1, NO_WAY, np.int64),
             layout.CONTROL_COST: np.full_like(self._arrays[layout.CONTROL_COST], NO_WAY),
         }
         numbers = {**self._numbers, layout.HAS_DISTANCES: 1}
         handle = layout.make_handle(arrays, numbers, self._rules.handle)
-        entries().build(handle, DISTANCES, 0, _NO_INTS, _NO_INTS)
+        entries().build(handle, DISTANCES, 0, self._rules.word_digits, _NO_INTS)
         self._arrays, self._numbers, self._handle = arrays, numbers, handle
 
     def _ready(self, fewest_tokens: int) -> NDArray[np.int64]:
@@ -330,10 +335,7 @@ class CopyConstraint:
         return state[MODE] not in (FREE, ENDED)
 
     def shortest_completion(self, state: State) -> list[int]:
-        """Return the fewest tokens that finish the answer, the end token included.
-
-        With limits on words: of the ways with the fewest words. Empty once the answer has ended.
-        """
+        """Return the fewest tokens that finish the answer; with limits on words, the fewest words."""
         tokens: list[int] = []
         # With no more tokens than needed, only cheapest ways are allowed.
         state = state if self.has_ended(state) else _with_tokens(state, self._cost(state))
@@ -345,12 +347,7 @@ class CopyConstraint:
     def mask_batch(
         self, states: NDArray[np.int32], out: NDArray[np.int32] | None = None
     ) -> NDArray[np.int32]:
-        """Return the masks of many states.
-
-        Args:
-            states: int32[B, S], rows as ``np.array([state, ...], np.int32)`` makes them.
-            out: int32[B, W], C-contiguous, to write into.
-        """
+        """Return the masks (int32[B, W]) of many states (``np.array([state, ...], np.int32)``)."""
         if out is None:
             out = np.empty((len(states), self._width), np.int32)
         elif out.shape != (len(states), self._width):

@@ -227,13 +227,17 @@ def _cost_of_character(h: Any, s: Any, character: int, missing: int) -> int:
 @jit
 def _cost_by_tokens(h: Any, s: Any) -> int:
     """Finish a character by whatever tokens there are, breadth first."""
+    # Where every byte is a token, a way byte by byte is the most it takes.
+    best = NO_WAY if h[FILTERED] else _cost_by_bytes(h, s)
+    if best >= NO_WAY and not h[FILTERED]:
+        return NO_WAY
     depth = h[LONGEST] + 2
     states, path = np.empty((depth, STATE_WIDTH), np.int32), np.empty((depth, 2), np.int32)
     queue = np.empty((MOST_UNFINISHED, STATE_WIDTH), np.int32)
     paid = np.zeros(MOST_UNFINISHED, np.int64)
     copy_state(s, queue[0])
-    size, place, best = 1, 0, NO_WAY
-    while place < size and paid[place] < best:
+    size, place = 1, 0
+    while place < size and paid[place] + TOKEN < best:
         copy_state(queue[place], states[0])
         path[0, 0] = path[0, 1] = 0
         level = next_end(h, states, path, 0)
@@ -248,8 +252,8 @@ def _cost_by_tokens(h: Any, s: Any) -> int:
                 copy_state(t, queue[size])
                 paid[size] = cost
                 size += 1
-            if best == TOKEN:
-                return best
+            if best == paid[place] + TOKEN:
+                return best  # what comes later in the queue cannot be cheaper
             level = next_end(h, states, path, level)
         place += 1
     return best
@@ -258,7 +262,10 @@ def _cost_by_tokens(h: Any, s: Any) -> int:
 @jit
 def _known(queue: Any, size: int, t: Any) -> bool:
     for row in range(size):
-        if (queue[row] == t).all():
+        same = True
+        for field in range(STATE_WIDTH):
+            same = same and queue[row, field] == t[field]
+        if same:
             return True
     return False
 
@@ -311,6 +318,15 @@ def fits(h: Any, s: Any, way: int, quotes: int, used: int) -> bool:
 
 
 @jit
+def _free_fits(h: Any, s: Any, way: int, quotes: int) -> bool:
+    """Tell whether a way through free text, and what follows, fits what a state has left."""
+    total = add(way, rest(h, quotes))
+    if total >= NO_WAY or total & 0xFFFFFFFF > s[TOKENS]:
+        return False
+    return not h[COUNTING] or total >> 32 <= s[WORDS]
+
+
+@jit
 def exact(h: Any, s: Any) -> bool:
     """Tell whether tokens are so scarce, or the vocabulary so poor, that costs must be looked up."""
     return h[FILTERED] != 0 or s[TOKENS] <= h[COST_BOUND]
@@ -325,10 +341,10 @@ def alive(h: Any, s: Any) -> bool:
     quotes = quotes_after(s)
     if exact(h, s):
         if mode == FREE:
-            total = add(way_of(h, s), rest(h, quotes))
-            return total < NO_WAY and (
-                total & 0xFFFFFFFF <= s[TOKENS] and (not h[COUNTING] or total >> 32 <= s[WORDS])
-            )
+            # Byte by byte is one way to finish a character, and quickly found.
+            if s[PART] and not h[FILTERED] and _free_fits(h, s, _cost_by_bytes(h, s), quotes):
+                return True
+            return _free_fits(h, s, way_of(h, s), quotes)
         if mode != SPAN:
             return fits(h, s, way_of(h, s), quotes, 0)
         if s[DEPTH] == 0 or s[CONTEXT] != NOT_PENDING:

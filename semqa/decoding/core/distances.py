@@ -19,11 +19,13 @@ from semqa.decoding.core.cost import (
     unfinished_first,
 )
 from semqa.decoding.core.descend import child_of, has_tokens
-from semqa.decoding.core.explore import COST, QUOTING, cheapest, subtree
+from semqa.decoding.core.explore import CONTINUING, COST, QUOTING, cheapest, explore, subtree
 from semqa.decoding.core.layout import (
     BARRIER,
     CONTROL_COST,
     COSTS_WORDS,
+    DIGIT_COST,
+    DIGIT_TRIE,
     DISTANCE,
     FAR,
     FILTERED,
@@ -39,6 +41,8 @@ from semqa.decoding.core.layout import (
     SUFFIXES,
     TEXT,
     UNLIMITED,
+    WORD_COST,
+    WORD_TRIE,
     bytes_at,
     ints_at,
     jit,
@@ -47,6 +51,7 @@ from semqa.decoding.core.layout import (
 from semqa.decoding.core.state import (
     BETWEEN,
     CONTEXT,
+    DIGITS,
     FREE,
     MODE,
     NUMBER,
@@ -60,11 +65,12 @@ from semqa.decoding.core.state import (
     SPAN,
     STATE_WIDTH,
     TOKENS,
+    WORD,
     WORDS,
 )
 from semqa.decoding.core.step import ENDED_SENTENCE, MAY_END, NEEDS_WORD, begins_word, close
 
-__all__ = ["fill_distances"]
+__all__ = ["fill_distances", "fill_run_costs"]
 
 UNFINISHED = np.array(
     [1 << 21 | 2, 2 << 21 | 1, 2 << 21, 2 << 21 | 13, 3 << 21 | 1, 3 << 21, 3 << 21 | 4]
@@ -192,18 +198,41 @@ def _fill_controls(h: Any) -> None:
 
 
 @jit
-def fill_distances(h: Any) -> None:
-    """Fill DISTANCE and CONTROL_COST, both of them `NO_WAY` throughout before.
+def fill_run_costs(h: Any, word_digits: Any) -> None:
+    """Fill DIGIT_COST and WORD_COST, children before parents."""
+    for words in range(2):
+        costs = ints_at(h, WORD_COST if words else DIGIT_COST)
+        trie = ints_at(h, WORD_TRIE if words else DIGIT_TRIE)
+        s = _fresh(h, FREE)
+        for node in range(costs.size - 1, 0, -1):
+            s[WORD if words else DIGITS] = node
+            if words:
+                s[DIGITS] = word_digits[node]
+                s[CONTEXT] = 0
+            if trie[4 * node + 3]:
+                costs[node] = 0
+            else:
+                way = explore(h, s, 0, np.empty(0, np.int32), COST, CONTINUING)
+                costs[node] = FAR if way >= NO_WAY else way & 0xFFFFFFFF
+
+
+@jit
+def fill_distances(h: Any, word_digits: Any) -> None:
+    """Fill DISTANCE, CONTROL_COST and the costs of runs, all of them without any way before.
 
     Costs fall from round to round until they are the least fixed point. One round is enough where
-    no token closes a quote and opens another, and single bytes finish whatever was begun.
+    no token closes a quote and opens another, single bytes finish whatever was begun, and free
+    text has no words to finish.
     """
     control = longs_at(h, CONTROL_COST)
+    runs = ints_at(h, WORD_COST).size + ints_at(h, DIGIT_COST).size > 2
     for _ in range(1 + CONTROLS + 2 * h[SOURCES]):
         before = control.copy()
+        fill_run_costs(h, word_digits)
         _fill_characters(h)
         _fill_closers(h)
         _fill_positions(h)
         _fill_controls(h)
-        if not (h[FILTERED] or h[REOPENS]) or (before == control).all():
+        fill_run_costs(h, word_digits)
+        if not (h[FILTERED] or h[REOPENS] or runs) or (before == control).all():
             return

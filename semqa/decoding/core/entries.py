@@ -17,26 +17,19 @@ import numpy as np
 from numba import types
 
 from semqa.decoding.core import distances, lists, passages, suffixes, vocabulary_tables
-from semqa.decoding.core.cost import NO_WAY, alive, cost_of
-from semqa.decoding.core.explore import CONTINUING, COST, explore, spend
+from semqa.decoding.core.cost import alive, cost_of
+from semqa.decoding.core.explore import spend
 from semqa.decoding.core.layout import (
     BLOB,
-    DIGIT_COST,
-    DIGIT_TRIE,
-    FAR,
     KIND,
     KIND_END,
     OFFSETS,
-    WORD_COST,
-    WORD_TRIE,
     bytes_at,
     ints_at,
     jit,
 )
 from semqa.decoding.core.mask import fill_mask
 from semqa.decoding.core.state import (
-    CONTEXT,
-    DIGITS,
     ENDED,
     FREE,
     MODE,
@@ -44,7 +37,6 @@ from semqa.decoding.core.state import (
     QUOTES,
     STATE_WIDTH,
     TOKENS,
-    WORD,
     copy_state,
 )
 from semqa.decoding.core.step import runs_may_end, step_bytes
@@ -75,7 +67,7 @@ class Entries(NamedTuple):
             masks; ADVANCE fills states and returns the first bad row, or -1; ACCEPTS tells whether
             the first state accepts; FINISH returns its cost.
         build: (h, task, number, ints, out int32[*]). RUN_COSTS fills the costs of runs, `ints` being
-            the digits of each word node; DISTANCES fills distances; FREE_TEXT writes the mask of
+            the digits of each word node; DISTANCES fills distances, and the costs of runs again; FREE_TEXT writes the mask of
             context `number` without the tokens `ints`.
         lists: (h, task, starts int32[N + 1], number, ends int32[*]) -> (int64[*], int32[*],
             int32[*]); see `lists.py`. BEGUN and AFTER_SPACE list starts, CLOSING closers; WIDE lists
@@ -140,25 +132,6 @@ def _accepts(h: Any, s: Any) -> bool:
     return s[MODE] == FREE and s[PART] == 0 and s[QUOTES] == 0 and runs_may_end(h, s)
 
 
-@jit
-def _fill_run_costs(h: Any, word_digits: Any) -> None:
-    """Fill DIGIT_COST and WORD_COST, children before parents."""
-    for words in range(2):
-        costs = ints_at(h, WORD_COST if words else DIGIT_COST)
-        trie = ints_at(h, WORD_TRIE if words else DIGIT_TRIE)
-        s = lists.unlimited(FREE)
-        for node in range(costs.size - 1, 0, -1):
-            s[WORD if words else DIGITS] = node
-            if words:
-                s[DIGITS] = word_digits[node]
-                s[CONTEXT] = 0
-            if trie[4 * node + 3]:
-                costs[node] = 0
-            else:
-                way = explore(h, s, 0, np.empty(0, np.int32), COST, CONTINUING)
-                costs[node] = FAR if way >= NO_WAY else way & 0xFFFFFFFF
-
-
 def _compile(function: Any, signature: Any) -> Any:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     compiler: Any = numba.njit
@@ -218,9 +191,9 @@ def entries() -> Entries:
 
     def build(h: Any, task: int, number: int, ints: Any, out: Any) -> int:
         if task == RUN_COSTS:
-            _fill_run_costs(h, ints)
+            distances.fill_run_costs(h, ints)
         elif task == DISTANCES:
-            distances.fill_distances(h)
+            distances.fill_distances(h, ints)
         else:
             lists.mark_free(h, number, ints, out)
         return digest

@@ -40,6 +40,7 @@ from semqa.decoding.core.layout import (
     SPACED_STARTS,
     STARTS_ALNUM,
     STARTS_DIGIT,
+    UNLIMITED,
     WIDTH,
     WORD_TRIE,
     WORDS_AT_MOST,
@@ -197,15 +198,14 @@ def _fit_limits(h: Any, s: Any, out: Any) -> None:
         explore(h, s, 0, out, MARK, ANY)
         return
     _retry_list(h, s, out, OPENERS)
-    if last or h[COUNTING] or h[FILTERED]:
+    words = max(0, min(s[RUN], s[WORDS] - (left >> 32))) if h[COUNTING] else UNLIMITED
+    if last or h[FILTERED] or words < h[MOST_WORDS]:
         _retry_list(h, s, out, PARTIALS)
-    if h[COUNTING]:
-        words = max(0, min(s[RUN], s[WORDS] - (left >> 32)))
-        if words < h[MOST_WORDS]:
-            most = ints_at(h, WORDS_AT_MOST)
-            first = (s[COUNTED] * h[MOST_WORDS] + words) * h[WIDTH]
-            for word in range(h[WIDTH]):
-                out[word] &= most[first + word]
+    if words < h[MOST_WORDS]:
+        most = ints_at(h, WORDS_AT_MOST)
+        first = (s[COUNTED] * h[MOST_WORDS] + words) * h[WIDTH]
+        for word in range(h[WIDTH]):
+            out[word] &= most[first + word]
 
 
 @jit
@@ -251,7 +251,10 @@ def heavy_slot(keys: Any, low: int, high: int, depth: int) -> int:
     """Return the slot of an interval in the table of heavy ones: its own, or an empty one."""
     slots = keys.size >> 1
     second = high << 32 | depth
-    slot = (low * 0x9E3779B1 + high * 0x85EBCA77 + depth * 0xC2B2AE3D) & (slots - 1)
+    # Intervals of periodic texts differ by little and regularly: mix well, or probing is slow.
+    mixed = (low + high * 0x9E3779B1 + depth * 0x45EBCA77C2B2AE63) * 0x2545F4914F6CDD1D
+    mixed = (mixed ^ mixed >> 31) * 0x1F123BB5159A55E5
+    slot = (mixed ^ mixed >> 29) & (slots - 1)
     while keys[2 * slot] != -1 and (keys[2 * slot] != low or keys[2 * slot + 1] != second):
         slot = (slot + 1) & (slots - 1)
     return slot
