@@ -29,7 +29,7 @@ def jit(function: _Function) -> _Function:
     """Compile a helper of the kernels: without the GIL, division as in C, for other kernels only.
 
     All integers arrive as int64: numba would compile a helper again for every width, and for every
-    constant, that it is called with, and that took three times as long.
+    constant, that it is called with, and compiling took almost twice as long.
     """
     compiler: Any = numba.njit
     helper = compiler(
