@@ -10,9 +10,22 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ALNUM", "CAPITAL", "CLOSES_SENTENCE", "DIGIT", "ENDS_SENTENCE", "SPACE", "class_table"]
+__all__ = [
+    "ALNUM",
+    "CAPITAL",
+    "CLOSES_SENTENCE",
+    "DIGIT",
+    "ENDS_SENTENCE",
+    "HAS_OTHER",
+    "HAS_SMALL",
+    "SPACE",
+    "class_blocks",
+    "class_table",
+]
 
 SPACE, ALNUM, DIGIT, CAPITAL, ENDS_SENTENCE, CLOSES_SENTENCE = 1, 2, 4, 8, 16, 32
+HAS_OTHER, HAS_SMALL = 1, 2
+"""Of a block of characters: some are not alphanumeric; some are, and neither capitals nor digits."""
 
 _ENDS = ".!?…。！？"
 _CLOSES = "\"'”’»)*"
@@ -40,3 +53,12 @@ def class_table() -> NDArray[np.uint8]:
             table[ord(character)] |= kind
     table.flags.writeable = False
     return table
+
+
+@cache
+def class_blocks() -> NDArray[np.uint8]:
+    """Return what there is in every 64 code points, for which UTF-8 has one last byte: uint8[17408]."""
+    kinds = class_table().reshape(-1, 64)
+    other = (kinds & ALNUM == 0).any(axis=1)
+    small = (kinds & (ALNUM | DIGIT | CAPITAL) == ALNUM).any(axis=1)
+    return (HAS_OTHER * other + HAS_SMALL * small).astype(np.uint8)

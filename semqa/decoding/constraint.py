@@ -10,39 +10,30 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from semqa.decoding.core import layout
-from semqa.decoding.core.cost import CONTROLS, NO_WAY, QUOTE_COST
-from semqa.decoding.core.entries import (
-    ACCEPTS,
-    ADVANCE,
-    AFTER_SPACE,
-    BEGUN,
-    DISTANCES,
-    FINISH,
-    MASKS,
-    WIDE,
-    entries,
+from semqa.decoding.compiled import (
+    Compiled,
+    compile_constraint,
+    limit_of,
+    look_up_rules,
+    with_distances,
 )
+from semqa.decoding.core import layout
+from semqa.decoding.core.cost import NO_WAY, QUOTE_COST
+from semqa.decoding.core.entries import ACCEPTS, ADVANCE, FINISH, FOREIGN, MASKS, entries
 from semqa.decoding.core.state import (
     AT_START,
     CONTEXT,
     ENDED,
     FREE,
     MODE,
+    OWNER,
     QUOTES,
     RUN,
     STATE_WIDTH,
     TOKENS,
     WORDS,
 )
-from semqa.decoding.passages import Passages, lay_out
 from semqa.decoding.policy import QuotePolicy
-from semqa.decoding.tables import (
-    FreeRules,
-    free_rules,
-    masks_of_free_text,
-    question_runs,
-)
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,9 +49,7 @@ __all__ = ["CopyConstraint", "State"]
 State = tuple[int, ...]
 """Where an answer stands: a value to compare, hash, keep and copy; its fields are nobody's business."""
 
-_MOST_SOURCES = 100_000
 _DEFAULT = QuotePolicy()
-_NO_INTS = np.empty(0, np.int32)
 _NO_TOKENS = np.empty(0, np.int64)
 _NO_ROWS = np.empty((0, 0), np.int32)
 
@@ -109,148 +98,46 @@ class CopyConstraint:
         self.policy = policy
         self.question = question
         self._lock = Lock()
-        self._build()
-
-    def _build(self) -> None:
-        policy, count = self.policy, len(self.sources)
-        if count > _MOST_SOURCES:
-            raise InputError(
-                f"too many sources: got {count:,}, expected at most {_MOST_SOURCES:,}; give fewer"
-            )
-        if policy.sources and policy.sources[-1] > count:
-            raise InputError(
-                f"policy sources: got {policy.sources[-1]}, expected numbers from 1 to {count}; "
-                "name sources that are given"
-            )
-        rules = self._look_up()
-        shared = rules.shared
-        laid = lay_out(self.sources, policy)
-        self._width = shared.width
-        self._rules = rules
-        self.quote_openers = shared.openers
-        self._arrays: dict[int, NDArray[Any]] = {
-            layout.TEXT: laid.text,
-            layout.FLAGS: laid.flags,
-            layout.SUFFIXES: laid.suffixes,
-            layout.STARTS: laid.starts,
-            layout.HEAVY_KEYS: np.empty(0, np.int64),
-            layout.CONTROL_COST: np.full(CONTROLS + 1 + 2 * count, NO_WAY, np.int64),
-        }
-        quote = 5 + len(str(count)) + laid.longest
-        self._numbers: dict[int, int] = {
-            layout.SOURCES: count,
-            layout.WORDS_LIMITED: policy.max_words is not None,
-            layout.COSTS_WORDS: (policy.max_words or policy.max_span_words) is not None,
-            layout.MAX_SPAN: _limit(policy.max_span_words),
-            layout.FREE_BOUND: rules.longest_run + 4,
-            layout.COST_BOUND: (policy.min_quotes + 1) * quote + rules.longest_run + 8,
-        }
-        if not shared.complete:
-            # What cannot be written byte by byte may take any number of tokens.
-            self._numbers[layout.FREE_BOUND] = layout.FAR
-            self._numbers[layout.COST_BOUND] = layout.UNLIMITED - 2
-        self._set_quotable(np.diff(laid.starts) > 0)
-        self._refresh()
-        if shared.complete:
-            self._make_lists(laid)
-        else:
-            self._fill_distances()
-            self._arrays.update(masks_of_free_text(self._handle, shared, rules.contexts))
-        self._refresh()
+        self._use(compile_constraint(vocabulary, self.sources, policy, question))
+        self.quote_openers = self._compiled.rules.shared.openers
+        self._width = self._compiled.rules.shared.width
         self._start = self._first_state()
 
-    def _look_up(self) -> FreeRules:
-        """Return what this constraint shares with others."""
-        policy = self.policy
-        limits = (policy.max_words, policy.max_free_words, policy.max_span_words)
-        digits, words = question_runs(policy, self.question)
-        return free_rules(
-            self.vocabulary,
-            policy.numbers == "quoted",
-            policy.names == "quoted",
-            any(limit is not None for limit in limits),
-            _limit(policy.max_free_words),
-            digits,
-            words,
-        )
-
-    def _set_quotable(self, quotable: NDArray[np.bool_]) -> None:
-        """Note which sources can be quoted, by number, and what their numbers begin with."""
-        flags = np.zeros(quotable.size + 1, np.uint8)
-        flags[1:] = quotable
-        prefixes = flags.copy()
-        for number in np.flatnonzero(flags).tolist():
-            while number := number // 10:
-                prefixes[number] = 1
-        self._arrays[layout.QUOTABLE] = flags
-        self._arrays[layout.PREFIX_OK] = prefixes
-        self._numbers[layout.ANY_QUOTABLE] = int(flags.any())
-
-    def _refresh(self) -> None:
-        self._handle = layout.make_handle(self._arrays, self._numbers, self._rules.handle)
-
-    def _make_lists(self, laid: Passages) -> None:
-        arrays, starts = self._arrays, laid.starts
-        for task, tokens, ends in (
-            (BEGUN, layout.BEGUN_LISTS, layout.BEGUN_STARTS),
-            (AFTER_SPACE, layout.SPACED_LISTS, layout.SPACED_STARTS),
-        ):
-            arrays[ends] = np.zeros(starts.size, np.int32)
-            *_, arrays[tokens] = entries().lists(self._handle, task, starts, 0, arrays[ends])
-        most = min(16_384, max(64, laid.suffixes.size // 8))
-        keys, values, lists = entries().lists(
-            self._handle, WIDE, starts, most, np.zeros(1, np.int32)
-        )
-        arrays[layout.HEAVY_KEYS] = keys
-        arrays[layout.HEAVY_VALUES] = values
-        arrays[layout.HEAVY_LISTS] = lists
-
-    def _fill_distances(self) -> None:
-        """Compute what it costs to finish from everywhere; only needed where tokens are scarce."""
-        size = self._arrays[layout.TEXT].size
-        costs = {
-            slot: np.full_like(self._rules.tables.arrays[slot], layout.FAR)
-            for slot in (layout.DIGIT_COST, layout.WORD_COST)
-        }
-        arrays = {
-            **self._arrays,
-            **costs,
-            layout.DISTANCE: np.full(size + 1, NO_WAY, np.int64),
-            layout.CONTROL_COST: np.full_like(self._arrays[layout.CONTROL_COST], NO_WAY),
-        }
-        numbers = {**self._numbers, layout.HAS_DISTANCES: 1}
-        handle = layout.make_handle(arrays, numbers, self._rules.handle)
-        entries().build(handle, DISTANCES, 0, self._rules.word_digits, _NO_INTS)
-        self._arrays, self._numbers, self._handle = arrays, numbers, handle
-
-    def _ready(self, fewest_tokens: int) -> NDArray[np.int64]:
-        """Return the handle, with costs in it if so few tokens are left that they matter."""
-        if fewest_tokens - 2 <= self._numbers[layout.COST_BOUND] and not self._has_distances():
-            with self._lock:
-                if not self._has_distances():
-                    self._fill_distances()
-        return self._handle
-
-    def _has_distances(self) -> bool:
-        return layout.HAS_DISTANCES in self._numbers
-
     def _first_state(self) -> State:
-        policy = self.policy
+        policy, compiled = self.policy, self._compiled
         state = [0] * STATE_WIDTH
         state[MODE] = FREE
         state[CONTEXT] = AT_START if policy.names == "quoted" else 0
-        state[WORDS] = _limit(policy.max_words)
-        state[RUN] = _limit(policy.max_free_words)
+        state[WORDS] = limit_of(policy.max_words)
+        state[RUN] = limit_of(policy.max_free_words)
         state[QUOTES] = policy.min_quotes
         state[TOKENS] = layout.UNLIMITED
-        way = self._arrays[layout.CONTROL_COST][QUOTE_COST]
-        dumb = self._has_distances() and way >= NO_WAY
-        if policy.min_quotes and (dumb or not self._numbers[layout.ANY_QUOTABLE]):
+        state[OWNER] = compiled.numbers[layout.SELF]
+        way = compiled.arrays[layout.CONTROL_COST][QUOTE_COST]
+        dumb = compiled.has_distances and way >= NO_WAY
+        if policy.min_quotes and (dumb or not compiled.numbers[layout.ANY_QUOTABLE]):
             raise InputError(
                 f"min_quotes: got {policy.min_quotes} with no source that can be quoted, expected "
                 "0; give sources with text, or lower it"
             )
         return tuple(state)
+
+    def _ready(self, fewest_tokens: int) -> Compiled:
+        """Return the tables, with costs in them if so few tokens are left that they matter.
+
+        Whoever calls compiled code keeps the result for so long: the handle is no owner.
+        """
+        if fewest_tokens <= self._scarce:
+            with self._lock:
+                if fewest_tokens <= self._scarce:
+                    self._use(with_distances(self._compiled, self.policy))
+        return self._compiled
+
+    def _use(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+        self._mask, self._advance = entries().mask, entries().advance
+        bound = compiled.numbers[layout.COST_BOUND]
+        self._scarce = -1 if compiled.has_distances else bound + 2
 
     def start(self, max_tokens: int | None = None) -> State:
         """Return the state before the first token.
@@ -268,7 +155,7 @@ class CopyConstraint:
                 f"max_tokens: got {max_tokens}, expected a whole number above 0; raise it"
             )
         state = _with_tokens(self._start, max_tokens)
-        if max_tokens <= self._numbers[layout.COST_BOUND]:
+        if max_tokens <= self._compiled.numbers[layout.COST_BOUND]:
             least = self._cost(state)
             if max_tokens < least:
                 raise InputError(
@@ -279,25 +166,29 @@ class CopyConstraint:
 
     def _cost(self, state: State) -> int:
         """Return how many tokens it takes to finish."""
+        compiled = self._ready(0)
         rows = np.array([state], np.int32)
-        cost = entries().rows(self._ready(0), FINISH, rows, _NO_TOKENS, _NO_ROWS)
+        cost = entries().rows(compiled.handle, FINISH, rows, _NO_TOKENS, _NO_ROWS)
+        if cost == FOREIGN:
+            raise _foreign()
         return int(cost & 0xFFFFFFFF)
 
     def advance(self, state: State, token_id: int) -> State:
         """Return the state after one more token.
 
         Raises:
-            InputError: the token is not allowed.
+            InputError: the token is not allowed, or the state is of another constraint.
         """
-        after = cast("State", entries().advance(self._ready(state[TOKENS]), state, token_id))
+        compiled = self._ready(state[TOKENS])
+        after = cast("State", self._advance(compiled.handle, state, token_id))
         if after[0] < 0:
-            self._refuse(token_id)
+            raise _foreign() if after[0] == FOREIGN else self._refusal(token_id)
         return after
 
-    def _refuse(self, token_id: int, row: str = "") -> None:
+    def _refusal(self, token_id: int, row: str = "") -> InputError:
         known = 0 <= token_id < self.vocabulary.size
         text = f" ({self.vocabulary.token_bytes(token_id)!r})" if known else ""
-        raise InputError(
+        return InputError(
             f"token not allowed here{row}: got {token_id}{text}, expected one of allowed(state); "
             "mask the logits before a token is chosen"
         )
@@ -313,7 +204,13 @@ class CopyConstraint:
             out = np.empty(self._width, np.int32)
         elif out.shape != (self._width,):
             raise InputError(f"mask: got shape {out.shape}, expected ({self._width},); resize it")
-        entries().mask(self._ready(state[TOKENS]), state, out)
+        compiled = self._ready(state[TOKENS])
+        try:
+            status = self._mask(compiled.handle, state, out)
+        except TypeError:
+            raise _not_writable("mask", out) from None
+        if status == FOREIGN:
+            raise _foreign()
         return out
 
     def allowed(self, state: State) -> NDArray[np.int64]:
@@ -323,8 +220,11 @@ class CopyConstraint:
 
     def is_accepting(self, state: State) -> bool:
         """Tell whether an end token is allowed, or the answer has ended."""
-        rows = np.array([state], np.int32)
-        return bool(entries().rows(self._handle, ACCEPTS, rows, _NO_TOKENS, _NO_ROWS))
+        compiled, rows = self._compiled, np.array([state], np.int32)
+        accepts = entries().rows(compiled.handle, ACCEPTS, rows, _NO_TOKENS, _NO_ROWS)
+        if accepts == FOREIGN:
+            raise _foreign()
+        return bool(accepts)
 
     def has_ended(self, state: State) -> bool:
         """Tell whether an end token has been taken."""
@@ -347,7 +247,12 @@ class CopyConstraint:
     def mask_batch(
         self, states: NDArray[np.int32], out: NDArray[np.int32] | None = None
     ) -> NDArray[np.int32]:
-        """Return the masks (int32[B, W]) of many states (``np.array([state, ...], np.int32)``)."""
+        """Return the masks of many states (``np.array([state, ...], np.int32)``): int32[B, W].
+
+        Raises:
+            InputError: `states` or `out` has another shape, or a state is of another constraint.
+        """
+        states = _as_rows(states)
         if out is None:
             out = np.empty((len(states), self._width), np.int32)
         elif out.shape != (len(states), self._width):
@@ -355,8 +260,13 @@ class CopyConstraint:
                 f"masks: got shape {out.shape}, expected ({len(states)}, {self._width}); resize it"
             )
         if len(states):
-            handle = self._ready(int(states[:, TOKENS].min()))
-            entries().rows(handle, MASKS, states, _NO_TOKENS, out)
+            compiled = self._ready(int(states[:, TOKENS].min()))
+            try:
+                status = entries().rows(compiled.handle, MASKS, states, _NO_TOKENS, out)
+            except TypeError:
+                raise _not_writable("masks", out) from None
+            if status == FOREIGN:
+                raise _foreign()
         return out
 
     def advance_batch(
@@ -365,32 +275,61 @@ class CopyConstraint:
         """Return the states after one more token each: int32[B, S].
 
         Raises:
-            InputError: a token is not allowed.
+            InputError: a token is not allowed, a state is of another constraint, or there are not
+                as many tokens as states.
         """
+        states = _as_rows(states)
+        tokens = np.ascontiguousarray(token_ids, np.int64)
+        if tokens.shape != (len(states),):
+            raise InputError(
+                f"token_ids: got shape {tokens.shape}, expected ({len(states)},); give a token a row"
+            )
         after = np.empty_like(states)
         if len(states):
-            tokens = np.ascontiguousarray(token_ids, np.int64)
-            handle = self._ready(int(states[:, TOKENS].min()))
-            bad = entries().rows(handle, ADVANCE, states, tokens, after)
+            compiled = self._ready(int(states[:, TOKENS].min()))
+            bad = entries().rows(compiled.handle, ADVANCE, states, tokens, after)
+            if bad == FOREIGN:
+                raise _foreign()
             if bad >= 0:
-                self._refuse(int(tokens[bad]), f" (row {bad})")
+                raise self._refusal(int(tokens[bad]), f" (row {bad})")
         return after
 
     def __getstate__(self) -> dict[str, Any]:
         kept = self.__dict__.copy()
-        for name in ("_lock", "_handle", "_rules"):
-            del kept[name]
-        return kept
+        for name in ("_lock", "_mask", "_advance", "_compiled"):
+            del kept[name]  # addresses mean nothing elsewhere
+        return {**kept, "tables": self._compiled[1:3]}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
+        arrays, numbers = kept.pop("tables")
         self.__dict__.update(kept)
         self._lock = Lock()
-        self._rules = self._look_up()
-        self._refresh()
+        rules = look_up_rules(self.vocabulary, self.policy, self.question)
+        self._use(Compiled.of(rules, arrays, numbers))
 
 
-def _limit(words: int | None) -> int:
-    return layout.UNLIMITED if words is None else words
+def _as_rows(states: NDArray[np.int32]) -> NDArray[np.int32]:
+    rows = np.ascontiguousarray(states, np.int32)
+    if rows.ndim != 2 or rows.shape[1] != STATE_WIDTH:
+        raise InputError(
+            f"states: got shape {rows.shape}, expected (rows, {STATE_WIDTH}); "
+            "stack states with np.array"
+        )
+    return rows
+
+
+def _foreign() -> InputError:
+    return InputError(
+        "state: got one of another constraint, expected one that came from start() of this; "
+        "keep each state with its constraint"
+    )
+
+
+def _not_writable(name: str, out: NDArray[Any]) -> InputError:
+    return InputError(
+        f"{name}: got an array of {out.dtype} that cannot be written into as it is, expected int32, "
+        "C-contiguous and writable; make it with np.empty"
+    )
 
 
 def _with_tokens(state: State, tokens: int) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Passages", "lay_out"]
 
-_END_OF_FIELD = "\udfff"
-"""A lone surrogate: it cannot be quoted, so it may stand between what can."""
+_FEW_STARTS = 8_192
+"""Up to so many are sorted by comparison, if the text does not repeat itself much."""
 
 
 class Passages(NamedTuple):
@@ -44,21 +45,24 @@ class Passages(NamedTuple):
 
 def lay_out(sources: Sequence[Source], policy: QuotePolicy) -> Passages:
     """Join the sources and find where spans may begin and end; linear in their length."""
-    fields = [f"{source.text}{_END_OF_FIELD}{source.title}{_END_OF_FIELD}" for source in sources]
-    joined = "".join(fields)
-    encoded = joined.encode("utf-8", "surrogatepass")
-    text = np.frombuffer(encoded, np.uint8).copy()
+    # No span has a bracket in it, so brackets may stand between fields.
+    joined = "".join([f"{source.text}[{source.title}[" for source in sources])
+    lengths = [len(source.text) + len(source.title) + 2 for source in sources]
+    count = len(lengths)
+    ends = np.fromiter(accumulate(lengths), np.int64, count)
+    encoded = np.frombuffer(joined.encode("utf-8", "surrogatepass"), np.uint8)
     characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-    flags = np.zeros(text.size + 1, np.uint8)
-    entries().flag(characters, class_table(), policy.boundary == "char", text, flags)
-    longest = int(entries().prune(text, flags))
-    bounds = np.zeros(len(sources) + 1, np.int64)
-    np.cumsum([len(field.encode("utf-8", "surrogatepass")) for field in fields], out=bounds[1:])
-    allowed = np.ones(len(sources), np.uint8)
+    allowed = np.ones(count, np.uint8)
     if policy.sources is not None:
         allowed[:] = 0
         allowed[[number - 1 for number in policy.sources]] = 1
-    starts = np.zeros(len(sources) + 1, np.int32)
-    suffixes = np.empty(text.size, np.int32)
-    count = entries().sort(suffix_array(text), text, flags, bounds, allowed, suffixes, starts)
-    return Passages(text, flags, suffixes[:count].copy(), starts, longest)
+    starts = np.zeros(count + 1, np.int32)
+    text, flags, positions, keys, longest = entries().lay_out(
+        encoded, characters, class_table(), policy.boundary == "char", ends, allowed, starts
+    )
+    suffixes = np.empty(positions.size, np.int32)
+    if positions.size > _FEW_STARTS or not entries().order(
+        text, positions, keys, np.argsort(keys), starts, suffixes
+    ):
+        entries().pick(suffix_array(text), positions, starts, suffixes)
+    return Passages(text, flags, suffixes, starts, int(longest))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DENSE_CHILDREN", "Trie", "add_tables", "build_trie"]
 
-DENSE_CHILDREN = 6
+DENSE_CHILDREN = 16
 """From so many children on, a node's children are found by table and not by search."""
 
 

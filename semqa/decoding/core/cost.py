@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from semqa.decoding.core.descend import next_end
+from semqa.decoding.characters import HAS_OTHER, HAS_SMALL
+from semqa.decoding.core.descend import ANY, next_end
 from semqa.decoding.core.layout import (
+    BLOCKS,
     CONTROL_COST,
     COST_BOUND,
     COSTS_WORDS,
@@ -64,6 +66,8 @@ from semqa.decoding.core.state import (
     WORD,
     WORDS,
     copy_state,
+    new_state,
+    row_of,
 )
 from semqa.decoding.core.step import NEEDS_WORD, runs_may_end, step_character
 
@@ -195,28 +199,35 @@ def _cost_by_bytes(h: Any, s: Any) -> int:
         low = 0x10000
     elif kind == 6:
         high = 0x110000
-    if not runs_may_end(h, s):
-        # Only the question's own characters go on; of a character range they are few.
-        words = s[WORD] != 0
-        trie = ints_at(h, WORD_TRIE if words else DIGIT_TRIE)
-        node = s[WORD] if words else s[DIGITS]
-        best = NO_WAY
+    present = 0
+    if runs_may_end(h, s):
+        blocks = bytes_at(h, BLOCKS)
+        for block in range(low >> 6, high >> 6):
+            if blocks[block] & HAS_OTHER:
+                return missing  # what is not alphanumeric ends any run and begins no word
+            present |= blocks[block]
+    best = NO_WAY
+    if s[WORD] or s[DIGITS]:
+        # Only the question's own characters go on; of a range they are few.
+        trie = ints_at(h, WORD_TRIE if s[WORD] else DIGIT_TRIE)
+        node = s[WORD] if s[WORD] else s[DIGITS]
         for child in range(trie[4 * node + 1], trie[4 * node + 1] + trie[4 * node + 2]):
             if low <= trie[4 * child] < high:
                 best = min(best, _cost_of_character(h, s, trie[4 * child], missing))
-        return best
-    best = NO_WAY
-    for character in range(low, high):
-        best = min(best, _cost_of_character(h, s, character, missing))
-        if best == missing:
-            break
+    if s[WORD] == 0 and present & HAS_SMALL:
+        word = h[COUNTING] and s[COUNTED] == 0
+        if not word or min(s[WORDS], s[RUN]) >= 1:
+            best = min(best, missing + ((1 << 32) if word and s[WORDS] != UNLIMITED else 0))
+    elif s[WORD] == 0 and present == 0 and runs_may_end(h, s):
+        for character in range(low, high):  # blocks of capitals and digits, of which there are few
+            best = min(best, _cost_of_character(h, s, character, missing))
     return best
 
 
 @jit
 def _cost_of_character(h: Any, s: Any, character: int, missing: int) -> int:
     """Cost of finishing with one character, of which so many bytes are missing."""
-    t = np.empty(STATE_WIDTH, np.int32)
+    t = new_state()
     copy_state(s, t)
     t[PART] = 0
     if not step_character(h, t, character):
@@ -232,29 +243,29 @@ def _cost_by_tokens(h: Any, s: Any) -> int:
     if best >= NO_WAY and not h[FILTERED]:
         return NO_WAY
     depth = h[LONGEST] + 2
-    states, path = np.empty((depth, STATE_WIDTH), np.int32), np.empty((depth, 2), np.int32)
+    states, path = np.empty((depth, STATE_WIDTH), np.int32), np.empty((depth, 3), np.int32)
     queue = np.empty((MOST_UNFINISHED, STATE_WIDTH), np.int32)
     paid = np.zeros(MOST_UNFINISHED, np.int64)
-    copy_state(s, queue[0])
+    copy_state(s, row_of(queue, 0))
     size, place = 1, 0
     while place < size and paid[place] + TOKEN < best:
-        copy_state(queue[place], states[0])
-        path[0, 0] = path[0, 1] = 0
-        level = next_end(h, states, path, 0)
+        copy_state(row_of(queue, place), row_of(states, 0))
+        path[0, 0], path[0, 1], path[0, 2] = 0, 0, 1
+        level = next_end(h, states, path, 0, ANY)
         while level > 0:
-            t = states[level]
+            t = row_of(states, level)
             cost = paid[place] + TOKEN
             if t[MODE] != FREE:
                 best = min(best, add(_quote_way(h, t), cost + _spent(s, t)))
             elif t[PART] == 0:
                 best = min(best, add(_run_cost(h, t), cost + _spent(s, t)))
             elif size < MOST_UNFINISHED and not _known(queue, size, t):
-                copy_state(t, queue[size])
+                copy_state(t, row_of(queue, size))
                 paid[size] = cost
                 size += 1
             if best == paid[place] + TOKEN:
                 return best  # what comes later in the queue cannot be cheaper
-            level = next_end(h, states, path, level)
+            level = next_end(h, states, path, level, ANY)
         place += 1
     return best
 
@@ -281,7 +292,11 @@ def way_of(h: Any, s: Any) -> int:
 @jit
 def rest(h: Any, quotes: int) -> int:
     """Cost from free text to the end, with so many quotes still to make."""
-    return TOKEN if quotes == 0 else add(quotes * longs_at(h, CONTROL_COST)[QUOTE_COST], TOKEN)
+    if quotes == 0:
+        return TOKEN
+    one = longs_at(h, CONTROL_COST)[QUOTE_COST]
+    tokens, words = (one & 0xFFFFFFFF) * quotes, (one >> 32) * quotes
+    return NO_WAY if one >= NO_WAY or max(tokens, words) >= FAR else (words << 32 | tokens) + TOKEN
 
 
 @jit

@@ -18,21 +18,23 @@ from semqa.decoding.core.cost import (
     add,
     unfinished_first,
 )
-from semqa.decoding.core.descend import child_of, has_tokens
-from semqa.decoding.core.explore import CONTINUING, COST, QUOTING, cheapest, explore, subtree
+from semqa.decoding.core.descend import CONTINUING, child_of, has_tokens, leads_out
+from semqa.decoding.core.explore import COST, QUOTING, cheapest, explore, step_cost, subtree
 from semqa.decoding.core.layout import (
     BARRIER,
+    BLOB,
     CONTROL_COST,
     COSTS_WORDS,
     DIGIT_COST,
     DIGIT_TRIE,
     DISTANCE,
     FAR,
-    FILTERED,
     FLAGS,
     MAX_FREE,
     NAMES_QUOTED,
     NUMBERS_QUOTED,
+    OFFSETS,
+    OPENERS,
     PREFIX_OK,
     QUOTABLE,
     REOPENS,
@@ -47,6 +49,7 @@ from semqa.decoding.core.layout import (
     ints_at,
     jit,
     longs_at,
+    size_of,
 )
 from semqa.decoding.core.state import (
     BETWEEN,
@@ -63,14 +66,23 @@ from semqa.decoding.core.state import (
     RUN,
     SPACED,
     SPAN,
-    STATE_WIDTH,
     TOKENS,
     WORD,
     WORDS,
+    clear_state,
+    copy_state,
+    new_state,
 )
-from semqa.decoding.core.step import ENDED_SENTENCE, MAY_END, NEEDS_WORD, begins_word, close
+from semqa.decoding.core.step import (
+    ENDED_SENTENCE,
+    MAY_END,
+    NEEDS_WORD,
+    begins_word,
+    close,
+    step_bytes,
+)
 
-__all__ = ["fill_distances", "fill_run_costs"]
+__all__ = ["fill_distances"]
 
 UNFINISHED = np.array(
     [1 << 21 | 2, 2 << 21 | 1, 2 << 21, 2 << 21 | 13, 3 << 21 | 1, 3 << 21, 3 << 21 | 4]
@@ -79,22 +91,23 @@ UNFINISHED = np.array(
 
 
 @jit
-def _fresh(h: Any, mode: int) -> Any:
-    """Return a state with no limits, whose spent words `explore` can tell."""
-    s = np.zeros(STATE_WIDTH, np.int32)
+def _set_fresh(h: Any, s: Any, mode: int) -> None:
+    """Make a state with no limits, whose spent words `explore` can tell."""
+    clear_state(s)
     s[MODE] = mode
     s[WORDS] = FAR if h[COSTS_WORDS] else UNLIMITED
     s[RUN] = UNLIMITED
     s[TOKENS] = UNLIMITED
-    return s
 
 
 @jit
-def _closed(h: Any, kind: int) -> Any:
-    s = _fresh(h, SPAN)
+def _closing_cost(h: Any, kind: int, bracket: int) -> int:
+    """Return the cheapest cost of closing a span, over the tokens below a node for ``"]"``."""
+    s = new_state()
+    _set_fresh(h, s, SPAN)
     s[CONTEXT] = kind
     close(h, s)
-    return s
+    return cheapest(h, s, bracket, COST)
 
 
 @jit
@@ -115,13 +128,13 @@ def _row_cost(h: Any, suffix: int, at_start: bool) -> int:
             paid = used << 32
             if node == 0:
                 best = min(best, add(control[CLOSER_COST + (kind == PENDING_END)], paid))
-            space = child_of(h, node, 0x20)
+            space = child_of(h, node, 0x20) if leads_out(h, node) else -1
             if space >= 0 and has_tokens(h, space):
                 way = control[PENDING_COST + (kind == PENDING_END)]
                 best = min(best, add(way, paid | TOKEN))
             bracket = subtree(h, space, 0x5D) if node else -1
             if bracket >= 0:
-                best = min(best, add(cheapest(h, _closed(h, kind), bracket, COST), paid))
+                best = min(best, add(_closing_cost(h, kind, bracket), paid))
         byte = text[position]
         if byte >= BARRIER:
             return best
@@ -146,74 +159,101 @@ def _fill_characters(h: Any) -> None:
     control = longs_at(h, CONTROL_COST)
     if h[NUMBERS_QUOTED] or h[NAMES_QUOTED]:
         return  # then costs depend on the character, not only on its class
-    s = _fresh(h, FREE)
+    s = new_state()
+    _set_fresh(h, s, FREE)
     for kind in range(UNFINISHED.size):
         s[PART] = UNFINISHED[kind]
         control[kind] = min(control[kind], cheapest(h, s, 0, COST))
 
 
 @jit
-def _fill_closers(h: Any) -> None:
+def _fill_closers(h: Any) -> bool:
+    """Fill what it costs to close a span that may end; tell whether a cost fell."""
     control = longs_at(h, CONTROL_COST)
     pending = child_of(h, 0, 0x5D)
     closer = subtree(h, child_of(h, 0, 0x20), 0x5D)
+    fell = False
     for row in range(2):
-        kind = PENDING_END if row else PENDING
-        if pending >= 0:
-            control[PENDING_COST + row] = cheapest(h, _closed(h, kind), pending, COST)
-        if closer >= 0:
-            control[CLOSER_COST + row] = cheapest(h, _closed(h, kind), closer, COST)
+        for first, node in ((PENDING_COST, pending), (CLOSER_COST, closer)):
+            if node >= 0:
+                way = _closing_cost(h, PENDING_END if row else PENDING, node)
+                fell = fell or way < control[first + row]
+                control[first + row] = way
+    return fell
 
 
 @jit
 def _fill_positions(h: Any) -> None:
-    distance = longs_at(h, DISTANCE)
-    text = bytes_at(h, TEXT)
-    distance[text.size] = NO_WAY
-    for position in range(text.size - 1, -1, -1):
+    """Fill the costs from all positions, and from the starts of each source's spans."""
+    distance, control = longs_at(h, DISTANCE), longs_at(h, CONTROL_COST)
+    distance[size_of(h, TEXT)] = NO_WAY
+    for position in range(size_of(h, TEXT) - 1, -1, -1):
         distance[position] = _row_cost(h, position, False)
-
-
-@jit
-def _fill_controls(h: Any) -> None:
-    control, starts, suffixes = longs_at(h, CONTROL_COST), ints_at(h, STARTS), ints_at(h, SUFFIXES)
-    quotable, prefix_ok = bytes_at(h, QUOTABLE), bytes_at(h, PREFIX_OK)
+    starts, suffixes = ints_at(h, STARTS), ints_at(h, SUFFIXES)
     for source in range(h[SOURCES]):
         best = NO_WAY
         for row in range(starts[source], starts[source + 1]):
             best = min(best, _row_cost(h, suffixes[row], True))
         control[CONTROLS + 1 + h[SOURCES] + source] = best
-    s = _fresh(h, NUMBER)
+
+
+@jit
+def _fill_controls(h: Any) -> None:
+    control = longs_at(h, CONTROL_COST)
+    quotable, prefix_ok = bytes_at(h, QUOTABLE), bytes_at(h, PREFIX_OK)
+    s = new_state()
+    _set_fresh(h, s, NUMBER)
     for number in range(h[SOURCES], 0, -1):
         if prefix_ok[number] or quotable[number]:
             s[PART] = number
             control[CONTROLS + number] = cheapest(h, s, 0, COST)
-    control[SPACED_COST] = cheapest(h, _fresh(h, SPACED), 0, COST)
-    control[OPENED_COST] = cheapest(h, _fresh(h, OPENED), 0, COST)
-    s = _fresh(h, FREE)
+    _set_fresh(h, s, SPACED)
+    control[SPACED_COST] = cheapest(h, s, 0, COST)
+    _set_fresh(h, s, OPENED)
+    control[OPENED_COST] = cheapest(h, s, 0, COST)
+    _set_fresh(h, s, FREE)
     s[CONTEXT] = BETWEEN if h[NAMES_QUOTED] else 0
     s[RUN] = h[MAX_FREE]
     s[QUOTES] = 1
-    control[QUOTE_COST] = cheapest(h, s, 0, QUOTING)
+    control[QUOTE_COST] = _opening_cost(h, s)
 
 
 @jit
-def fill_run_costs(h: Any, word_digits: Any) -> None:
-    """Fill DIGIT_COST and WORD_COST, children before parents."""
+def _opening_cost(h: Any, s: Any) -> int:
+    """Return the cheapest cost from free text through one quote."""
+    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
+    t = new_state()
+    best = NO_WAY
+    for place in range(size_of(h, OPENERS)):
+        token = ints_at(h, OPENERS)[place]
+        copy_state(s, t)
+        if step_bytes(h, t, blob, offsets[token], offsets[token + 1]):
+            best = min(best, step_cost(h, t, QUOTING))
+    return best
+
+
+@jit
+def _fill_run_costs(h: Any, word_digits: Any) -> bool:
+    """Fill DIGIT_COST and WORD_COST, children before parents; tell whether a cost fell."""
+    fell = False
     for words in range(2):
-        costs = ints_at(h, WORD_COST if words else DIGIT_COST)
+        table = WORD_COST if words else DIGIT_COST
+        costs = ints_at(h, table)
         trie = ints_at(h, WORD_TRIE if words else DIGIT_TRIE)
-        s = _fresh(h, FREE)
-        for node in range(costs.size - 1, 0, -1):
+        s = new_state()
+        _set_fresh(h, s, FREE)
+        for node in range(size_of(h, table) - 1, 0, -1):
             s[WORD if words else DIGITS] = node
             if words:
                 s[DIGITS] = word_digits[node]
                 s[CONTEXT] = 0
-            if trie[4 * node + 3]:
-                costs[node] = 0
-            else:
-                way = explore(h, s, 0, np.empty(0, np.int32), COST, CONTINUING)
-                costs[node] = FAR if way >= NO_WAY else way & 0xFFFFFFFF
+            way = 0
+            if not trie[4 * node + 3]:
+                way = explore(h, s, 0, new_state(), COST, CONTINUING)
+            tokens = FAR if way >= NO_WAY else way & 0xFFFFFFFF
+            fell = fell or tokens < costs[node]
+            costs[node] = tokens
+    return fell
 
 
 @jit
@@ -221,18 +261,24 @@ def fill_distances(h: Any, word_digits: Any) -> None:
     """Fill DISTANCE, CONTROL_COST and the costs of runs, all of them without any way before.
 
     Costs fall from round to round until they are the least fixed point. One round is enough where
-    no token closes a quote and opens another, single bytes finish whatever was begun, and free
-    text has no words to finish.
+    no token closes a quote and opens another, and free text has no numbers and words to finish.
     """
-    control = longs_at(h, CONTROL_COST)
-    runs = ints_at(h, WORD_COST).size + ints_at(h, DIGIT_COST).size > 2
-    for _ in range(1 + CONTROLS + 2 * h[SOURCES]):
-        before = control.copy()
-        fill_run_costs(h, word_digits)
+    control, rows = longs_at(h, CONTROL_COST), size_of(h, CONTROL_COST)
+    runs = size_of(h, WORD_COST) + size_of(h, DIGIT_COST) > 2
+    before = np.empty(rows, np.int64)
+    for turn in range(1 + CONTROLS + 2 * h[SOURCES]):
+        for row in range(rows):
+            before[row] = control[row]
+        fell = _fill_run_costs(h, word_digits)
         _fill_characters(h)
-        _fill_closers(h)
-        _fill_positions(h)
+        fell = _fill_closers(h) or fell
+        if turn == 0 or fell or h[REOPENS]:
+            _fill_positions(h)
         _fill_controls(h)
-        fill_run_costs(h, word_digits)
-        if not (h[FILTERED] or h[REOPENS] or runs) or (before == control).all():
+        if not (h[REOPENS] or runs):
+            return
+        same = not _fill_run_costs(h, word_digits)
+        for row in range(rows):
+            same = same and before[row] == control[row]
+        if same:
             return

@@ -18,26 +18,37 @@ from numba import types
 
 from semqa.decoding.core import distances, lists, passages, suffixes, vocabulary_tables
 from semqa.decoding.core.cost import alive, cost_of
-from semqa.decoding.core.explore import spend
+from semqa.decoding.core.descend import ANY, ASKING
+from semqa.decoding.core.explore import MARK, UNFINISHED, spend
 from semqa.decoding.core.layout import (
     BLOB,
     KIND,
     KIND_END,
+    KIND_NONE,
     OFFSETS,
+    SELF,
+    SIZE,
+    WIDTH,
     bytes_at,
     ints_at,
     jit,
+    open_handle,
 )
 from semqa.decoding.core.mask import fill_mask
+from semqa.decoding.core.pointers import ints_of
 from semqa.decoding.core.state import (
     ENDED,
     FREE,
     MODE,
+    OWNER,
     PART,
     QUOTES,
     STATE_WIDTH,
     TOKENS,
+    clear_state,
     copy_state,
+    new_state,
+    row_of,
 )
 from semqa.decoding.core.step import runs_may_end, step_bytes
 
@@ -49,6 +60,7 @@ _ROWS = types.Array(types.int32, 2, "C")
 _BYTES = types.Array(types.uint8, 1, "C")
 _BYTE_ROWS = types.Array(types.uint8, 2, "C")
 _LONGS = types.Array(types.int64, 1, "C")
+_KEYS = types.Array(types.uint64, 1, "C")
 _FIXED = types.Array(types.uint8, 1, "C", readonly=True)
 _CHARACTERS = types.Array(types.uint32, 1, "C", readonly=True)
 _STATE = types.UniTuple(types.int64, STATE_WIDTH)
@@ -61,18 +73,23 @@ class Entries(NamedTuple):
     entries, of which some do several things.
 
     Attributes:
-        mask: (h, state, out int32[W]).
-        advance: (h, state, token) -> state; its first field is -1 if the token is not allowed.
+        mask: (h, state, out int32[W]) -> FOREIGN for the state of another constraint, else 0.
+        advance: (h, state, token) -> state; its first field is REFUSED if the token is not allowed,
+            FOREIGN for the state of another constraint.
         rows: (h, task, states int32[B, S], tokens int64[B], out int32[B, *]) -> int64. MASKS fills
             masks; ADVANCE fills states and returns the first bad row, or -1; ACCEPTS tells whether
-            the first state accepts; FINISH returns its cost.
-        build: (h, task, number, ints, out int32[*]). RUN_COSTS fills the costs of runs, `ints` being
-            the digits of each word node; DISTANCES fills distances, and the costs of runs again; FREE_TEXT writes the mask of
-            context `number` without the tokens `ints`.
-        lists: (h, task, starts int32[N + 1], number, ends int32[*]) -> (int64[*], int32[*],
-            int32[*]); see `lists.py`. BEGUN and AFTER_SPACE list starts, CLOSING closers; WIDE lists
-            wide intervals, at most `number`.
-        flag, prune, sort: see `passages.py`.
+            the first state accepts; FINISH returns its cost. All return FOREIGN, as above.
+        build: (h, task, number, ints, out int32[*]). DISTANCES fills distances and the costs of
+            runs, `ints` being the digits of each word node.
+            FREE_TEXT marks what free text may go on with in context `number`, UNFINISHED_TEXT those
+            after which it cannot end; with `ints` not empty only candidates, see `ASKING`.
+            CLOSING_TEXT marks row `number` of CLOSER_LISTS.
+        lists: (h, starts int32[N + 1], most, ends int32[N + 1], ends int32[N + 1]) -> BEGUN_LISTS
+            and SPACED_LISTS, whose starts are written to `ends`, and the three HEAVY tables, of at
+            most so many intervals; see `lists.py`.
+        lay_out: (encoded, characters, classes, in_words, ends, allowed, starts int32[N + 1]) ->
+            text, flags, positions, keys, the longest way to an end of a span; see `passages.py`.
+        order, pick: see `passages.py`.
         name_pieces, induce: see `suffixes.py`.
         classify, count_words: see `vocabulary_tables.py`.
     """
@@ -82,18 +99,18 @@ class Entries(NamedTuple):
     rows: Any
     build: Any
     lists: Any
-    flag: Any
-    prune: Any
-    sort: Any
+    lay_out: Any
+    order: Any
+    pick: Any
     name_pieces: Any
     induce: Any
     classify: Any
     count_words: Any
 
 
+REFUSED, FOREIGN = -1, -2
 MASKS, ADVANCE, ACCEPTS, FINISH = range(4)
-RUN_COSTS, DISTANCES, FREE_TEXT = range(3)
-BEGUN, AFTER_SPACE, CLOSING, WIDE = range(4)
+DISTANCES, FREE_TEXT, UNFINISHED_TEXT, CLOSING_TEXT = range(4)
 
 MOST_LISTED = 4_000_000
 """Tokens in the lists of wide intervals, of one constraint: 16 MB."""
@@ -109,14 +126,17 @@ def _unpack(state: Any, s: Any) -> None:
 def _advance(h: Any, s: Any, token: int) -> bool:
     """Go on by one token, in place; tell whether it was allowed."""
     kinds = bytes_at(h, KIND)
-    if token < 0 or token >= kinds.size or kinds[token] == 0 or s[TOKENS] < 1:
-        return s[MODE] == ENDED and 0 <= token < kinds.size and kinds[token] == KIND_END
+    if token < 0 or token >= h[SIZE]:
+        return False
+    if kinds[token] == KIND_NONE or s[TOKENS] < 1:
+        return s[MODE] == ENDED and kinds[token] == KIND_END
     if kinds[token] == KIND_END:
         if not _accepts(h, s):
             return False
         if s[MODE] != ENDED:
-            s[:] = 0
-            s[MODE] = ENDED
+            owner = s[OWNER]
+            clear_state(s)
+            s[MODE], s[OWNER] = ENDED, owner
         return True
     s[TOKENS] = spend(s[TOKENS])
     offsets = ints_at(h, OFFSETS)
@@ -158,68 +178,88 @@ def entries() -> Entries:
     """Compile the entry points, or load them: once a process."""
     digest = _DIGEST  # in a closure, so that numba's cache is keyed by it
 
-    def mask(h: Any, state: Any, out: Any) -> int:
-        s = np.empty(STATE_WIDTH, np.int32)
+    def mask(handle: Any, state: Any, out: Any) -> int:
+        h = open_handle(handle)
+        s = new_state()
         _unpack(state, s)
-        fill_mask(h, s, out)
-        return digest
+        if s[OWNER] != h[SELF]:
+            return digest * 0 + FOREIGN
+        fill_mask(h, s, ints_of(out, 0))
+        return 0
 
-    def advance(h: Any, state: Any, token: int) -> Any:
-        s = np.empty(STATE_WIDTH, np.int32)
+    def advance(handle: Any, state: Any, token: int) -> Any:
+        h = open_handle(handle)
+        s = new_state()
         _unpack(state, s)
         first = digest * 0
-        if not _advance(h, s, token):
-            first = -1
+        if s[OWNER] != h[SELF]:
+            first = FOREIGN
+        elif not _advance(h, s, token):
+            first = REFUSED
         else:
             first += s[0]
-        return (first, s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12])
+        return (
+            first, s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13]
+        )  # fmt: skip
 
-    def rows(h: Any, task: int, states: Any, tokens: Any, out: Any) -> int:
+    def rows(handle: Any, task: int, states: Any, tokens: Any, out: Any) -> int:
+        h = open_handle(handle)
         result = digest * 0 - 1
+        for row in range(states.shape[0]):
+            if row_of(states, row)[OWNER] != h[SELF]:
+                return FOREIGN
         if task == ACCEPTS:
-            return int(_accepts(h, states[0]))
+            return int(_accepts(h, row_of(states, 0)))
         if task == FINISH:
-            return cost_of(h, states[0])
+            return cost_of(h, row_of(states, 0))
         for row in range(states.shape[0]):
             if task == MASKS:
-                fill_mask(h, states[row], out[row])
+                fill_mask(h, row_of(states, row), ints_of(out, row * h[WIDTH]))
             else:
-                copy_state(states[row], out[row])
-                if not _advance(h, out[row], tokens[row]) and result < 0:
+                after = row_of(out, row)
+                copy_state(row_of(states, row), after)
+                if not _advance(h, after, tokens[row]) and result < 0:
                     result = row
         return result
 
-    def build(h: Any, task: int, number: int, ints: Any, out: Any) -> int:
-        if task == RUN_COSTS:
-            distances.fill_run_costs(h, ints)
-        elif task == DISTANCES:
+    def build(handle: Any, task: int, number: int, ints: Any, out: Any) -> int:
+        h = open_handle(handle)
+        if task == DISTANCES:
             distances.fill_distances(h, ints)
+        elif task == CLOSING_TEXT:
+            lists.mark_closers(h, number, out)
         else:
-            lists.mark_free(h, number, ints, out)
+            kind = MARK if task == FREE_TEXT else UNFINISHED
+            lists.mark_free(h, number, kind, ASKING if ints.size else ANY, out)
         return digest
 
-    def make_lists(h: Any, task: int, starts: Any, number: int, ends: Any) -> Any:
-        ends[0] = digest * 0
-        if task == WIDE:
-            return lists.list_heavy(h, starts, number, MOST_LISTED)
-        if task == CLOSING:
-            tokens = lists.list_closers(h, ends)
-        else:
-            tokens = lists.list_starts(h, starts, task == AFTER_SPACE, ends)
-        return np.empty(0, np.int64), np.empty(0, np.int32), tokens
+    def make_lists(handle: Any, starts: Any, most: int, begun: Any, spaced: Any) -> Any:
+        h = open_handle(handle)
+        begun[0] = digest * 0
+        first = lists.list_starts(h, starts, False, begun)
+        second = lists.list_starts(h, starts, True, spaced)
+        keys, values, tokens = lists.list_heavy(h, starts, most, MOST_LISTED)
+        return first, second, keys, values, tokens
 
-    def flag(characters: Any, classes: Any, in_words: bool, text: Any, flags: Any) -> int:
+    def lay_out(
+        encoded: Any, characters: Any, classes: Any, in_words: bool, ends: Any, allowed: Any,
+        starts: Any,
+    ) -> Any:  # fmt: skip
+        text, flags = encoded.copy(), np.zeros(encoded.size + 1, np.uint8)
         passages.flag_positions(characters, classes, in_words, text, flags)
+        longest = passages.prune_dead_tails(text, flags) + digest * 0
+        positions, keys = passages.find_starts(text, flags, ends, allowed, starts)
+        return text, flags, positions, keys, longest
+
+    def order(
+        text: Any, positions: Any, keys: Any, by_key: Any, starts: Any, suffixes: Any
+    ) -> bool:
+        done = passages.order_starts(text, positions, keys, by_key, starts, suffixes)
+        return done and digest > 0
+
+    def pick(by_suffix: Any, positions: Any, starts: Any, suffixes: Any) -> int:
+        passages.pick_starts(by_suffix, positions, starts, suffixes)
         return digest
-
-    def prune(text: Any, flags: Any) -> int:
-        return passages.prune_dead_tails(text, flags) + digest * 0
-
-    def sort(
-        order: Any, text: Any, flags: Any, bounds: Any, allowed: Any, suffixes: Any, begins: Any
-    ) -> int:
-        count = passages.sort_starts(order, text, flags, bounds, allowed, suffixes, begins)
-        return count + digest * 0
 
     def name_pieces(symbols: Any, size: int) -> Any:
         return suffixes.name_pieces(symbols, size + digest * 0)
@@ -227,26 +267,27 @@ def entries() -> Entries:
     def induce(symbols: Any, size: int, valleys: Any) -> Any:
         return suffixes.induce(symbols, size + digest * 0, valleys)
 
-    def classify(blob: Any, offsets: Any, classes: Any, traits: Any) -> int:
-        vocabulary_tables.classify_tokens(blob, offsets, classes, traits)
+    def classify(blob: Any, offsets: Any, classes: Any, traits: Any, asking: Any) -> int:
+        vocabulary_tables.classify_tokens(blob, offsets, classes, traits, asking)
         return digest
 
     def count_words(blob: Any, offsets: Any, classes: Any, words: Any) -> int:
         return vocabulary_tables.count_words(blob, offsets, classes, words) + digest * 0
 
     number, truth = types.int64, types.boolean
-    three = types.Tuple((_LONGS, _INTS, _INTS))
+    laid_out = types.Tuple((_BYTES, _BYTES, _INTS, _KEYS, number))
+    listed = types.Tuple((_INTS, _INTS, _LONGS, _INTS, _INTS))
     return Entries(
         _compile(mask, number(_HANDLE, _STATE, _INTS)),
         _compile(advance, _STATE(_HANDLE, _STATE, number)),
         _compile(rows, number(_HANDLE, number, _ROWS, _LONGS, _ROWS)),
         _compile(build, number(_HANDLE, number, number, _INTS, _INTS)),
-        _compile(make_lists, three(_HANDLE, number, _INTS, number, _INTS)),
-        _compile(flag, number(_CHARACTERS, _FIXED, truth, _BYTES, _BYTES)),
-        _compile(prune, number(_BYTES, _BYTES)),
-        _compile(sort, number(_INTS, _BYTES, _BYTES, _LONGS, _BYTES, _INTS, _INTS)),
+        _compile(make_lists, listed(_HANDLE, _INTS, number, _INTS, _INTS)),
+        _compile(lay_out, laid_out(_FIXED, _CHARACTERS, _FIXED, truth, _LONGS, _BYTES, _INTS)),
+        _compile(order, truth(_BYTES, _INTS, _KEYS, _LONGS, _INTS, _INTS)),
+        _compile(pick, number(_INTS, _INTS, _INTS, _INTS)),
         _compile(name_pieces, types.Tuple((_INTS, _INTS, number))(_INTS, number)),
         _compile(induce, _INTS(_INTS, number, _INTS)),
-        _compile(classify, number(_FIXED, _INTS, _FIXED, _BYTES)),
+        _compile(classify, number(_FIXED, _INTS, _FIXED, _BYTES, _INTS)),
         _compile(count_words, number(_FIXED, _INTS, _FIXED, _BYTE_ROWS)),
     )

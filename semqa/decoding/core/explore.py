@@ -10,47 +10,56 @@ from typing import Any
 import numpy as np
 
 from semqa.decoding.core.cost import NO_WAY, TOKEN, add, alive, way_of
-from semqa.decoding.core.descend import child_of, has_tokens, may_follow
+from semqa.decoding.core.descend import ANY, child_of, has_tokens, next_end
 from semqa.decoding.core.layout import (
-    CHILD_COUNT,
     COSTS_WORDS,
     FAR,
-    FIRST_CHILD,
+    FIRST_TOKEN,
     LONGEST,
-    NODE_BYTE,
+    NODES,
     TOKEN_IDS,
-    TOKEN_START,
     UNLIMITED,
-    bytes_at,
     ints_at,
     jit,
 )
 from semqa.decoding.core.state import (
-    DIGITS,
     FREE,
     MODE,
     PART,
     QUOTES,
     STATE_WIDTH,
     TOKENS,
-    WORD,
     WORDS,
     copy_state,
+    new_state,
+    row_of,
 )
-from semqa.decoding.core.step import step_byte, step_bytes
+from semqa.decoding.core.step import runs_may_end, step_bytes
 
-__all__ = ["allow", "allow_node", "cheapest", "explore"]
+__all__ = [
+    "COST",
+    "MARK",
+    "QUOTING",
+    "UNFINISHED",
+    "allow",
+    "allow_node",
+    "cheapest",
+    "explore",
+    "forbid",
+    "is_allowed",
+    "may_end",
+    "step_cost",
+    "try_token",
+]
 
 MARK = 0
 """Set the bit of every token after which the answer can be finished."""
-COST = 1
+UNFINISHED = 1
+"""Of these, set the bits of those that end inside a character, number or word of free text."""
+COST = 2
 """Return the cheapest cost to free text, over all tokens."""
-QUOTING = 2
+QUOTING = 3
 """Like COST, over tokens that open or make a quote."""
-
-ANY = 0
-CONTINUING = 1
-"""Only tokens whose first character goes on with the number or word that the state is in."""
 
 
 @jit
@@ -60,10 +69,22 @@ def allow(out: Any, token: int) -> None:
 
 
 @jit
+def forbid(out: Any, token: int) -> None:
+    """Clear one bit of a mask."""
+    out[token >> 5] &= ~(np.int32(1) << np.int32(token & 31))
+
+
+@jit
+def is_allowed(out: Any, token: int) -> bool:
+    """Read one bit of a mask."""
+    return out[token >> 5] >> (token & 31) & 1 != 0
+
+
+@jit
 def allow_node(h: Any, out: Any, node: int) -> None:
     """Set the bits of all tokens that end at a node."""
-    start, tokens = ints_at(h, TOKEN_START), ints_at(h, TOKEN_IDS)
-    for place in range(start[node], start[node + 1]):
+    nodes, tokens = ints_at(h, NODES), ints_at(h, TOKEN_IDS)
+    for place in range(nodes[4 * node + FIRST_TOKEN], nodes[4 * node + 4 + FIRST_TOKEN]):
         allow(out, tokens[place])
 
 
@@ -73,63 +94,52 @@ def explore(h: Any, s: Any, node: int, out: Any, task: int, scope: int) -> int:
 
     Args:
         node: the root, or a node whose bytes are already part of `s`; its own tokens count then.
-        out: int32[W], of use to MARK only.
-        task: MARK, COST or QUOTING.
-        scope: ANY or CONTINUING.
+        out: int32[W]; COST and QUOTING leave it as it is.
+        task: MARK, UNFINISHED, COST or QUOTING.
+        scope: ANY, CONTINUING or ASKING.
 
     Returns:
-        The cheapest cost, this token included; `NO_WAY` for MARK.
+        The cheapest cost, this token included; `NO_WAY` where bits are set.
     """
-    first_child, child_count = ints_at(h, FIRST_CHILD), ints_at(h, CHILD_COUNT)
-    data = bytes_at(h, NODE_BYTE)
-    depth = h[LONGEST] + 2
-    states = np.empty((depth, STATE_WIDTH), np.int32)
-    path = np.empty((depth, 3), np.int32)  # node, children tried, first character seen
-    best = NO_WAY
-    copy_state(s, states[0])
+    states = np.empty((h[LONGEST] + 2, STATE_WIDTH), np.int32)
+    path = np.empty((h[LONGEST] + 2, 3), np.int32)
+    copy_state(s, row_of(states, 0))
     path[0, 0], path[0, 1], path[0, 2] = node, 0, scope == ANY
+    best = NO_WAY
     if node and has_tokens(h, node):
-        best = min(best, _arrive(h, states[0], node, out, task))
-    level = 0
-    while level >= 0:
-        parent, tried = path[level, 0], path[level, 1]
-        if tried == child_count[parent]:
-            level -= 1
-            continue
-        path[level, 1] += 1
-        child = first_child[parent] + tried
-        if not may_follow(states[level, MODE], data[child]):
-            continue
-        below = states[level + 1]
-        copy_state(states[level], below)
-        if not step_byte(h, below, data[child]):
-            continue
-        seen = path[level, 2]
-        if not seen and below[PART] == 0:
-            goes_on = below[WORD] != 0 if s[WORD] else below[DIGITS] != 0
-            if below[MODE] != FREE or not goes_on:
-                continue
-            seen = 1
-        level += 1
-        path[level, 0], path[level, 1], path[level, 2] = child, 0, seen
-        if has_tokens(h, child):
-            best = min(best, _arrive(h, below, child, out, task))
+        best = _arrive(h, s, node, out, task)
+    level = next_end(h, states, path, 0, scope)
+    while level > 0:
+        best = min(best, _arrive(h, row_of(states, level), path[level, 0], out, task))
+        level = next_end(h, states, path, level, scope)
     return best
 
 
 @jit
 def _arrive(h: Any, s: Any, node: int, out: Any, task: int) -> int:
-    if task == MARK:
+    if task == MARK or task == UNFINISHED:
         tokens = s[TOKENS]
         s[TOKENS] = spend(tokens)
-        if alive(h, s):
+        if (task == MARK or (s[MODE] == FREE and not may_end(h, s))) and alive(h, s):
             allow_node(h, out, node)
         s[TOKENS] = tokens
         return NO_WAY
+    return step_cost(h, s, task)
+
+
+@jit
+def step_cost(h: Any, s: Any, task: int) -> int:
+    """Return the cost of a token and of the way to free text from the state after it."""
     if task == QUOTING and s[MODE] == FREE and s[QUOTES]:
         return NO_WAY
     used = FAR - s[WORDS] if h[COSTS_WORDS] else 0
     return add(way_of(h, s), used << 32 | TOKEN)
+
+
+@jit
+def may_end(h: Any, s: Any) -> bool:
+    """Tell whether free text may end where a state in it stands."""
+    return s[PART] == 0 and runs_may_end(h, s)
 
 
 @jit
@@ -141,7 +151,7 @@ def spend(tokens: int) -> int:
 @jit
 def cheapest(h: Any, s: Any, node: int, task: int) -> int:
     """Return the cheapest cost from a state to free text by at least one token."""
-    return explore(h, s, node, np.empty(0, np.int32), task, ANY)
+    return explore(h, s, node, new_state(), task, ANY)
 
 
 @jit

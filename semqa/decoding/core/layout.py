@@ -11,16 +11,25 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import types  # type: ignore[attr-defined]
+
+from semqa.decoding.core.pointers import bytes_pointer, ints_pointer, longs_of, longs_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["HANDLE_SIZE", "bytes_at", "ints_at", "jit", "longs_at", "make_handle"]
+__all__ = [
+    "HANDLE_SIZE",
+    "bytes_at",
+    "ints_at",
+    "jit",
+    "longs_at",
+    "make_handle",
+    "open_handle",
+    "size_of",
+]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -46,57 +55,66 @@ def _widened(kind: Any) -> Any:
 
 
 # Tables of the vocabulary. Node 0 is the root of the trie.
-FIRST_CHILD = 0  # int32[nodes]
-CHILD_COUNT = 1  # int32[nodes]
-NODE_BYTE = 2  # uint8[nodes]
-TOKEN_START = 3  # int32[nodes + 1]
-TOKEN_IDS = 4  # int32[tokens]
-TABLE_OF = 5  # int32[nodes], row in CHILD_TABLES or -1
-CHILD_TABLES = 6  # int32[tables * 256], a child or -1
-BLOB = 7  # uint8[bytes of all tokens]
-OFFSETS = 8  # int32[V + 1]
-KIND = 9  # uint8[V]: KIND_NONE, KIND_TEXT, KIND_END
-END_IDS = 10  # int32[end tokens]
-CLASSES = 11  # uint8[0x110000], by code point
-WORDS_AT_MOST = 12  # int32[2 * MOST_WORDS * W]: by COUNTED and r < MOST_WORDS, all tokens but the
+NODES = 0  # int32[4 * (nodes + 1)]: one record a node, see below; the last holds a token start only
+NODE_BYTE = 1  # uint8[nodes]
+TOKEN_IDS = 2  # int32[tokens]
+CHILD_TABLES = 3  # int32[tables * 256], a child or -1
+BLOCKS = 4  # uint8[0x4400], by code point // 64, see `characters.class_blocks`
+BLOB = 5  # uint8[bytes of all tokens]
+OFFSETS = 6  # int32[V + 1]
+KIND = 7  # uint8[V]: KIND_NONE, KIND_TEXT, KIND_END
+END_IDS = 8  # int32[end tokens]
+CLASSES = 9  # uint8[0x110000], by code point
+WORDS_AT_MOST = 10  # int32[2 * MOST_WORDS * W]: by COUNTED and r < MOST_WORDS, all tokens but the
 # plain ones that begin more than r words
-STARTS_DIGIT = 13  # int32[W]: tokens whose first character is a digit
-STARTS_ALNUM = 14  # int32[W]: tokens whose first character is alphanumeric
-OPENERS = 15  # int32[*]: tokens that hold "[" and no "]" before it
-DEEP_OPENERS = 16  # int32[*]: those of them in which "[" is not the last byte
-PARTIALS = 17  # int32[*]: tokens without brackets that end inside a character
-CLOSERS = 18  # int32[*]: tokens that begin with " ]"
-ENDERS = 19  # int32[*]: tokens that begin with "]"
-DEEP_CLOSERS = 42  # int32[*]: CLOSERS and ENDERS that hold "[", not as their last byte
+STARTS_DIGIT = 11  # int32[W]: tokens whose first character is a digit
+STARTS_ALNUM = 12  # int32[W]: tokens whose first character is alphanumeric
+OPENERS = 13  # int32[*]: tokens that hold "[" and no "]" before it
+DEEP_OPENERS = 14  # int32[*]: those of them in which "[" is not the last byte
+CLOSERS = 15  # int32[*]: tokens that begin with " ]"
+ENDERS = 16  # int32[*]: tokens that begin with "]"
+DEEP_CLOSERS = 17  # int32[*]: CLOSERS and ENDERS that hold "[", not as their last byte
+LEADS = 18  # int32[*]: tokens that are the beginning of one character
 
 # Tables of the rules for free text: they depend on the question, not on the sources.
-FREE_MASKS = 20  # int32[contexts * W], unlimited words
-DIGIT_TRIE = 21  # int32[nodes * 4]: code point, first child, child count, terminal; breadth first
-WORD_TRIE = 22  # int32[nodes * 4], likewise
-DIGIT_COST = 23  # int32[nodes]: fewest tokens until the run may end, 0 if it may now, or FAR
-WORD_COST = 24  # int32[nodes]
-CLOSER_LISTS = 25  # int32[*]: allowed CLOSERS, then ENDERS, each after a span that does not end a
+FREE_MASKS = 19  # int32[contexts * W], unlimited words
+UNFINISHED_LISTS = 20  # int32[*]: those of them after which free text cannot end, by context
+UNFINISHED_STARTS = 21  # int32[contexts + 1]
+DIGIT_TRIE = 22  # int32[nodes * 4]: code point, first child, child count, terminal; breadth first
+WORD_TRIE = 23  # int32[nodes * 4], likewise
+DIGIT_COST = 24  # int32[nodes]: fewest tokens until the run may end, 0 if it may now, or FAR
+WORD_COST = 25  # int32[nodes]
+CLOSER_LISTS = 26  # int32[*]: allowed CLOSERS, then ENDERS, each after a span that does not end a
 # sentence and after one that does; without DEEP_CLOSERS
-CLOSER_STARTS = 26  # int32[5]
+CLOSER_STARTS = 27  # int32[5]
 
 # Tables of one constraint. Positions count bytes of the joined text.
-TEXT = 27  # uint8[n], BARRIER where no span goes on
-FLAGS = 28  # uint8[n + 1], see `text.py`
-SUFFIXES = 29  # int32[m]: starts of spans, by source, then by the text that follows
-STARTS = 30  # int32[N + 1]: the suffixes of source k are SUFFIXES[STARTS[k]:STARTS[k + 1]]
-PREFIX_OK = 31  # uint8[N + 1]: some quotable source's number begins so
-QUOTABLE = 32  # uint8[N + 1], by number; 0 is unused
-BEGUN_LISTS = 33  # int32[*]: tokens after "[ k ", by source
-BEGUN_STARTS = 34  # int32[N + 1]
-SPACED_LISTS = 35  # int32[*]: tokens after "[ k" that begin with " ", by source
-SPACED_STARTS = 36  # int32[N + 1]
-HEAVY_KEYS = 37  # int64[2 * slots]: open addressing; (low, high << 32 | depth), -1 for empty
-HEAVY_VALUES = 38  # int32[3 * slots]: list start, list end, whether a span may end here
-HEAVY_LISTS = 39  # int32[*]
-DISTANCE = 40  # int64[n + 1]: cost of the way from a position to free text, see `cost.py`
-CONTROL_COST = 41  # int64[CONTROLS + N + 1 + N]
-LEADS = 43  # int32[*]: tokens that are the beginning of one character
-TABLES = 44
+TEXT = 28  # uint8[n], BARRIER where no span goes on
+FLAGS = 29  # uint8[n + 1], see `step.py`
+SUFFIXES = 30  # int32[m]: starts of spans, by source, then by the text that follows
+STARTS = 31  # int32[N + 1]: the suffixes of source k are SUFFIXES[STARTS[k]:STARTS[k + 1]]
+PREFIX_OK = 32  # uint8[N + 1]: some quotable source's number begins so
+QUOTABLE = 33  # uint8[N + 1], by number; 0 is unused
+BEGUN_LISTS = 34  # int32[*]: tokens after "[ k ", by source
+BEGUN_STARTS = 35  # int32[N + 1]
+SPACED_LISTS = 36  # int32[*]: tokens after "[ k" that begin with " ", by source
+SPACED_STARTS = 37  # int32[N + 1]
+HEAVY_KEYS = 38  # int64[2 * slots]: open addressing; (low, high << 32 | depth), -1 for empty
+HEAVY_VALUES = 39  # int32[3 * slots]: list start, list end, whether a span may end here
+HEAVY_LISTS = 40  # int32[*]
+DISTANCE = 41  # int64[n + 1]: cost of the way from a position to free text, see `cost.py`
+CONTROL_COST = 42  # int64[CONTROLS + N + 1 + N]
+TABLES = 43
+
+# Fields of a record in NODES: all of a node in one line of the processor's cache.
+FIRST_CHILD = 0
+CHILDREN = 1  # how many children, and the flags below
+FIRST_TOKEN = 2  # where the node's tokens begin in TOKEN_IDS; they end where the next node's begin
+CHILD_TABLE = 3  # row in CHILD_TABLES, or -1
+CHILD_COUNT = 0xFFFF
+HOLDS_TOKENS = 1 << 16
+LEADS_OUT = 1 << 17  # a child by " " holds tokens or goes on with "]"
+ASKS = 1 << 18  # some token goes by here that may need the question, see `descend.ASKING`
 
 # Numbers.
 SIZE = 2 * TABLES  # V
@@ -113,11 +131,12 @@ HAS_DISTANCES = SIZE + 10  # bool: the distance tables are there
 COST_BOUND = SIZE + 11  # no answer needs more tokens than that to finish, whatever its state
 ANY_QUOTABLE = SIZE + 12  # bool
 LONGEST = SIZE + 13  # bytes of the longest token
-REOPENS = SIZE + 14  # bool: some token closes a quote and opens another
+REOPENS = SIZE + 14  # bool: a way to free text may lead through another quote
 WORDS_LIMITED = SIZE + 15  # bool: the words of the whole answer are
 COSTS_WORDS = SIZE + 16  # bool: costs count words
 FREE_BOUND = SIZE + 17  # no word, number or character needs more tokens than that to finish
-HANDLE_SIZE = SIZE + 18
+SELF = SIZE + 18  # what states carry as their OWNER
+HANDLE_SIZE = SIZE + 19
 
 KIND_NONE, KIND_TEXT, KIND_END = 0, 1, 2
 BARRIER = 0xFE
@@ -127,32 +146,34 @@ FAR = 2**30
 """More tokens or words than any answer has: there is no way."""
 
 
-def _inttoptr(_context: Any, _address: Any) -> Any:
-    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return types.voidptr(types.int64), generate
-
-
-_pointer: Any = cast("Any", intrinsic)(_inttoptr)
+@jit
+def open_handle(handle: Any) -> Any:
+    """Turn a handle as Python has it into the `h` of the kernels."""
+    return longs_of(handle, 0)
 
 
 @jit
-def bytes_at(handle: Any, table: int) -> Any:
-    """Open a table of uint8."""
-    return carray(_pointer(handle[2 * table]), (handle[2 * table + 1],), np.uint8)
+def bytes_at(h: Any, table: int) -> Any:
+    """Open a table of uint8; nothing checks the bounds."""
+    return bytes_pointer(h[2 * table])
 
 
 @jit
-def ints_at(handle: Any, table: int) -> Any:
-    """Open a table of int32."""
-    return carray(_pointer(handle[2 * table]), (handle[2 * table + 1],), np.int32)
+def ints_at(h: Any, table: int) -> Any:
+    """Open a table of int32; nothing checks the bounds."""
+    return ints_pointer(h[2 * table])
 
 
 @jit
-def longs_at(handle: Any, table: int) -> Any:
-    """Open a table of int64."""
-    return carray(_pointer(handle[2 * table]), (handle[2 * table + 1],), np.int64)
+def longs_at(h: Any, table: int) -> Any:
+    """Open a table of int64; nothing checks the bounds."""
+    return longs_pointer(h[2 * table])
+
+
+@jit
+def size_of(h: Any, table: int) -> int:
+    """Return the length of a table."""
+    return h[2 * table + 1]
 
 
 def make_handle(

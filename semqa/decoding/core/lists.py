@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from semqa.decoding.core.descend import child_of, has_tokens
-from semqa.decoding.core.explore import ANY, MARK, allow_node, explore
+from semqa.decoding.core.descend import ANY, child_of, has_tokens
+from semqa.decoding.core.explore import MARK, allow_node, explore, forbid
 from semqa.decoding.core.layout import (
     BARRIER,
     DEEP_CLOSERS,
+    DEEP_OPENERS,
     LONGEST,
     SUFFIXES,
     TEXT,
@@ -19,8 +20,10 @@ from semqa.decoding.core.layout import (
     bytes_at,
     ints_at,
     jit,
+    size_of,
 )
 from semqa.decoding.core.mask import HEAVY, heavy_slot
+from semqa.decoding.core.pointers import ints_of, longs_of
 from semqa.decoding.core.state import (
     CONTEXT,
     FREE,
@@ -29,23 +32,22 @@ from semqa.decoding.core.state import (
     PENDING_END,
     RUN,
     SPAN,
-    STATE_WIDTH,
     TOKENS,
     WORDS,
+    clear_state,
+    new_state,
 )
-from semqa.decoding.core.step import close, end_kind
-from semqa.decoding.core.walk import _end_of_run, walk_span
+from semqa.decoding.core.step import close, end_kind, end_of_run
+from semqa.decoding.core.walk import walk_span
 
-__all__ = ["list_closers", "list_heavy", "list_starts", "mark_free"]
+__all__ = ["list_heavy", "list_starts", "mark_closers", "mark_free"]
 
 
 @jit
-def unlimited(mode: int) -> Any:
-    """Return a state without limits."""
-    s = np.zeros(STATE_WIDTH, np.int32)
+def _set_unlimited(s: Any, mode: int) -> None:
+    clear_state(s)
     s[MODE] = mode
     s[WORDS] = s[RUN] = s[TOKENS] = UNLIMITED
-    return s
 
 
 @jit
@@ -86,54 +88,62 @@ def list_starts(h: Any, starts: Any, after_space: bool, ends: Any) -> Any:
     """
     tokens, size = np.empty(1024, np.int32), 0
     mask = np.empty(h[WIDTH], np.int32)
-    s = unlimited(SPAN)
+    s = new_state()
+    _set_unlimited(s, SPAN)
     node = child_of(h, 0, 0x20) if after_space else 0
     for source in range(ends.size - 1):
         mask[:] = 0
         low, high = starts[source], starts[source + 1]
         if node >= 0 and low < high:
             if after_space:
-                allow_node(h, mask, node)
-            walk_span(h, s, node, low, high, 0, False, mask)
+                allow_node(h, ints_of(mask, 0), node)
+            walk_span(h, s, node, low, high, 0, False, ints_of(mask, 0))
         tokens, size = _append(tokens, size, mask)
         ends[source + 1] = size
     return tokens[:size].copy()
 
 
 @jit
-def list_closers(h: Any, ends: Any) -> Any:
-    """List the tokens that close a span: CLOSERS and ENDERS, each after both kinds of spans."""
-    tokens, size = np.empty(1024, np.int32), 0
-    mask = np.empty(h[WIDTH], np.int32)
-    deep = ints_at(h, DEEP_CLOSERS)
-    for row in range(4):
-        mask[:] = 0
-        kind = PENDING_END if row & 1 else PENDING
-        s = unlimited(SPAN)
-        s[CONTEXT] = kind
-        bracket = child_of(h, 0, 0x5D)
-        if row < 2:
-            space = child_of(h, 0, 0x20)
-            bracket = child_of(h, space, 0x5D) if space >= 0 else -1
-        if bracket >= 0:
-            close(h, s)
-            explore(h, s, bracket, mask, MARK, ANY)
-        for token in deep:
-            mask[token >> 5] &= ~(np.int32(1) << np.int32(token & 31))
-        tokens, size = _append(tokens, size, mask)
-        ends[row + 1] = size
-    return tokens[:size].copy()
+def mark_closers(h: Any, row: int, out: Any) -> None:
+    """Mark the tokens that close a span without limits, without DEEP_CLOSERS.
+
+    Args:
+        h: the handle.
+        row: of CLOSER_LISTS: 0 for CLOSERS, 2 for ENDERS, 1 more behind the end of a sentence.
+        out: int32[W], in which bits are set.
+    """
+    s = new_state()
+    _set_unlimited(s, SPAN)
+    s[CONTEXT] = PENDING_END if row & 1 else PENDING
+    bracket = child_of(h, 0, 0x5D)
+    if row < 2:
+        space = child_of(h, 0, 0x20)
+        bracket = child_of(h, space, 0x5D) if space >= 0 else -1
+    if bracket >= 0:
+        close(h, s)
+        explore(h, s, bracket, ints_of(out, 0), MARK, ANY)
+    for place in range(size_of(h, DEEP_CLOSERS)):
+        forbid(ints_of(out, 0), ints_at(h, DEEP_CLOSERS)[place])
 
 
 @jit
-def mark_free(h: Any, context: int, deep_openers: Any, out: Any) -> None:
-    """Write the mask of free text in one context, without limits."""
-    out[:] = 0
-    s = unlimited(FREE)
+def mark_free(h: Any, context: int, task: int, scope: int, out: Any) -> None:
+    """Mark tokens of free text in one context, without limits and without DEEP_OPENERS.
+
+    Args:
+        h: the handle.
+        context: of the state.
+        task: MARK or UNFINISHED.
+        scope: ANY or ASKING.
+        out: int32[W], in which bits are set.
+    """
+    s = new_state()
+    _set_unlimited(s, FREE)
     s[CONTEXT] = context
-    explore(h, s, 0, out, MARK, ANY)
-    for token in deep_openers:
-        out[token >> 5] &= ~(np.int32(1) << np.int32(token & 31))
+    explore(h, s, 0, ints_of(out, 0), task, scope)
+    for place in range(size_of(h, DEEP_OPENERS)):
+        token = ints_at(h, DEEP_OPENERS)[place]
+        forbid(ints_of(out, 0), token)
 
 
 @jit
@@ -149,7 +159,7 @@ def _heavy_below(h: Any, node: int, low: int, high: int, depth: int, found: Any,
         if byte >= BARRIER:
             level -= 1
             continue
-        after = _end_of_run(text, suffixes, row, end, at, byte)
+        after = end_of_run(text, suffixes, row, end, at, byte)
         frames[level, 1] = after
         if after - row <= HEAVY:
             continue
@@ -194,18 +204,19 @@ def list_heavy(h: Any, starts: Any, most_states: int, most_tokens: int) -> Any:
     seen = np.full(2 * slots, -1, np.int64)
     tokens, used = np.empty(4096, np.int32), 0
     mask = np.empty(h[WIDTH], np.int32)
-    s = unlimited(SPAN)
+    s = new_state()
+    _set_unlimited(s, SPAN)
     kept = np.empty((most_states, 6), np.int32)
     count = place = 0
     while place < size and count < most_states and used < most_tokens:
         low, high, depth = found[place, 0], found[place, 1], found[place, 2]
         place += 1
-        slot = heavy_slot(seen, low, high, depth)
+        slot = heavy_slot(longs_of(seen, 0), seen.size >> 1, low, high, depth)
         if seen[2 * slot] != -1:
             continue
         seen[2 * slot], seen[2 * slot + 1] = low, np.int64(high) << 32 | depth
         mask[:] = 0
-        walk_span(h, s, 0, low, high, depth, False, mask)
+        walk_span(h, s, 0, low, high, depth, False, ints_of(mask, 0))
         begin = used
         tokens, used = _append(tokens, used, mask)
         kept[count, 0], kept[count, 1], kept[count, 2] = low, high, depth
@@ -218,7 +229,7 @@ def list_heavy(h: Any, starts: Any, most_states: int, most_tokens: int) -> Any:
         slots *= 2
     keys, values = np.full(2 * slots, -1, np.int64), np.zeros(3 * slots, np.int32)
     for row in range(count):
-        slot = heavy_slot(keys, kept[row, 0], kept[row, 1], kept[row, 2])
+        slot = heavy_slot(longs_of(keys, 0), slots, kept[row, 0], kept[row, 1], kept[row, 2])
         keys[2 * slot] = kept[row, 0]
         keys[2 * slot + 1] = np.int64(kept[row, 1]) << 32 | kept[row, 2]
         values[3 * slot : 3 * slot + 3] = kept[row, 3:6]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from semqa.decoding.core.cost import NO_WAY, rest
-from semqa.decoding.core.descend import child_of
-from semqa.decoding.core.explore import ANY, CONTINUING, MARK, allow, explore, try_token
+from semqa.decoding.core.descend import ANY, CONTINUING, child_of
+from semqa.decoding.core.explore import (
+    MARK,
+    allow,
+    allow_node,
+    explore,
+    forbid,
+    is_allowed,
+    try_token,
+)
 from semqa.decoding.core.layout import (
     ANY_QUOTABLE,
     BEGUN_LISTS,
@@ -21,7 +27,6 @@ from semqa.decoding.core.layout import (
     COUNTING,
     DEEP_CLOSERS,
     DEEP_OPENERS,
-    DIGIT_TRIE,
     END_IDS,
     ENDERS,
     FILTERED,
@@ -34,20 +39,21 @@ from semqa.decoding.core.layout import (
     MOST_WORDS,
     OFFSETS,
     OPENERS,
-    PARTIALS,
     QUOTABLE,
     SPACED_LISTS,
     SPACED_STARTS,
     STARTS_ALNUM,
     STARTS_DIGIT,
+    UNFINISHED_LISTS,
+    UNFINISHED_STARTS,
     UNLIMITED,
     WIDTH,
-    WORD_TRIE,
     WORDS_AT_MOST,
     bytes_at,
     ints_at,
     jit,
     longs_at,
+    size_of,
 )
 from semqa.decoding.core.state import (
     CONTEXT,
@@ -61,15 +67,18 @@ from semqa.decoding.core.state import (
     MODE,
     NOT_PENDING,
     NUMBER,
+    OPENED,
     PART,
     PENDING_END,
     QUOTES,
     RUN,
+    SPACED,
     SPAN,
-    STATE_WIDTH,
     TOKENS,
     WORD,
     WORDS,
+    copy_state,
+    new_state,
 )
 from semqa.decoding.core.step import end_kind, runs_may_end, step_byte
 from semqa.decoding.core.walk import careful, walk_span
@@ -87,16 +96,22 @@ def fill_mask(h: Any, s: Any, out: Any) -> None:
     if mode == FREE:
         _fill_free(h, s, out)
         return
-    out[:] = 0
+    _clear(h, out)
     if mode == SPAN:
         _fill_span(h, s, out)
     elif mode == ENDED:
         _allow_ends(h, out)
+    elif mode == OPENED and not careful(h, s):
+        space = child_of(h, 0, 0x20)
+        allow_node(h, out, space)
+        t = new_state()
+        copy_state(s, t)
+        t[MODE] = SPACED
+        _explore_digits(h, t, space, out)
+    elif mode == SPACED and not careful(h, s):
+        _explore_digits(h, s, 0, out)
     elif mode == NUMBER and not careful(h, s):
-        for digit in range(0x30, 0x3A):
-            child = child_of(h, 0, digit)
-            if child >= 0:
-                _explore_digit(h, s, child, digit, out)
+        _explore_digits(h, s, 0, out)
         number = s[PART]
         if bytes_at(h, QUOTABLE)[number]:
             starts = ints_at(h, SPACED_STARTS)
@@ -106,16 +121,26 @@ def fill_mask(h: Any, s: Any, out: Any) -> None:
 
 
 @jit
-def _explore_digit(h: Any, s: Any, node: int, digit: int, out: Any) -> None:
-    t = s.copy()
-    if step_byte(h, t, digit):
-        explore(h, t, node, out, MARK, ANY)
+def _clear(h: Any, out: Any) -> None:
+    for word in range(h[WIDTH]):
+        out[word] = 0
+
+
+@jit
+def _explore_digits(h: Any, s: Any, node: int, out: Any) -> None:
+    """Allow the tokens below a node that go on with a digit."""
+    t = new_state()
+    for digit in range(0x30, 0x3A):
+        child = child_of(h, node, digit)
+        copy_state(s, t)
+        if child >= 0 and step_byte(h, t, digit):
+            explore(h, t, child, out, MARK, ANY)
 
 
 @jit
 def _allow_ends(h: Any, out: Any) -> None:
-    for token in ints_at(h, END_IDS):
-        allow(out, token)
+    for place in range(size_of(h, END_IDS)):
+        allow(out, ints_at(h, END_IDS)[place])
 
 
 @jit
@@ -132,22 +157,24 @@ def allow_list(h: Any, out: Any, table: int, start: int, end: int) -> None:
 
 @jit
 def _try_list(h: Any, s: Any, out: Any, table: int) -> None:
-    t = np.empty(STATE_WIDTH, np.int32)
-    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
-    for token in ints_at(h, table):
+    """Set the bits of those tokens of a table that fit the limits."""
+    t = new_state()
+    blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, table)
+    for place in range(size_of(h, table)):
+        token = tokens[place]
         if try_token(h, s, token, blob, offsets, t):
             allow(out, token)
 
 
 @jit
-def _retry_list(h: Any, s: Any, out: Any, table: int) -> None:
+def _retry_list(h: Any, s: Any, out: Any, table: int, start: int, end: int) -> None:
     """Clear the bits of those tokens of a list that do not fit the limits."""
-    t = np.empty(STATE_WIDTH, np.int32)
-    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
-    for token in ints_at(h, table):
-        bit = np.int32(1) << np.int32(token & 31)
-        if out[token >> 5] & bit and not try_token(h, s, token, blob, offsets, t):
-            out[token >> 5] &= ~bit
+    t = new_state()
+    blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, table)
+    for place in range(start, end):
+        token = tokens[place]
+        if is_allowed(out, token) and not try_token(h, s, token, blob, offsets, t):
+            forbid(out, token)
 
 
 @jit
@@ -155,23 +182,24 @@ def _fill_free(h: Any, s: Any, out: Any) -> None:
     width = h[WIDTH]
     in_run = s[WORD] != 0 or s[DIGITS] != 0
     if s[PART]:
-        out[:] = 0
+        _clear(h, out)
         explore(h, s, 0, out, MARK, ANY)
         return
     masks = ints_at(h, FREE_MASKS)
     first = s[CONTEXT] * width
     if not in_run:
-        out[:] = masks[first : first + width]
+        for word in range(width):
+            out[word] = masks[first + word]
     elif runs_may_end(h, s):
         going_on = ints_at(h, STARTS_ALNUM if s[WORD] else STARTS_DIGIT)
         for word in range(width):
             out[word] = masks[first + word] & ~going_on[word]
-        _retry_list(h, s, out, LEADS)
+        _retry_list(h, s, out, LEADS, 0, size_of(h, LEADS))
     else:
-        out[:] = 0
+        _clear(h, out)
     if not h[ANY_QUOTABLE]:
-        for token in ints_at(h, OPENERS):
-            out[token >> 5] &= ~(np.int32(1) << np.int32(token & 31))
+        for place in range(size_of(h, OPENERS)):
+            forbid(out, ints_at(h, OPENERS)[place])
     if careful(h, s):
         _fit_limits(h, s, out)
     _try_list(h, s, out, DEEP_OPENERS)
@@ -188,19 +216,14 @@ def _fit_limits(h: Any, s: Any, out: Any) -> None:
     scarce = after <= h[COST_BOUND]
     left = rest(h, s[QUOTES]) if scarce or h[FILTERED] else s[QUOTES] << 32
     if left >= NO_WAY or (scarce and after < left & 0xFFFFFFFF):
-        out[:] = 0  # only a token that opens a quote brings the end nearer
+        _clear(h, out)  # only a token that opens a quote brings the end nearer
         _try_list(h, s, out, OPENERS)
         return
-    last = scarce and after < (left & 0xFFFFFFFF) + h[FREE_BOUND]
-    if last and (ints_at(h, WORD_TRIE).size > 4 or ints_at(h, DIGIT_TRIE).size > 4):
-        # Tokens may end inside of the question's words; how far each is from its end differs.
-        out[:] = 0
-        explore(h, s, 0, out, MARK, ANY)
-        return
-    _retry_list(h, s, out, OPENERS)
+    _retry_list(h, s, out, OPENERS, 0, size_of(h, OPENERS))
+    if h[FILTERED] or (scarce and after < (left & 0xFFFFFFFF) + h[FREE_BOUND]):
+        starts, context = ints_at(h, UNFINISHED_STARTS), s[CONTEXT]
+        _retry_list(h, s, out, UNFINISHED_LISTS, starts[context], starts[context + 1])
     words = max(0, min(s[RUN], s[WORDS] - (left >> 32))) if h[COUNTING] else UNLIMITED
-    if last or h[FILTERED] or words < h[MOST_WORDS]:
-        _retry_list(h, s, out, PARTIALS)
     if words < h[MOST_WORDS]:
         most = ints_at(h, WORDS_AT_MOST)
         first = (s[COUNTED] * h[MOST_WORDS] + words) * h[WIDTH]
@@ -247,9 +270,8 @@ def _allow_closers(h: Any, s: Any, out: Any, near: bool, kind: int, table: int) 
 
 
 @jit
-def heavy_slot(keys: Any, low: int, high: int, depth: int) -> int:
+def heavy_slot(keys: Any, slots: int, low: int, high: int, depth: int) -> int:
     """Return the slot of an interval in the table of heavy ones: its own, or an empty one."""
-    slots = keys.size >> 1
     second = high << 32 | depth
     # Intervals of periodic texts differ by little and regularly: mix well, or probing is slow.
     mixed = (low + high * 0x9E3779B1 + depth * 0x45EBCA77C2B2AE63) * 0x2545F4914F6CDD1D
@@ -264,7 +286,7 @@ def heavy_slot(keys: Any, low: int, high: int, depth: int) -> int:
 def find_heavy(h: Any, low: int, high: int, depth: int) -> int:
     """Return the slot of an interval whose tokens are listed, -1 if they are not."""
     keys = longs_at(h, HEAVY_KEYS)
-    if high - low <= HEAVY or keys.size == 0:
+    if high - low <= HEAVY or size_of(h, HEAVY_KEYS) == 0:
         return -1
-    slot = heavy_slot(keys, low, high, depth)
+    slot = heavy_slot(keys, size_of(h, HEAVY_KEYS) >> 1, low, high, depth)
     return slot if keys[2 * slot] != -1 else -1

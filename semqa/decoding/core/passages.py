@@ -18,15 +18,18 @@ from semqa.decoding.core.step import (
     ON_EDGE,
 )
 
-__all__ = ["flag_positions", "prune_dead_tails", "sort_starts"]
+__all__ = ["find_starts", "flag_positions", "order_starts", "pick_starts", "prune_dead_tails"]
+
+KEY_BYTES = 8
+ONES = np.uint64(0xFF)
 
 
 @jit
 def flag_positions(characters: Any, classes: Any, in_words: bool, text: Any, flags: Any) -> None:
-    """Classify every position; brackets, surrogates and separators become barriers in the text.
+    """Classify every position; brackets and surrogates become barriers in the text.
 
     Args:
-        characters: uint32, the code points of all fields, a lone surrogate after each field.
+        characters: uint32, the code points of all fields, a bracket after each field.
         classes: uint8[0x110000].
         in_words: spans may be cut inside of words.
         text: uint8[n], the same in UTF-8 (surrogates too, three bytes each).
@@ -107,36 +110,106 @@ def prune_dead_tails(text: Any, flags: Any) -> int:
 
 
 @jit
-def sort_starts(
-    order: Any, text: Any, flags: Any, bounds: Any, allowed: Any, suffixes: Any, starts: Any
-) -> int:
-    """Keep of a suffix array the starts of spans, by source, in order.
+def find_starts(text: Any, flags: Any, ends: Any, allowed: Any, starts: Any) -> Any:
+    """Collect the positions where spans may begin, source by source, and what follows them.
 
     Args:
-        order: int32[n] or int64[n], the suffix array of the text.
         text: uint8[n].
         flags: uint8[n + 1].
-        bounds: int64[N + 1], where the text of each source begins.
+        ends: int64[N], where each source ends, in characters.
         allowed: uint8[N], which sources may be quoted.
-        suffixes: int32[n], written.
-        starts: int32[N + 1], written: the suffixes of source k are at ``starts[k]:starts[k + 1]``.
+        starts: int32[N + 1], written: those of source k are at ``starts[k]:starts[k + 1]``.
 
     Returns:
-        The number of suffixes.
+        The positions (int32[m], ascending), and the first bytes at each as one number (uint64[m]),
+        all ones where a barrier cuts them off.
     """
-    sources = allowed.size
-    owner = np.empty(text.size, np.int32)
-    for source in range(sources):
-        count = 0
-        for position in range(bounds[source], bounds[source + 1]):
-            usable = allowed[source] and flags[position] & MAY_START and text[position] < BARRIER
-            owner[position] = source if usable else -1
-            count += usable != 0
-        starts[source + 1] = starts[source] + count
+    positions = np.empty(text.size, np.int32)
+    count = position = character = 0
+    for source in range(ends.size):
+        while character < ends[source]:
+            if allowed[source] and flags[position] & MAY_START and text[position] < BARRIER:
+                positions[count] = position
+                count += 1
+            position += 1
+            character += flags[position] & ON_EDGE != 0
+        starts[source + 1] = count
+    keys = np.empty(count, np.uint64)
+    for row in range(count):
+        place, key, open_end = positions[row], np.uint64(0), True
+        for offset in range(KEY_BYTES):
+            # The last byte of the text is a barrier, so that nothing is read behind it.
+            open_end = open_end and text[place + offset] < BARRIER
+            key = key << np.uint64(8) | (np.uint64(text[place + offset]) if open_end else ONES)
+        keys[row] = key
+    return positions[:count].copy(), keys
+
+
+@jit
+def order_starts(
+    text: Any, positions: Any, keys: Any, order: Any, starts: Any, suffixes: Any
+) -> bool:
+    """Sort the starts of each source by the text that follows, up to the next barrier.
+
+    Starts with equal keys are sorted by insertion; that takes long where a text repeats itself.
+
+    Args:
+        text: uint8[n].
+        positions: int32[m], see `find_starts`.
+        keys: uint64[m].
+        order: int64[m], the order of the keys.
+        starts: int32[N + 1].
+        suffixes: int32[m], written.
+
+    Returns:
+        Whether it was done with little work; if not, `suffixes` is of no use.
+    """
+    count = positions.size
+    owner, ranks = np.empty(count, np.int32), np.empty(count, np.int32)
+    for source in range(starts.size - 1):
+        owner[starts[source] : starts[source + 1]] = source
+    place = starts[:-1].copy()
+    for row in order:
+        ranks[place[owner[row]]] = row
+        place[owner[row]] += 1
+    work = 64 * count
+    for source in range(starts.size - 1):
+        for here in range(starts[source], starts[source + 1]):
+            row = ranks[here]
+            suffix, key, hole = positions[row], keys[row], here
+            if key & ONES != ONES:
+                while hole > starts[source] and keys[ranks[hole - 1]] == key:
+                    other, offset = suffixes[hole - 1], KEY_BYTES
+                    while text[suffix + offset] == text[other + offset] < BARRIER:
+                        offset += 1
+                    work -= offset
+                    if work < 0:
+                        return False
+                    if text[other + offset] <= text[suffix + offset]:
+                        break
+                    suffixes[hole] = other
+                    hole -= 1
+            suffixes[hole] = suffix
+    return True
+
+
+@jit
+def pick_starts(order: Any, positions: Any, starts: Any, suffixes: Any) -> None:
+    """Take the starts of spans from a suffix array, by source, in order.
+
+    Args:
+        order: int32[n], the suffix array of the text.
+        positions: int32[m], see `find_starts`.
+        starts: int32[N + 1].
+        suffixes: int32[m], written.
+    """
+    owner = np.full(order.size, -1, np.int32)
+    for source in range(starts.size - 1):
+        for row in range(starts[source], starts[source + 1]):
+            owner[positions[row]] = source
     place = starts[:-1].copy()
     for position in order:
         source = owner[position]
         if source >= 0:
             suffixes[place[source]] = position
             place[source] += 1
-    return starts[sources]

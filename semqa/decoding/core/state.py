@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from semqa.decoding.core.layout import jit
+from semqa.decoding.core.pointers import ints_of, room_for_ints
 
-__all__ = ["STATE_WIDTH"]
+__all__ = ["STATE_WIDTH", "clear_state", "copy_state", "new_state", "row_of"]
 
 MODE = 0
 PART = 1  # free: bytes of an unfinished character; number: its value so far; text: source, from 0
@@ -25,7 +26,8 @@ WORDS = 9  # words left for the whole answer
 RUN = 10  # words left for this run of free text, or for this span
 QUOTES = 11  # quotes still to be made
 TOKENS = 12  # tokens left, the end token included
-STATE_WIDTH = 13
+OWNER = 13  # a number of the constraint, so that no other follows its places into other texts
+STATE_WIDTH = 14
 
 # Modes.
 FREE = 0
@@ -45,6 +47,23 @@ AFTER_END = 3
 NOT_PENDING = 0
 PENDING = 1
 PENDING_END = 2  # and the span ends a sentence
+
+
+new_state = room_for_ints(STATE_WIDTH)
+"""Return room for a state, on the stack of the function that asks for it, with anything in it."""
+
+
+@jit
+def clear_state(s: Any) -> None:
+    """Set all fields to zero."""
+    for field in range(STATE_WIDTH):
+        s[field] = 0
+
+
+@jit
+def row_of(states: Any, row: int) -> Any:
+    """Return one state of many (int32[*, S]), as a pointer; the caller keeps the array alive."""
+    return ints_of(states, row * STATE_WIDTH)
 
 
 @jit

@@ -240,16 +240,40 @@ def narrow(h: Any, low: int, high: int, depth: int, byte: int) -> Any:
 
 
 @jit
+def end_of_run(text: Any, suffixes: Any, low: int, high: int, depth: int, byte: int) -> int:
+    """Return the first row from `low` on in which another byte than `byte` stands at `depth`."""
+    if text[suffixes[high - 1] + depth] == byte:
+        return high
+    left, right = low + 1, high - 1
+    while left < right:
+        middle = (left + right) >> 1
+        if text[suffixes[middle] + depth] == byte:
+            left = middle + 1
+        else:
+            right = middle
+    return left
+
+
+@jit
 def end_kind(h: Any, low: int, high: int, depth: int) -> int:
     """Tell whether a span of `depth` bytes may end at one of its positions: a PENDING_* value."""
-    if depth:
-        flags, suffixes = bytes_at(h, FLAGS), ints_at(h, SUFFIXES)
-        for row in range(low, high):
-            flag = flags[suffixes[row] + depth]
-            if flag & MAY_END:
-                if h[NAMES_QUOTED] and flag & ENDED_SENTENCE:
-                    return PENDING_END
-                return PENDING
+    if depth == 0 or low == high:
+        return NOT_PENDING
+    flags, suffixes, text = bytes_at(h, FLAGS), ints_at(h, SUFFIXES), bytes_at(h, TEXT)
+    flag = flags[suffixes[low] + depth]
+    if flag & ON_EDGE == 0 or flag & NEEDS_WORD:
+        return NOT_PENDING  # inside a character, or behind white space: so in every row
+    row = low
+    while row < high:
+        place = suffixes[row] + depth
+        if flags[place] & MAY_END:
+            return PENDING_END if h[NAMES_QUOTED] and flag & ENDED_SENTENCE else PENDING
+        # All that else decides is the character that follows: on to the next one.
+        lead, end = text[place], high
+        length = 1 if lead < 0x80 or lead >= 0xF8 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+        for offset in range(length):
+            end = end_of_run(text, suffixes, row, end, depth + offset, text[place + offset])
+        row = end
     return NOT_PENDING
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from semqa.decoding.characters import ALNUM, DIGIT, SPACE
+from semqa.decoding.characters import ALNUM, CAPITAL, DIGIT, SPACE
 from semqa.decoding.core.layout import jit
 
 __all__ = ["classify_tokens", "count_words"]
 
-STARTS_WITH_DIGIT, STARTS_WITH_ALNUM, ENDS_INSIDE, IS_LEAD = 1, 2, 4, 8
+STARTS_WITH_DIGIT, STARTS_WITH_ALNUM, IS_LEAD = 1, 2, 4
 
 
 @jit
@@ -30,14 +30,16 @@ def _decode(blob: Any, begin: int, end: int) -> Any:
 
 
 @jit
-def classify_tokens(blob: Any, offsets: Any, classes: Any, traits: Any) -> None:
-    """Write for each token how it starts and whether it ends inside a character.
+def classify_tokens(blob: Any, offsets: Any, classes: Any, traits: Any, asking: Any) -> None:
+    """Write for each token how it starts, and how far it may depend on the question.
 
     Args:
         blob: uint8, the bytes of all tokens.
         offsets: int32[V + 1].
         classes: uint8[0x110000].
-        traits: uint8[V], written; tokens that are not UTF-8 throughout may have any value.
+        traits: uint8[V], written.
+        asking: int32[V], written: bytes up to the last digit or first letter of a word that is a
+            capital, all bytes where the token ends inside a character, 0 where it has none of these.
     """
     for token in range(traits.size):
         begin, end = offsets[token], offsets[token + 1]
@@ -51,17 +53,44 @@ def classify_tokens(blob: Any, offsets: Any, classes: Any, traits: Any) -> None:
                 traits[token] |= STARTS_WITH_ALNUM
         elif blob[begin] >= 0xC0:
             traits[token] |= IS_LEAD
-        while begin < end:
-            character, length = _decode(blob, begin, end)
+        place, before = begin, 0
+        while place < end:
+            character, length = _decode(blob, place, end)
             if character < 0:
-                traits[token] |= ENDS_INSIDE
+                asking[token] = end - begin
                 break
-            begin += length
+            place += length
+            kind = classes[character]
+            if kind & DIGIT or (kind & CAPITAL and not before & ALNUM):
+                asking[token] = place - begin
+            before = kind
+
+
+@jit
+def _only_alnum(blob: Any, begin: int, end: int, classes: Any) -> bool:
+    """Tell whether a character that a token ends inside of can only become alphanumeric."""
+    lead = blob[begin]
+    length = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    if lead < 0xC2 or lead > 0xF4 or begin + length <= end:
+        return False
+    bits = int(lead) & (0x7F >> length)
+    for place in range(begin + 1, end):
+        bits = bits << 6 | int(blob[place]) & 0x3F
+    missing = length - (end - begin)
+    shortest = 0x80 if length == 2 else 0x800 if length == 3 else 0x10000
+    low = max(bits << 6 * missing, shortest)
+    for character in range(low, min((bits + 1) << 6 * missing, 0x110000)):
+        surrogate = 0xD800 <= character < 0xE000
+        if not surrogate and classes[character] & ALNUM == 0:
+            return False
+    return True
 
 
 @jit
 def count_words(blob: Any, offsets: Any, classes: Any, words: Any) -> int:
-    """Write how many words of free text each token begins.
+    """Write how many words of free text each token begins, at least.
+
+    A token that ends inside a character begins one more where that can only become alphanumeric.
 
     Args:
         blob: uint8, the bytes of all tokens.
@@ -81,6 +110,9 @@ def count_words(blob: Any, offsets: Any, classes: Any, words: Any) -> int:
             while place < end:
                 character, length = _decode(blob, place, end)
                 if character < 0:
+                    if not counted and _only_alnum(blob, place, end, classes):
+                        begun += 1
+                        break
                     place += 1
                     continue
                 place += length

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from semqa.decoding.core.cost import PENDING_COST, exact, fits, quotes_after, row_way, words_needed
-from semqa.decoding.core.descend import child_of, has_tokens
-from semqa.decoding.core.explore import ANY, MARK, allow_node, explore, spend, subtree
+from semqa.decoding.core.descend import ANY, child_of, has_tokens, leads_out
+from semqa.decoding.core.explore import MARK, allow_node, explore, spend, subtree
 from semqa.decoding.core.layout import (
     BARRIER,
     CONTROL_COST,
@@ -33,10 +33,10 @@ from semqa.decoding.core.state import (
     PENDING_END,
     QUOTES,
     RUN,
-    STATE_WIDTH,
     TOKENS,
     WORDS,
     copy_state,
+    new_state,
 )
 from semqa.decoding.core.step import (
     ENDED_SENTENCE,
@@ -44,6 +44,7 @@ from semqa.decoding.core.step import (
     begins_word,
     close,
     end_kind,
+    end_of_run,
     limit,
 )
 
@@ -93,7 +94,7 @@ def _close_below(h: Any, s: Any, node: int, kind: int, used: int, checked: bool,
         allow_node(h, out, space)
     bracket = subtree(h, space, 0x5D) if node else -1
     if bracket >= 0:
-        t = np.empty(STATE_WIDTH, np.int32)
+        t = new_state()
         copy_state(s, t)
         t[TOKENS] = s[TOKENS] if s[TOKENS] == UNLIMITED else s[TOKENS] + 1  # `explore` pays again
         t[WORDS] = limit(s[WORDS], used)
@@ -115,7 +116,7 @@ def _walk_row(
     text, flags = bytes_at(h, TEXT), bytes_at(h, FLAGS)
     suffix = ints_at(h, SUFFIXES)[row]
     while True:
-        if depth and flags[suffix + depth] & MAY_END:
+        if depth and leads_out(h, node) and flags[suffix + depth] & MAY_END:
             _close_below(h, s, node, _kind(h, flags[suffix + depth]), used, checked, out)
         byte = text[suffix + depth]
         if byte >= BARRIER:
@@ -137,25 +138,10 @@ def _enter(
     h: Any, s: Any, node: int, low: int, high: int, depth: int, used: int, checked: bool, out: Any
 ) -> None:
     """Allow what ends at one node of a joint walk."""
-    if depth and child_of(h, node, 0x20) >= 0:
+    if depth and leads_out(h, node):
         kind = end_kind(h, low, high, depth)
         if kind:
             _close_below(h, s, node, kind, used, checked, out)
-
-
-@jit
-def _end_of_run(text: Any, suffixes: Any, low: int, high: int, depth: int, byte: int) -> int:
-    """Return the first row from `low` on in which another byte than `byte` stands at `depth`."""
-    if text[suffixes[high - 1] + depth] == byte:
-        return high
-    left, right = low + 1, high - 1
-    while left < right:
-        middle = (left + right) >> 1
-        if text[suffixes[middle] + depth] == byte:
-            left = middle + 1
-        else:
-            right = middle
-    return left
 
 
 @jit
@@ -176,7 +162,7 @@ def walk_span(
         checked: look at every token's cost, see `careful`.
         out: int32[W], in which bits are set.
     """
-    t = np.empty(STATE_WIDTH, np.int32)
+    t = new_state()
     copy_state(s, t)
     t[TOKENS] = spend(s[TOKENS])
     if high - low <= FEW_ROWS:
@@ -194,7 +180,7 @@ def walk_span(
         if byte >= BARRIER:  # rows are sorted: what follows are barriers too
             level -= 1
             continue
-        after = _end_of_run(text, suffixes, row, end, at, byte)
+        after = end_of_run(text, suffixes, row, end, at, byte)
         frames[level, 1] = after
         child = child_of(h, frames[level, 0], byte)
         if child < 0:

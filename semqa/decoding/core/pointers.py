@@ -1,0 +1,76 @@
+"""Pointers, where numba's arrays would cost more than the work: opening a table, passing a state.
+
+An array is seven numbers to every function that it is given, and its owner is counted. A pointer is
+one number; nothing checks its bounds, and whoever makes it sees to it that the memory lives.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from llvmlite import ir
+from numba import types  # type: ignore[attr-defined]
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+__all__ = [
+    "bytes_pointer",
+    "ints_of",
+    "ints_pointer",
+    "longs_of",
+    "longs_pointer",
+    "room_for_ints",
+]
+
+
+def _cast_address(kind: Any) -> Any:
+    pointer = types.CPointer(kind)
+
+    def of_address(_context: Any, _address: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(pointer))
+
+        return pointer(types.int64), generate
+
+    return cast("Any", intrinsic)(of_address)
+
+
+bytes_pointer = _cast_address(types.uint8)
+"""(address int64) -> pointer to uint8"""
+ints_pointer = _cast_address(types.int32)
+"""(address int64) -> pointer to int32"""
+longs_pointer = _cast_address(types.int64)
+"""(address int64) -> pointer to int64"""
+
+
+def _data_of(kind: Any) -> Any:
+    def of_array(_context: Any, array: Any, _first: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            return builder.gep(data, [arguments[1]])
+
+        return types.CPointer(kind)(array, types.int64), generate
+
+    return cast("Any", intrinsic)(of_array)
+
+
+ints_of = _data_of(types.int32)
+"""(array of int32, C-contiguous, place) -> pointer to its element at that place, counted flat"""
+longs_of = _data_of(types.int64)
+"""The same for int64."""
+
+
+def room_for_ints(count: int) -> Any:
+    """Make a function without arguments that returns a pointer to so many int32 on the stack.
+
+    The room is the same whenever one place calls it, and lives as long as the function around it.
+    """
+
+    def on_stack(_context: Any) -> Any:
+        def generate(_target: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+            room = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(32), count))
+            return builder.bitcast(room, ir.IntType(32).as_pointer())
+
+        return types.CPointer(types.int32)(), generate
+
+    return cast("Any", intrinsic)(on_stack)
