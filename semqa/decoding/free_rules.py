@@ -150,8 +150,11 @@ def _mark(handle: NDArray[np.int64], width: int, task: int, number: int) -> NDAr
 
 
 def _tokens_of(mask: NDArray[np.int32]) -> NDArray[np.int32]:
-    bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
-    return np.flatnonzero(bits).astype(np.int32)
+    """Return the tokens of a mask with few of them, ascending."""
+    words = np.flatnonzero(mask)
+    bits = np.unpackbits(mask[words].view(np.uint8), bitorder="little").reshape(-1, 32)
+    rows, columns = np.nonzero(bits)
+    return (32 * words[rows] + columns).astype(np.int32)
 
 
 def question_runs(policy: QuotePolicy, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

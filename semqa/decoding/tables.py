@@ -74,7 +74,7 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
     kind[list(vocabulary.eos_ids)] = layout.KIND_END
     classes = class_table()
     traits = np.zeros(size, np.uint8)
-    asking = np.zeros(size, np.int32)
+    asking = np.zeros(3 * size, np.int32)
     entries().classify(blob, offsets, classes, traits, asking)
     words = np.zeros((2, size), np.uint8)
     most = max(1, entries().count_words(blob, offsets, classes, words))
@@ -169,8 +169,8 @@ def node_records(
     Args:
         trie: the tokens.
         lengths: int32[V], bytes of each token.
-        asking: int32[V], how many bytes of each token lead to a node for which, and for all before
-            which, `layout.ASKS` is set.
+        asking: int32[3 * V], for each `layout.ASKS_` flag how many bytes of each token lead to a
+            node for which, and for all before which, it is set.
     """
     nodes = trie.byte.size
     parent = np.zeros(nodes, np.int64)
@@ -184,16 +184,18 @@ def node_records(
     flags[parent[spaces[filled[spaces]]]] |= layout.LEADS_OUT
     flags[parent[parent[brackets]]] |= layout.LEADS_OUT
     owners = np.repeat(np.arange(nodes), np.diff(trie.token_start))
-    reached, back = owners, (lengths - asking)[trie.token_ids]
-    while back.any():  # from the end of each token back to where it last asks
-        reached, back = np.where(back > 0, parent[reached], reached), np.maximum(back - 1, 0)
-    reached = np.unique(reached)
-    asks = np.zeros(nodes, np.bool_)
-    while reached.size:
-        asks[reached] = True
-        above = parent[reached]
-        reached = np.unique(above[~asks[above]])
-    flags[asks] |= layout.ASKS
+    kinds = (layout.ASKS_CAPITAL, layout.ASKS_DIGIT, layout.ASKS_INSIDE)
+    for flag, depths in zip(kinds, asking.reshape(3, -1), strict=True):
+        some = depths[trie.token_ids] > 0
+        reached, back = owners[some], (lengths - depths)[trie.token_ids[some]]
+        while back.any():  # from the end of each token back to where it last asks
+            reached, back = np.where(back > 0, parent[reached], reached), np.maximum(back - 1, 0)
+        asks = np.zeros(nodes, np.bool_)
+        while reached.size:
+            asks[reached] = True
+            above = parent[reached]
+            reached = np.unique(above[~asks[above]])
+        flags[asks] |= flag
     records = np.zeros((nodes + 1, 4), np.int32)
     records[:nodes, layout.FIRST_CHILD] = trie.first_child
     records[:nodes, layout.CHILDREN] = trie.child_count | flags

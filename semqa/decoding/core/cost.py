@@ -248,7 +248,8 @@ def _cost_by_tokens(h: Any, s: Any) -> int:
     paid = np.zeros(MOST_UNFINISHED, np.int64)
     copy_state(s, row_of(queue, 0))
     size, place = 1, 0
-    while place < size and paid[place] + TOKEN < best:
+    most = s[TOKENS] - (rest(h, quotes_after(s)) & 0xFFFFFFFF)  # longer ways are of no use
+    while place < size and paid[place] + TOKEN < best and paid[place] < most:
         copy_state(row_of(queue, place), row_of(states, 0))
         path[0, 0], path[0, 1], path[0, 2] = 0, 0, 1
         level = next_end(h, states, path, 0, ANY)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from semqa.decoding.core.layout import (
-    ASKS,
+    ASKS_CAPITAL,
+    ASKS_DIGIT,
+    ASKS_INSIDE,
     CHILD_COUNT,
     CHILD_TABLE,
     CHILD_TABLES,
@@ -14,8 +16,10 @@ from semqa.decoding.core.layout import (
     FIRST_CHILD,
     HOLDS_TOKENS,
     LEADS_OUT,
+    NAMES_QUOTED,
     NODE_BYTE,
     NODES,
+    NUMBERS_QUOTED,
     WORD_TRIE,
     bytes_at,
     ints_at,
@@ -114,6 +118,11 @@ def next_end(h: Any, states: Any, path: Any, level: int, scope: int) -> int:
         The level of the node; -1 when there is none left.
     """
     nodes, data = ints_at(h, NODES), bytes_at(h, NODE_BYTE)
+    asks = ASKS_INSIDE
+    if h[NAMES_QUOTED]:
+        asks |= ASKS_CAPITAL
+    if h[NUMBERS_QUOTED]:
+        asks |= ASKS_DIGIT
     while level >= 0:
         parent, tried = path[level, 0], path[level, 1]
         if tried == nodes[4 * parent + CHILDREN] & CHILD_COUNT:
@@ -122,7 +131,7 @@ def next_end(h: Any, states: Any, path: Any, level: int, scope: int) -> int:
         path[level, 1] += 1
         child = nodes[4 * parent + FIRST_CHILD] + tried
         whole = path[level, 2]
-        if scope == ASKING and not whole and nodes[4 * child + CHILDREN] & ASKS == 0:
+        if scope == ASKING and not whole and nodes[4 * child + CHILDREN] & asks == 0:
             continue
         s, t = row_of(states, level), row_of(states, level + 1)
         if not may_follow(s[MODE], data[child]):

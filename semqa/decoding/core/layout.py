@@ -114,7 +114,10 @@ CHILD_TABLE = 3  # row in CHILD_TABLES, or -1
 CHILD_COUNT = 0xFFFF
 HOLDS_TOKENS = 1 << 16
 LEADS_OUT = 1 << 17  # a child by " " holds tokens or goes on with "]"
-ASKS = 1 << 18  # some token goes by here that may need the question, see `descend.ASKING`
+# Some token goes by here, and on to a letter, digit or end that may need the question's leave:
+ASKS_CAPITAL = 1 << 18  # the first letter of a word, a capital
+ASKS_DIGIT = 1 << 19
+ASKS_INSIDE = 1 << 20  # an end inside a character
 
 # Numbers.
 SIZE = 2 * TABLES  # V

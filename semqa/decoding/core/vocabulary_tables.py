@@ -38,8 +38,9 @@ def classify_tokens(blob: Any, offsets: Any, classes: Any, traits: Any, asking: 
         offsets: int32[V + 1].
         classes: uint8[0x110000].
         traits: uint8[V], written.
-        asking: int32[V], written: bytes up to the last digit or first letter of a word that is a
-            capital, all bytes where the token ends inside a character, 0 where it has none of these.
+        asking: int32[3 * V], written: bytes up to the last first letter of a word that is a capital,
+            then up to the last digit, then all bytes where the token ends inside a character; 0
+            where it has none of these.
     """
     for token in range(traits.size):
         begin, end = offsets[token], offsets[token + 1]
@@ -57,12 +58,14 @@ def classify_tokens(blob: Any, offsets: Any, classes: Any, traits: Any, asking: 
         while place < end:
             character, length = _decode(blob, place, end)
             if character < 0:
-                asking[token] = end - begin
+                asking[2 * traits.size + token] = end - begin
                 break
             place += length
             kind = classes[character]
-            if kind & DIGIT or (kind & CAPITAL and not before & ALNUM):
+            if kind & CAPITAL and not before & ALNUM:
                 asking[token] = place - begin
+            if kind & DIGIT:
+                asking[traits.size + token] = place - begin
             before = kind
 
 
