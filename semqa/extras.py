@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import re
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 from semqa.errors import MissingExtraError
@@ -31,7 +32,32 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
+        brings = ", ".join(_requirements(extra))
         raise MissingExtraError(
             f"{purpose} needs packages that are not installed: got no module {error.name}, expected "
-            f"those of the extra {extra}; run: pip install 'semqa[{extra}]'"
+            f"those of the extra {extra}{f' ({brings})' if brings else ''}; run, in a clone "
+            f"of semqa: pip install -e '.[{extra}]'"
         ) from error
+
+
+def _requirements(extra: str) -> list[str]:
+    """Return what an extra installs, as the installed package says; nothing where it does not say."""
+    try:
+        stated = metadata.requires("semqa") or []
+    except metadata.PackageNotFoundError:
+        return []
+    found: set[str] = set()
+    seen: set[str] = set()
+    wanted = [extra]
+    while wanted:
+        name = wanted.pop()
+        seen.add(name)
+        for line in stated:
+            requirement, _, marker = line.partition(";")
+            if re.search(rf"""extra *== *["']{re.escape(name)}["']""", marker) is None:
+                continue
+            if own := re.match(r"semqa\[([^\]]+)\]", requirement):
+                wanted += [each for each in own[1].replace(" ", "").split(",") if each not in seen]
+            else:
+                found.add(requirement.strip())
+    return sorted(found)

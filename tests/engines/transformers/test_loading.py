@@ -210,6 +210,6 @@ def test_transformers_itself_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(
-        MissingExtraError, match=r"^the engine transformers:x needs .+semqa\[local\]"
+        MissingExtraError, match=r"^the engine transformers:x needs .+ -e '\.\[local\]'$"
     ):
         create_engine("transformers:x")
