@@ -40,7 +40,9 @@ def test_without_metadata_there_still_is_a_command(monkeypatch: pytest.MonkeyPat
         raise importlib.metadata.PackageNotFoundError
 
     monkeypatch.setattr(importlib.metadata, "requires", missing)
-    assert "expected those of the extra local; run, in a clone of semqa: pip install" in said("local")
+    assert "expected those of the extra local; run, in a clone of semqa: pip install" in said(
+        "local"
+    )
 
 
 def test_the_extra_local_brings_a_model_to_life() -> None:

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import semqa
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
 from semqa.prompting.exemplar import Exemplar
@@ -26,6 +27,7 @@ from semqa.quotes import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from importlib.resources.abc import Traversable
     from types import TracebackType
 
 __all__ = ["MAX_TEMPLATE_BYTES", "Template"]
@@ -76,7 +78,7 @@ class Template:
     @staticmethod
     def names() -> list[str]:
         """List the templates that come with semqa."""
-        found = (path.name for path in files("semqa.prompts").iterdir())
+        found = (path.name for path in _shipped().iterdir())
         return sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX))
 
     @classmethod
@@ -96,7 +98,7 @@ class Template:
         """
         given = str(template)
         if given in cls.names():
-            raw = files("semqa.prompts").joinpath(given + _SUFFIX).read_bytes()
+            raw = _shipped().joinpath(given + _SUFFIX).read_bytes()
             return cls.parse(raw, f"{given}{_SUFFIX}", given)
         path = Path(template)
         if not (path.exists() or path.suffix or path.name != given):
@@ -217,13 +219,30 @@ class Template:
                         )
 
 
+def _shipped() -> Traversable:
+    """Return the folder of the templates that come with semqa.
+
+    It is a package where semqa is installed. In a checkout it stands beside the package, and Python
+    does not find it there when the checkout shadows an installed semqa.
+    """
+    try:
+        return files("semqa.prompts")
+    except ModuleNotFoundError:
+        beside = Path(semqa.__file__).resolve().parents[1] / "prompts"
+        if (beside / f"zero-shot{_SUFFIX}").is_file():
+            return beside
+        raise
+
+
 def _compile(text: str, where: str) -> dict[str, Any]:
     """Return the template's macros by name; the whole of it under "" where it has no `user`."""
-    from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
+    from jinja2 import TemplateSyntaxError, nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    from semqa.prompting.undefined import TemplateUndefined
+
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        undefined=TemplateUndefined, trim_blocks=True, lstrip_blocks=True
     )
     try:
         tree = environment.parse(text)
@@ -266,8 +285,12 @@ def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
 
 
 def _failure(error: Exception, where: str) -> InputError:
+    from semqa.prompting.undefined import WrongNameError
+
     line = _line(error.__traceback__)
     place = where if line is None else f"{where}:{line}"
+    if isinstance(error, WrongNameError):
+        return InputError(f"{place}: the template failed: {error}")
     said = str(error) or type(error).__name__
     return InputError(
         f"{place}: the template failed: got {said!r}, expected text; correct it (docs/prompts.md "

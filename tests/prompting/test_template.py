@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ EXEMPLARS = (
     Exemplar("who ran?", (Source("Cid ran."),), "It was [ 1 Cid ] ."),
 )
 NAMES = Template.names()
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "prompts.md"
 
 
 def test_what_comes_with_semqa() -> None:
@@ -170,6 +173,41 @@ def test_a_users_own(tmp_path: Path) -> None:
     )
 
 
+def test_the_sample_of_the_page_works_as_it_stands() -> None:
+    """Copied, it asks models of both kinds as the templates that come with semqa do."""
+    (sample,) = re.findall(r"```jinja\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    template = Template.parse(sample.encode(), "mine.jinja", "mine")
+    assert (template.version, template.answers) == ("1", "quotes")
+    prompt = template.fill("Who sang it?", SOURCES, EXEMPLARS[1:])
+    system = prompt.messages[0].content
+    assert system == "Answer by quoting the sources, like this: [ 2 the copied words ]."
+    assert [message.content for message in prompt.messages[1:]] == [
+        "Question: who ran?\n\nSource 1:\nCid ran.",
+        "It was [ 1 Cid ] .",
+        "Question: Who sang it?\n\nSource 1: White Christmas\nBing sang it in 1943.\n\n"
+        "Source 3:\nKay did too.",
+    ]
+    assert prompt.text == (
+        f"{system}\n\n{prompt.messages[1].content}\n\nAnswer: It was [ 1 Cid ] .\n\n"
+        f"{prompt.messages[3].content}\n\nAnswer:"
+    )
+    assert prompt.stop == ("\nQuestion:",)
+    bare = template.fill("Who sang it?", SOURCES)
+    assert bare.text == f"{system}\n\n{bare.messages[-1].content}\n\nAnswer:"
+
+
+def test_a_checkout_has_its_templates_without_being_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There `semqa` may shadow an installed one, and `semqa.prompts` is not below it."""
+    monkeypatch.setitem(sys.modules, "semqa.prompts", None)
+    assert Template.names() == NAMES
+    assert Template.load("zero-shot").name == "zero-shot"
+    monkeypatch.setattr("semqa.__file__", "/nowhere/semqa/__init__.py")
+    with pytest.raises(ModuleNotFoundError):
+        Template.names()
+
+
 def test_a_users_own_without_macros() -> None:
     text = (
         "{% for e in exemplars %}{{ e.question }} {{ e.answer }}\n{% endfor %}"
@@ -189,8 +227,11 @@ GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %
     ("text", "said"),
     [
         ("{{ question }}\n{% for s in sources %}\n{{ s.text }}", "own.jinja:3: not a template: got"),
-        ("a\nb\n{{ questoin }}", "own.jinja:3: the template failed: got \"'questoin' is undefined\""),
-        (f"{GOOD}\n{{{{ sources[0].body }}}}", "own.jinja:2: the template failed"),
+        ("a\nb\n{{ questoin }}", "own.jinja:3: the template failed: got 'questoin', which is not defined, expected one of question, sources, exemplars, answer where a macro takes it, or a name that the template sets; did you mean question?"),
+        ("{% macro user(sources) %}\n{{ question }}{% endmacro %}", "own.jinja:2: the template failed: got 'question', which is not defined, expected one of question, sources, exemplars, answer where a macro takes it, or a name that the template sets; correct it (docs/prompts.md"),
+        (f"{GOOD}\n{{{{ sources[0].body }}}}", "own.jinja:2: the template failed: got 'body' of a source, expected one of number, title, text, url; correct it (docs/prompts.md"),
+        (f"{GOOD}\n{{{{ sources[0].titel }}}}", "own.jinja:2: the template failed: got 'titel' of a source, expected one of number, title, text, url; did you mean title?"),
+        (f"{GOOD}{{% for e in exemplars %}}\n{{{{ e.answers }}}}{{% endfor %}}", "own.jinja:2: the template failed: got 'answers' of an exemplar, expected one of question, sources, answer; did you mean answer?"),
         (f"{GOOD}\n{{{{ ''.__class__ }}}}", "own.jinja:2: the template failed"),
         (f"{GOOD}\n\n{{{{ 1 // 0 }}}}", "own.jinja:3: the template failed"),
         (f"{GOOD}\n{{% include '/etc/passwd' %}}", "own.jinja:2: the template failed"),
