@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,23 @@ from hypothesis import settings
 
 from tests.terminal import terminal
 
-__all__ = ["shared", "terminal"]
+__all__ = ["own_cache", "shared", "terminal"]
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("semqa", deadline=None)
 settings.load_profile("semqa")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The cache folder of a test session: what tests leave there is not the user's business.
+
+    What numba compiles stays where it is kept, for that takes long and is the same for everybody.
+    """
+    folder = tmp_path_factory.mktemp("semqa-cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEMQA_CACHE", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,8 @@ def semqa(tmp_path: Path) -> Command:
     """Call as ``semqa("answer", "Who?", stdin=b"…", env={…})``; runs in an empty folder."""
 
     def run(*args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None) -> Outcome:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("SEMQA_")}
+        settings = {k for k in os.environ if k.startswith("SEMQA_")} - {"SEMQA_CACHE"}
+        clean = {k: v for k, v in os.environ.items() if k not in settings}
         done = subprocess.run(
             [sys.executable, "-m", "semqa", *map(str, args)],
             input=stdin,
