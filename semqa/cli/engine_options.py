@@ -70,7 +70,7 @@ class EngineOptions:
     ] = None
     shots: Annotated[
         int | None,
-        _option("Solved questions in the prompt.", _PROMPT, "5 with --train, else 0", min=0),
+        _option("Solved questions in the prompt.", _PROMPT, "up to 5 with --train, else 0", min=0),
     ] = None
     train: Annotated[
         Path | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from semqa.errors import InputError
@@ -114,7 +115,7 @@ class PromptBuilder:
                 fits, prompt = middle, longer
             else:
                 too_many = middle
-        return prompt
+        return replace(prompt, dropped=len(chosen) - fits)
 
     def prepare(self, questions: Sequence[str]) -> None:
         """Choose ahead for many questions at once, which is faster than one by one.

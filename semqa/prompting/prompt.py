@@ -47,6 +47,7 @@ class Prompt:
         template: the template's name.
         version: its version; empty for a template that states none.
         sha256: of its file.
+        dropped: how many exemplars were chosen and left out, because they did not fit.
     """
 
     messages: tuple[Message, ...]
@@ -58,6 +59,7 @@ class Prompt:
     template: str
     version: str
     sha256: str
+    dropped: int = 0
 
     @property
     def folded(self) -> tuple[Message, ...]:
@@ -91,6 +93,7 @@ class Prompt:
                 }
                 for exemplar in self.exemplars
             ],
+            "dropped": self.dropped,
             "messages": [message.to_dict() for message in self.messages],
             "text": self.text,
         }

@@ -12,11 +12,11 @@ from semqa.retrieval.seeded import SeededExemplars
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from semqa.prompting import ExemplarSelector
     from semqa.retrieval.embeddings import TextEncoder
     from semqa.retrieval.pool import ExemplarPool
+    from semqa.retrieval.up_to import CountedSelector
 
-__all__ = ["STRATEGIES", "check_strategy", "create_selector"]
+__all__ = ["STRATEGIES", "check_strategy", "create_selector", "named_qids"]
 
 STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
 """What `create_selector` takes."""
@@ -36,13 +36,24 @@ def check_strategy(strategy: str) -> None:
         )
 
 
+def named_qids(strategy: str) -> list[str]:
+    """Return the qids that ``fixed:QID,QID`` names, each once; none for other strategies.
+
+    Example:
+        >>> named_qids("fixed:q3, q1,q3")
+        ['q3', 'q1']
+    """
+    named = (qid.strip() for qid in strategy.partition(":")[2].split(","))
+    return list(dict.fromkeys(qid for qid in named if qid))
+
+
 def create_selector(
     strategy: str,
     pool: ExemplarPool,
     *,
     seed: int = 0,
     encoder: Callable[[], TextEncoder],
-) -> ExemplarSelector:
+) -> CountedSelector:
     """Create a selector from the name of its strategy.
 
     Args:
@@ -56,10 +67,9 @@ def create_selector(
         InputError: there is no such strategy, or a qid is not in the pool.
     """
     check_strategy(strategy)
-    name, _, qids = strategy.partition(":")
+    name, _, _ = strategy.partition(":")
     if name == "knn":
         return NearestExemplars(pool, encoder())
     if name == "random":
         return SeededExemplars(pool, seed)
-    named = [qid.strip() for qid in qids.split(",") if qid.strip()]
-    return FixedExemplars(pool, named or None)
+    return FixedExemplars(pool, named_qids(strategy) or None)

@@ -57,6 +57,10 @@ class FixedExemplars:
             )
         return [self._pool.exemplars[place] for place in chosen]
 
+    def available(self, question: str) -> int:
+        """Return how many of them there are for a question, itself not counted."""
+        return len(set(self._pool.candidates(question, 0)).intersection(self._places))
+
     def prepare(self, questions: Sequence[str], count: int) -> None:
         """See that there are enough for each question.
 

@@ -53,6 +53,10 @@ class NearestExemplars:
         nearest = np.argsort(-similarity.round(6), kind="stable")[:count]
         return [self._pool.exemplars[place] for place in places[nearest]]
 
+    def available(self, question: str) -> int:
+        """Return how many exemplars there are for a question, itself not counted."""
+        return len(self._pool.candidates(question, 0))
+
     def prepare(self, questions: Sequence[str], count: int) -> None:
         """Embed the pool and these questions.
 

@@ -47,6 +47,10 @@ class SeededExemplars:
         candidates = self._pool.candidates(question, count)
         return sorted((self._pool.exemplars[place] for place in candidates), key=lot)[:count]
 
+    def available(self, question: str) -> int:
+        """Return how many exemplars there are for a question, itself not counted."""
+        return len(self._pool.candidates(question, 0))
+
     def prepare(self, questions: Sequence[str], count: int) -> None:
         """See that there are enough for each question.
 

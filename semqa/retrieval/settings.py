@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 from semqa.prompting import Form, PromptBuilder, Template
-from semqa.retrieval.choose import check_strategy, create_selector
+from semqa.retrieval.choose import check_strategy, create_selector, named_qids
 from semqa.retrieval.encoder import DEFAULT_ENCODER, SentenceEncoder
 from semqa.retrieval.pool import ExemplarPool
+from semqa.retrieval.up_to import UpTo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_SHOTS", "PromptSettings"]
 
 DEFAULT_SHOTS = 5
-"""Exemplars in a prompt, where there is a file to take them from."""
+"""Most exemplars in a prompt, where there is a file to take them from and no number is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,8 @@ class PromptSettings:
 
     Attributes:
         prompt: a template's name or path; by default ``qsum`` with exemplars, else ``zero-shot``.
-        shots: how many exemplars; by default `DEFAULT_SHOTS` with a `train` file, else 0.
+        shots: how many exemplars. By default those that are named, or else `DEFAULT_SHOTS`, with a
+            `train` file: fewer where it has fewer; 0 without one.
         exemplars: how they are chosen (`semqa.retrieval.create_selector`); by default ``knn``.
         train: the QuoteSum file that they come from.
         encoder: the model that ``knn`` compares questions with.
@@ -67,10 +69,12 @@ class PromptSettings:
 
     @property
     def count(self) -> int:
-        """How many exemplars a prompt shows."""
+        """How many exemplars a prompt shows; at most, where `shots` was not given."""
         if self.shots is not None:
             return self.shots
-        return 0 if self.train is None else DEFAULT_SHOTS
+        if self.train is None:
+            return 0
+        return len(named_qids(self.strategy)) or DEFAULT_SHOTS
 
     @property
     def strategy(self) -> str:
@@ -111,4 +115,9 @@ class PromptSettings:
                 self.encoder or DEFAULT_ENCODER, on_progress=on_progress
             ),
         )
-        return PromptBuilder(template, selector, self.count, self.form or "auto")
+        return PromptBuilder(
+            template,
+            UpTo(selector) if self.shots is None else selector,
+            self.count,
+            self.form or "auto",
+        )

@@ -211,7 +211,7 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--exemplars", "knn"), "exemplars: got 'knn' without exemplars to choose"),
         (("--train", DATA, "--exemplars", "random", "--encoder", "m"), "encoder: got 'm' with exemplars random"),
         (("--train", DATA, "--exemplars", "some"), "unknown choice of exemplars: got 'some'"),
-        (("--train", DATA, "--exemplars", "random"), "not enough exemplars: got 2 questions to choose from besides the question itself, expected at least 5"),
+        (("--train", DATA, "--exemplars", "random", "--shots", "5"), "not enough exemplars: got 2 questions to choose from besides the question itself, expected at least 5"),
         (("--train", "none.jsonl"), "none.jsonl: cannot be read"),
         (("--prompt", "qsums"), "unknown prompt: got 'qsums'"),
     ],

@@ -67,6 +67,7 @@ def test_as_many_as_fit_and_the_least_similar_go_first(lengths: list[int], slack
 
     prompt = builder.build("Who?", SOURCES, count_tokens=count, limit=least + slack)
     kept = len(prompt.exemplars)
+    assert prompt.dropped == len(lengths) - kept
     assert qids(prompt) == [f"q{place}" for place in reversed(range(kept))]
     assert words(prompt) <= least + slack
     if kept < len(lengths):

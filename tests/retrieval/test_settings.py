@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from semqa import InputError
+from semqa import InputError, Source
 from semqa.retrieval import PromptSettings
 from tests.cli.conftest import EXAMPLES
 
@@ -25,13 +25,49 @@ def test_defaults() -> None:
 def test_makes_a_builder_that_leaves_the_question_out() -> None:
     settings = PromptSettings(train=TRAIN, shots=2, exemplars="fixed")
     builder = settings.create_builder([("Asked otherwise?", "EXAMPLE_1")])
-    from semqa import Source
-
     sources = [Source("a")]
     seen = [e.qid for e in builder.build("asked otherwise", sources).exemplars]
     assert seen == ["EXAMPLE_3", "EXAMPLE_2"]
     seen = [e.qid for e in builder.build("Who crossed Antarctica alone", sources).exemplars]
     assert "EXAMPLE_1" not in seen
+
+
+@pytest.mark.parametrize(
+    ("strategy", "count", "seen"),
+    [
+        ("random", 5, {"EXAMPLE_2", "EXAMPLE_3"}),
+        ("fixed", 5, {"EXAMPLE_2", "EXAMPLE_3"}),
+        ("fixed:EXAMPLE_3", 1, {"EXAMPLE_3"}),
+        ("fixed:EXAMPLE_1,EXAMPLE_3,EXAMPLE_3", 2, {"EXAMPLE_3"}),
+    ],
+)
+def test_without_a_number_there_are_as_many_as_there_are(
+    strategy: str, count: int, seen: set[str]
+) -> None:
+    """The named ones, or up to five; the question itself is the first of the three in the file."""
+    question, sources = "who crossed antarctica alone", [Source("a")]
+    settings = PromptSettings(train=TRAIN, exemplars=strategy)
+    assert (settings.count, settings.template) == (count, "qsum")
+    builder = settings.create_builder()
+    builder.prepare([question])
+    prompt = builder.build(question, sources)
+    assert {exemplar.qid for exemplar in prompt.exemplars} == seen
+    assert prompt.dropped == 0
+    asked = PromptSettings(train=TRAIN, exemplars=strategy, shots=len(seen) + 1).create_builder()
+    assert asked.identity() != builder.identity()
+    for act in (lambda: asked.prepare([question]), lambda: asked.build(question, sources)):
+        with pytest.raises(InputError, match=f"expected at least {len(seen) + 1}"):
+            act()
+
+
+def test_none_at_all_is_too_few(tmp_path: Path) -> None:
+    one = tmp_path / "one.jsonl"
+    one.write_text(TRAIN.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
+    for strategy in ("random", "fixed", "fixed:EXAMPLE_1"):
+        builder = PromptSettings(train=one, exemplars=strategy).create_builder()
+        with pytest.raises(InputError, match=r"not enough exemplars: got 0 .*at least 1"):
+            builder.prepare(["Who crossed Antarctica alone?"])
+        builder.prepare(["Something else?"])
 
 
 @pytest.mark.parametrize(
