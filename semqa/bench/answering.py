@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from semqa.bench.record import Record
+from semqa.bench.record import Asked, Record
 from semqa.bench.results import score_item
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
@@ -14,9 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.bench.plan import Item
-    from semqa.engines import Engine
+    from semqa.engines import Engine, Request
+    from semqa.engines.generation import Generation
 
 __all__ = ["answer_items"]
+
+
+@runtime_checkable
+class _Generator(Protocol):
+    """An engine that tells what its model was given and wrote, besides the answer."""
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]: ...
+
+
+class _Answer(NamedTuple):
+    answer: QuotedAnswer
+    asked: Asked | None
 
 
 def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
@@ -29,60 +42,70 @@ def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
         items: what is answered together.
         engine: what answers; None for the human row, whose answers are there.
     """
-    from semqa.engines import BatchEngine, Request
+    from semqa.engines import BatchEngine
 
     if isinstance(engine, BatchEngine) and len(items) > 1:
-        requests = [Request(item.question.question, item.question.sources) for item in items]
         started = time.perf_counter()
         try:
-            answers = engine.answer_batch(requests)
+            answers = _answers(items, engine)
         except InputError:
             # One of them, found before any was answered: which one shows when each is alone.
             return [_record(item, engine) for item in items]
         share = (time.perf_counter() - started) / len(items)
         return [
-            _scored(item, engine, answer, answer.marked, share, None)
-            for item, answer in zip(items, answers, strict=True)
+            _scored(item, answer, answer.marked, share, asked)
+            for item, (answer, asked) in zip(items, answers, strict=True)
         ]
     return [_record(item, engine) for item in items]
 
 
 def _record(item: Item, engine: Engine | None) -> Record:
     question = item.question
-    error = None
     started = time.perf_counter()
     if item.left_out is not None:
         text = question.references[item.left_out].text
         answer = QuotedAnswer.parse(text, question.sources)
-    elif engine is None:
+        return _scored(item, answer, text, time.perf_counter() - started)
+    if engine is None:
         raise ValueError("an item without a reference needs an engine")
+    try:
+        ((answer, asked),) = _answers([item], engine)
+    except InputError as failure:
+        nothing = QuotedAnswer.parse("", question.sources)
+        return _scored(item, nothing, "", time.perf_counter() - started, error=str(failure))
+    return _scored(item, answer, answer.marked, time.perf_counter() - started, asked)
+
+
+def _answers(items: Sequence[Item], engine: Engine) -> list[_Answer]:
+    """Answer items, with what the model was asked where the engine asks one."""
+    from semqa.engines import BatchEngine, PromptedEngine, Request
+
+    requests = [Request(item.question.question, item.question.sources) for item in items]
+    if isinstance(engine, _Generator):
+        return [
+            _Answer(QuotedAnswer.parse(made.text, request.sources), Asked.by(made))
+            for request, made in zip(requests, engine.generate(requests), strict=True)
+        ]
+    if isinstance(engine, BatchEngine) and len(items) > 1:
+        answers = engine.answer_batch(requests)
     else:
-        try:
-            answer = engine.answer(question.question, question.sources)
-        except InputError as failure:
-            answer, error = QuotedAnswer.parse("", question.sources), str(failure)
-        text = answer.marked
-    seconds = time.perf_counter() - started
-    return _scored(item, engine, answer, text, seconds, error)
+        answers = [engine.answer(*request) for request in requests]
+    if not isinstance(engine, PromptedEngine):
+        return [_Answer(answer, None) for answer in answers]
+    prompts = [engine.prompt(*request) for request in requests]
+    return [
+        _Answer(answer, Asked(tuple(exemplar.qid for exemplar in prompt.exemplars)))
+        for answer, prompt in zip(answers, prompts, strict=True)
+    ]
 
 
 def _scored(
     item: Item,
-    engine: Engine | None,
     answer: QuotedAnswer,
     text: str,
     seconds: float,
-    error: str | None,
+    asked: Asked | None = None,
+    error: str | None = None,
 ) -> Record:
-    exemplars = None if error else _exemplars(item, engine)
     scores = score_item(item, text)
-    return Record.of(item.key, item.question.question, answer, scores, seconds, error, exemplars)
-
-
-def _exemplars(item: Item, engine: Engine | None) -> tuple[str, ...] | None:
-    from semqa.engines import PromptedEngine
-
-    if not isinstance(engine, PromptedEngine):
-        return None
-    prompt = engine.prompt(item.question.question, item.question.sources)
-    return tuple(exemplar.qid for exemplar in prompt.exemplars)
+    return Record.of(item.key, item.question.question, answer, scores, seconds, error, asked)

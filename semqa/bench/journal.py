@@ -1,7 +1,8 @@
 """The journal of a run: one JSON line for each finished example, appended as it goes.
 
 A process killed at any moment leaves whole lines and at most one torn one at the end, which the
-next process cuts off.
+next process cuts off. An example that failed may be tried again: its later row counts, until `tidy`
+leaves one row an example.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from semqa.bench.record import Record
+from semqa.data.atomic import write_atomic
 from semqa.data.jsonl import encode_row, read_rows
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from io import FileIO
     from pathlib import Path
 
@@ -33,7 +35,9 @@ class Journal:
         known: the ids that may occur.
 
     Attributes:
-        records: the finished examples by id, those found in the file and those appended since.
+        records: the finished examples by id: those found in the file that have an answer, and all
+            that were appended since.
+        failed: the ids of those found in the file that have none.
 
     Raises:
         InputError: the file holds something else than examples of this run.
@@ -44,6 +48,8 @@ class Journal:
         self._known = frozenset(known)
         _cut_torn_line(path)
         self.records: dict[str, Record] = {}
+        self.failed: set[str] = set()
+        self._rows = 0
         if path.stat().st_size:
             for row in read_rows(path):
                 key = row.text("id")
@@ -53,7 +59,13 @@ class Journal:
                         f"{row.where}: not a journal of this run: got the id {key!r} {what}, "
                         "expected each example of the run once; use another folder"
                     )
-                self.records[key] = Record.read(row)
+                record = Record.read(row)
+                self._rows += 1
+                if record.error is None:
+                    self.records[key] = record
+                    self.failed.discard(key)
+                else:
+                    self.failed.add(key)
         self._stream: FileIO | None = None
         self._synced = time.monotonic()
 
@@ -88,6 +100,17 @@ class Journal:
                 "room on a working disk; free some space and run again, what is done is kept"
             ) from error
         self.records[record.id] = record
+        self._rows += 1
+
+    def tidy(self, order: Sequence[str]) -> None:
+        """Leave one row an example, in this order, where there are more; call it when all are done.
+
+        Raises:
+            UnavailableError: the disk failed or is full; the file is as it was.
+        """
+        if self._rows > len(order):
+            write_atomic(self._path, (encode_row(self.records[key].to_dict()) for key in order))
+            self._rows = len(order)
 
 
 def _cut_torn_line(path: Path) -> None:

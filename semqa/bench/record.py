@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
@@ -12,10 +12,49 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from semqa.data.jsonl import Row
+    from semqa.engines.generation import Generation
     from semqa.metrics import ExampleScores
     from semqa.quotes import QuotedAnswer
 
-__all__ = ["Record"]
+__all__ = ["Asked", "Record"]
+
+
+class Asked(NamedTuple):
+    """What a model was given for one answer, and what it wrote.
+
+    Attributes:
+        exemplars: the qids of the exemplars in the prompt, as they stand there.
+        prompt_tokens: how many tokens it read; None where the engine does not tell.
+        new_tokens: how many tokens it wrote; None where the engine does not tell.
+        finished: whether it ended by itself; None where the engine does not tell.
+    """
+
+    exemplars: tuple[str, ...]
+    prompt_tokens: int | None = None
+    new_tokens: int | None = None
+    finished: bool | None = None
+
+    @classmethod
+    def by(cls, made: Generation) -> Self:
+        """Return what stands in a generation."""
+        qids = tuple(exemplar.qid for exemplar in made.prompt.exemplars)
+        return cls(qids, made.prompt_tokens, made.new_tokens, made.finished)
+
+    @classmethod
+    def read(cls, row: Row) -> Self | None:
+        """Read it from a journal's row; None where no model was asked.
+
+        Raises:
+            InputError: a field is of the wrong type.
+        """
+        exemplars = _texts(row, "exemplars")
+        if exemplars is None:
+            return None
+        finished = row.fields.get("finished")
+        if finished is not None and not isinstance(finished, bool):
+            raise _wrong(row, finished, "finished", "true or false")
+        tokens = (_count(row, "prompt_tokens"), _count(row, "new_tokens"))
+        return cls(exemplars, *tokens, finished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +74,8 @@ class Record:
         scores: as `semqa.metrics.ExampleScores.to_dict` gives them, for readers of the file; the
             results are computed from `prediction`.
         seconds: what the engine took; of questions answered together, an equal share.
-        exemplars: for an engine that asks a model, the qids of the exemplars in the prompt, as they
-            stand there; None for others.
+        asked: what a model was given and wrote; None for engines that ask none, and where there is
+            no answer. In a row, its fields stand among the others.
     """
 
     id: str
@@ -50,7 +89,7 @@ class Record:
     sources_quoted: int
     scores: Mapping[str, object]
     seconds: float
-    exemplars: tuple[str, ...] | None = None
+    asked: Asked | None = None
 
     @classmethod
     def of(
@@ -61,7 +100,7 @@ class Record:
         scores: ExampleScores,
         seconds: float,
         error: str | None,
-        exemplars: tuple[str, ...] | None = None,
+        asked: Asked | None = None,
     ) -> Record:
         """Make the record of an answer that was just given."""
         from semqa.quotes import FreeText
@@ -80,7 +119,7 @@ class Record:
             sources_quoted=len({quote.source for quote in answer.quotes if quote.verified}),
             scores=shown,
             seconds=round(seconds, 6),
-            exemplars=exemplars,
+            asked=asked,
         )
 
     @classmethod
@@ -106,16 +145,14 @@ class Record:
             sources_quoted=int(_number(row, row.fields.get("sources_quoted"), "sources_quoted")),
             scores=_object(row, "scores"),
             seconds=_number(row, row.fields.get("seconds"), "seconds"),
-            exemplars=_texts(row, "exemplars"),
+            asked=Asked.read(row),
         )
 
     def to_dict(self) -> dict[str, object]:
         """Return the record as a journal's row."""
-        return {
-            name: getattr(self, name)
-            for name in self.__slots__
-            if name != "exemplars" or self.exemplars is not None
-        }
+        row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
+        told = self.asked._asdict() if self.asked is not None else {}
+        return row | {name: value for name, value in told.items() if value is not None}
 
 
 def _object(row: Row, name: str) -> dict[str, object]:
@@ -132,6 +169,11 @@ def _texts(row: Row, name: str) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise _wrong(row, value, name, "an array of strings")
     return tuple(value)
+
+
+def _count(row: Row, name: str) -> int | None:
+    value = row.fields.get(name)
+    return None if value is None else int(_number(row, value, name))
 
 
 def _number(row: Row, value: object, name: str) -> float:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from semqa.bench.plan import Item
-    from semqa.bench.record import Record
+    from semqa.bench.record import Asked, Record
 
 __all__ = ["make_results", "score_item"]
 
 RESAMPLES = 1_000
 SEED = 0
+SHOWN_FAILURES = 3
+"""How many reasons of failures the results name; the rows have all of them."""
 
 
 def score_item(item: Item, prediction: str) -> ExampleScores:
@@ -45,6 +47,9 @@ def make_results(
 ) -> dict[str, object]:
     """Sum up a finished run; scores are computed anew from the predictions.
 
+    An example that failed is scored as an empty answer, as one that is missing among predictions; it
+    counts nowhere else.
+
     Args:
         items: what was to be answered.
         records: what became of them, in the same order.
@@ -53,16 +58,56 @@ def make_results(
     scores = [
         score_item(item, record.prediction) for item, record in zip(items, records, strict=True)
     ]
-    errors = [record.error for record in records if record.error is not None]
+    answered = [record for record in records if record.error is None]
+    asked = [record.asked for record in answered if record.asked is not None]
     return {
         "results": summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict(),
-        "quoting": _quoting(records),
-        "failed": len(errors),
-        "first_error": errors[0] if errors else None,
-        "seconds": _seconds([record.seconds for record in records]),
+        "answered": len(answered),
+        "failed": len(records) - len(answered),
+        "failures": _failures(records),
+        "quoting": _quoting(answered),
+        "exemplars": _exemplars([len(each.exemplars) for each in asked], identity),
+        "tokens": _tokens(asked),
+        "seconds": _seconds([record.seconds for record in answered]),
         "config": dict(identity),
         "versions": {"semqa": semqa.__version__, **_versions()},
         "machine": {"platform": platform.platform(), "python": platform.python_version()},
+    }
+
+
+def _failures(records: Sequence[Record]) -> list[dict[str, object]]:
+    """Return the first failed example of each of the first reasons."""
+    first: dict[str, str] = {}
+    for record in records:
+        if record.error is not None:
+            first.setdefault(record.error, record.id)
+    return [{"id": key, "error": error} for error, key in list(first.items())[:SHOWN_FAILURES]]
+
+
+def _exemplars(counts: Sequence[int], identity: Mapping[str, object]) -> dict[str, object] | None:
+    """Return how many exemplars were asked for and how many stood in the prompts."""
+    prompts = identity.get("prompts")
+    if not isinstance(prompts, dict):
+        return None
+    asked = prompts["shots"]
+    up_to = bool((prompts["exemplars"] or {}).get("up_to"))
+    shown = {"fewest": min(counts), "most": max(counts), "mean": fmean(counts)} if counts else {}
+    fewer = sum(count < asked for count in counts)
+    return {"asked": asked, "up_to": up_to, **shown, "prompts_with_fewer": fewer}
+
+
+def _tokens(asked: Sequence[Asked]) -> dict[str, object] | None:
+    """Return what models read and wrote, where engines tell."""
+    read = [each.prompt_tokens for each in asked if each.prompt_tokens is not None]
+    wrote = [each.new_tokens for each in asked if each.new_tokens is not None]
+    if not (read and wrote):
+        return None
+    return {
+        "prompt_mean": fmean(read),
+        "prompt_most": max(read),
+        "new_mean": fmean(wrote),
+        "new_most": max(wrote),
+        "cut_off": sum(each.finished is False for each in asked),
     }
 
 

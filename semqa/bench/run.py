@@ -29,11 +29,12 @@ RUN_FILE = "run.json"
 
 
 class Progress(NamedTuple):
-    """How far a run is: examples done, of how many, and how many of them earlier."""
+    """How far a run is: examples done, of how many, how many of them earlier, and how many again."""
 
     done: int
     total: int
     resumed: int
+    again: int
 
 
 def run(
@@ -47,8 +48,9 @@ def run(
     The folder gets ``run.json`` (what is run), ``examples.jsonl`` (a row for each example, written
     as it is finished) and ``results.json``. A run that was killed goes on where it stopped, and
     ends with the scores that it would have had; a finished one is summed up again, without loading
-    its engine. An engine that answers several questions at once is always given the same ones
-    together, resumed or not.
+    its engine. Examples that failed earlier are tried again. An engine that answers several
+    questions at once is always given the same ones together, resumed or not; but what failed, and
+    so was asked alone, is asked alone again.
 
     Args:
         plan: what to run.
@@ -83,18 +85,19 @@ def run(
         identity = plan.identity(prompts)
         _claim(out, identity)
         journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
-        resumed = len(journal.records)
+        resumed, again = len(journal.records), len(journal.failed)
         with journal:
-            on_progress(Progress(resumed, len(items), resumed))
+            on_progress(Progress(resumed, len(items), resumed, again))
             if resumed < len(items) and not loaded:
                 engine = plan.create_engine(prompts)
             for group in _groups(items, engine):
-                if all(item.key in journal.records for item in group):
-                    continue
-                for record in answer_items(group, engine):
-                    if record.id not in journal.records:
-                        journal.append(record)
-                        on_progress(Progress(len(journal.records), len(items), resumed))
+                for asked in _to_ask(group, journal):
+                    for record in answer_items(asked, engine):
+                        if record.id not in journal.records:
+                            journal.append(record)
+                            done = len(journal.records)
+                            on_progress(Progress(done, len(items), resumed, again))
+        journal.tidy([item.key for item in items])
         records = [journal.records[item.key] for item in items]
         results = make_results(items, records, identity)
         write_atomic(out / RESULTS_FILE, [_pretty(results)])
@@ -147,6 +150,15 @@ def _groups(items: Sequence[Item], engine: Engine | None) -> Iterator[Sequence[I
 
     size = engine.batch_size if isinstance(engine, BatchEngine) else 1
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _to_ask(group: Sequence[Item], journal: Journal) -> Iterator[Sequence[Item]]:
+    """Return what of a group is asked, and what of it together."""
+    waiting = [item for item in group if item.key not in journal.records]
+    if waiting and not any(item.key in journal.failed for item in group):
+        yield group
+    else:
+        yield from ([item] for item in waiting)
 
 
 def _pretty(value: Mapping[str, object]) -> bytes:

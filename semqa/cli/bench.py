@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from semqa.cli.output import json_line, say, write_result
 from semqa.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from semqa.bench.run import Progress
 
@@ -53,7 +53,8 @@ def quotesum(
 
     The folder gets run.json (what is run), examples.jsonl (a row an example,
     as it goes) and results.json. A run that was interrupted or killed goes on
-    where it stopped: give the same command again.
+    where it stopped: give the same command again, which also tries again what
+    failed. Exit code 1 means that every example failed.
     """
     from semqa.bench import Plan, run
 
@@ -70,8 +71,8 @@ def quotesum(
             def on_progress(progress: Progress) -> None:
                 if update is not None:
                     update(progress.done, progress.total)
-                elif progress.resumed and progress.done == progress.resumed:
-                    say(f"going on: {progress.done} of {progress.total} examples are done already")
+                elif progress.done == progress.resumed and progress.done + progress.again:
+                    say(_going_on(progress))
 
             results = run(plan, out, on_progress, prompts)
     except KeyboardInterrupt:
@@ -79,25 +80,70 @@ def quotesum(
         raise
     if as_json:
         write_result(json_line(results, indent=2))
-        return
-    _show(results)
-    say(f"results: {out / 'results.json'}")
+    else:
+        _show(results)
+        say(f"results: {out / 'results.json'}")
+    if results["failed"] and not results["answered"]:
+        raise typer.Exit(1)
 
 
-def _show(results: Mapping[str, object]) -> None:
+def _going_on(progress: Progress) -> str:
+    again = f"; {progress.again} that failed are tried again" if progress.again else ""
+    return f"going on: {progress.resumed} of {progress.total} examples are done already{again}"
+
+
+def _show(results: Mapping[str, Any]) -> None:
     from semqa.cli.tables import print_tables, scores_table, unscored_notes
 
-    record = cast("dict[str, object]", results["results"])
-    print_tables(scores_table(record))
-    for note in unscored_notes(record):
-        write_result(note)
-    quoting = cast("dict[str, object]", results["quoting"])
-    statuses = cast("dict[str, int]", quoting["statuses"])
-    seconds = cast("dict[str, float]", results["seconds"])
-    if results["failed"]:
-        say(f"{results['failed']} examples failed, the first with: {results['first_error']}")
-    counted = ", ".join(f"{count} {status}" for status, count in statuses.items() if count)
-    write_result(
+    print_tables(scores_table(results["results"]))
+    for line in (
+        *unscored_notes(results["results"]),
+        *_failed(results),
+        *_exemplars(results),
+        *_written(results),
+    ):
+        write_result(line)
+
+
+def _failed(results: Mapping[str, Any]) -> Iterator[str]:
+    """Say what failed: a score with empty answers in it must not pass for one of a model."""
+    failed, answered = results["failed"], results["answered"]
+    if not failed:
+        return
+    yield (
+        f"failed: {failed} of {failed + answered} examples, which are scored as empty answers; "
+        "to try them again, give the same command again"
+    )
+    for failure in results["failures"]:
+        yield f"  {failure['id']}: {failure['error']}"
+
+
+def _exemplars(results: Mapping[str, Any]) -> Iterator[str]:
+    """Say how many exemplars the prompts had, which may be fewer than were asked for."""
+    found = results["exemplars"]
+    if found is None or not found["asked"] or "mean" not in found:
+        return
+    fewest, most = found["fewest"], found["most"]
+    asked = f"{'up to ' if found['up_to'] else ''}{found['asked']} asked"
+    if most == 0:
+        yield f"exemplars: {asked}, none fit: these are the scores of 0 shots"
+    elif fewest < most:
+        yield f"exemplars: {asked}, {fewest} to {most} in a prompt, mean {found['mean']:.1f}"
+    elif most < found["asked"]:
+        yield f"exemplars: {asked}, {most} in every prompt"
+    else:
+        yield f"exemplars: {most} in every prompt"
+
+
+def _written(results: Mapping[str, Any]) -> Iterator[str]:
+    quoting, seconds, tokens = results["quoting"], results["seconds"], results["tokens"]
+    if not quoting:
+        return
+    statuses = quoting["statuses"].items()
+    counted = ", ".join(f"{count} {status}" for status, count in statuses if count)
+    yield (
         f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words an "
         f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms an answer (median)"
     )
+    if tokens is not None and tokens["cut_off"]:
+        yield f"cut off by the budget of tokens: {tokens['cut_off']} of {results['answered']} answers"

@@ -12,6 +12,7 @@ import pytest
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
 from semqa.engines import Request
+from semqa.engines.generation import Generation
 from semqa.errors import UnavailableError
 from semqa.prompting import Prompt, PromptBuilder
 from semqa.retrieval import PromptSettings
@@ -77,7 +78,7 @@ def test_questions_are_answered_together(tmp_path: Path, models: list[Model]) ->
     results: Any = run(plan(data), tmp_path / "run")
     # The second group holds a question that cannot be answered, so each of it was asked alone.
     assert [len(batch) for batch in models[0].batches] == [3, 1, 1, 2]
-    assert (results["failed"], results["first_error"]) == (1, "too long")
+    assert (results["failed"], results["failures"]) == (1, [{"id": "q4", "error": "too long"}])
     rows = rows_of(tmp_path / "run")
     assert [row["id"] for row in rows] == [f"q{k}" for k in range(8)]
     assert [row["prediction"][:1] for row in rows] == ["3", "3", "3", "1", "", "1", "2", "2"]
@@ -101,6 +102,81 @@ def test_resumed_in_the_middle_of_a_group_asks_the_same_together(
             (folder / name).write_bytes(b"".join(cut))
         run(plan(data), folder)
         assert without_times(folder) == without_times(tmp_path / "whole")
+
+
+def test_what_failed_is_asked_alone_again(tmp_path: Path, models: list[Model]) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 8)
+    run(plan(data), tmp_path / "run")
+    before = without_times(tmp_path / "run")
+    run(plan(data), tmp_path / "run")
+    assert without_times(tmp_path / "run") == before
+    assert [len(model.batches) for model in models] == [4, 0]
+
+
+def test_the_results_say_how_many_exemplars_there_were(
+    tmp_path: Path, models: list[Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = PromptSettings(train=DATA, shots=2, exemplars="random")
+    results: Any = run(plan(prompts=two), tmp_path / "all")
+    assert results["exemplars"] == {
+        "asked": 2, "up_to": False, "fewest": 2, "most": 2, "mean": 2, "prompts_with_fewer": 0,
+    }  # fmt: skip
+    assert results["tokens"] is None
+    limits = {"alone?": 10**9, "opened?": 2_000, "expensive?": 4_000}
+
+    def narrow(self: Model, question: str, sources: Sequence[Source]) -> Prompt:
+        assert self.prompts is not None
+        return self.prompts.build(
+            question,
+            sources,
+            count_tokens=lambda p: len(p.text),
+            limit=limits[question.rsplit(maxsplit=1)[-1]],
+        )
+
+    monkeypatch.setattr(Model, "prompt", narrow)
+    results = run(plan(prompts=two), tmp_path / "some")
+    counts = [len(row["exemplars"]) for row in rows_of(tmp_path / "some")]
+    assert (min(counts), max(counts)) == (0, 2)
+    assert results["exemplars"] == {
+        "asked": 2, "up_to": False, "fewest": 0, "most": 2, "mean": sum(counts) / 3,
+        "prompts_with_fewer": sum(count < 2 for count in counts),
+    }  # fmt: skip
+    assert run(Plan(DATA, "human"), tmp_path / "none")["exemplars"] is None
+
+
+class Generator(Model):
+    """Tells what its model read and wrote; its prompts are made once."""
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]:
+        answers = super().answer_batch(requests)
+        made = [super(Generator, self).prompt(*request) for request in requests]
+        return [
+            Generation(answer.marked, prompt, 100 + k, 7, finished=k != 1)
+            for k, (answer, prompt) in enumerate(zip(answers, made, strict=True))
+        ]
+
+    def prompt(self, *_: object) -> Prompt:
+        raise AssertionError("made a second time")
+
+
+def test_what_an_engine_tells_of_its_model_is_in_the_record(
+    tmp_path: Path, models: list[Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("semqa.engines.create_engine", lambda _, o: Generator(o["prompts"]))
+    results: Any = run(plan(), tmp_path / "run")
+    rows = rows_of(tmp_path / "run")
+    told = [(row["prompt_tokens"], row["new_tokens"], row["finished"]) for row in rows]
+    assert told == [(100, 7, True), (101, 7, False), (102, 7, True)]
+    assert all(len(row["exemplars"]) == 1 for row in rows)
+    assert results["tokens"] == {
+        "prompt_mean": 101, "prompt_most": 102, "new_mean": 7, "new_most": 7, "cut_off": 1,
+    }  # fmt: skip
+    assert run(plan(), tmp_path / "run")["tokens"] == results["tokens"]
+    rows[0]["finished"] = "yes"
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "run" / "examples.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="in the field 'finished', expected true or false"):
+        run(plan(), tmp_path / "run")
 
 
 def test_a_finished_run_loads_no_model(tmp_path: Path, models: list[Model]) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
+from semqa.bench.run import Progress
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
 from semqa.metrics import leave_one_out, summarise
@@ -184,8 +185,82 @@ def test_a_failing_example_is_recorded(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Plan, "create_engine", lambda *_: Moody())
     results: Any = run(Plan(DATA, "lead-1"), tmp_path)
-    assert (results["failed"], results["first_error"]) == (1, "no bridges today")
+    failures = [{"id": "EXAMPLE_2", "error": "no bridges today"}]
+    assert (results["failed"], results["answered"], results["failures"]) == (1, 2, failures)
     assert [row.get("error") for row in rows_of(tmp_path)] == [None, "no bridges today", None]
+
+
+class Moody:
+    """Fails, without delay, on what it is told to; else it takes its time to say three words."""
+
+    name = "moody"
+
+    def __init__(self, *wrong: str) -> None:
+        self.wrong = wrong
+        self.asked: list[str] = []
+
+    def answer(self, question: str, sources: Any) -> QuotedAnswer:
+        self.asked.append(question)
+        for word in self.wrong:
+            if word in question:
+                raise InputError(f"no {word} today")
+        time.sleep(0.02)
+        return QuotedAnswer.parse("[ 1 a ] b c", sources)
+
+
+def test_what_failed_counts_in_scores_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 6)
+    moody = Moody("town 1", "town 2", "town 3", "town 5")
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: moody)
+    results: Any = run(Plan(data, "lead-1"), tmp_path / "run")
+    assert (results["failed"], results["answered"], results["results"]["n"]) == (4, 2, 6)
+    assert results["seconds"]["p50"] >= 0.02
+    assert results["quoting"]["words_per_answer"] == 3
+    assert results["quoting"]["quotes_per_answer"] == 1
+    assert results["failures"] == [
+        {"id": f"q{k}", "error": f"no town {k} today"} for k in (1, 2, 3)
+    ]
+
+
+def test_what_failed_is_tried_again_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = [Moody("bridge", "spices"), Moody("spices"), Moody(), Moody()]
+    made = iter(engines)
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: next(made))
+    seen: list[Progress] = []
+    for left in (2, 1, 0, 0):
+        results: Any = run(Plan(DATA, "lead-1"), tmp_path, seen.append)
+        assert (results["failed"], results["answered"]) == (left, 3 - left)
+        rows = rows_of(tmp_path)
+        assert [row["id"] for row in rows] == ["EXAMPLE_1", "EXAMPLE_2", "EXAMPLE_3"]
+        assert sum(row["error"] is not None for row in rows) == left
+    assert [len(engine.asked) for engine in engines] == [3, 2, 1, 0]
+    starts = [(each.resumed, each.again) for each in seen if each.done == each.resumed]
+    assert starts == [(0, 0), (1, 2), (2, 1), (3, 0)]
+
+
+def test_killed_while_trying_again_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a second try stand after those of the first until the run is done."""
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: Moody("bridge", "spices"))
+    run(Plan(DATA, "lead-1"), tmp_path)
+    journal = tmp_path / "examples.jsonl"
+    good, bad, worse = journal.read_bytes().splitlines(keepends=True)
+    second = bad.replace(b'"no bridge today"', b"null")
+    journal.write_bytes(good + bad + worse + second + worse[:20])
+    last = Moody()
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: last)
+    results: Any = run(Plan(DATA, "lead-1"), tmp_path)
+    assert (results["failed"], len(last.asked)) == (0, 1)
+    assert journal.read_bytes().splitlines(keepends=True)[:2] == [good, second]
+    assert len(rows_of(tmp_path)) == 3
+    journal.write_bytes(good + second + bad)
+    with pytest.raises(InputError, match="got the id 'EXAMPLE_2' a second time"):
+        run(Plan(DATA, "lead-1"), tmp_path)
 
 
 def test_trouble_from_outside_ends_the_run_and_is_tried_again(

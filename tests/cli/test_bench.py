@@ -10,8 +10,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner, Result
+
+from semqa.cli.main import app
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES, Command
+from tests.cli.fake_model import FakeModel
 from tests.terminal import Terminal
 
 DATA = EXAMPLES / "quotesum.jsonl"
@@ -36,6 +41,71 @@ def test_says_what_is_unscored(semqa: Command, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text("\n".join(lines[1:]) + "\n", encoding="utf-8")
     outcome = semqa("bench", "quotesum", "--data", "one.jsonl", "--engine", "human", "--out", "run")
     assert "unscored: 1 of 6 (no other reference to compare with) in all scores" in outcome.out
+
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
+    """Call as ``invoke("--shots", "1", …)``: a run of the fake engine, in this process."""
+    monkeypatch.setattr("semqa.engines.create_engine", FakeModel)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: str | Path) -> Result:
+        command = ("bench", "quotesum", "--data", DATA, "--engine", "fake:model", "--out", "run")
+        return CliRunner().invoke(app, [*map(str, (*command, *args))])
+
+    return run
+
+
+RANDOM = ("--train", DATA, "--exemplars", "random")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--shots", "2"), "exemplars: 2 in every prompt"),
+        ((), "exemplars: up to 5 asked, 2 in every prompt"),
+        (("--shots", "2", "--context", "2530"), "exemplars: 2 asked, 0 to 1 in a prompt, mean 0.3"),
+        (("--shots", "2", "--context", "2400"), "exemplars: 2 asked, none fit: these are the scores of 0 shots"),
+    ],
+)  # fmt: skip
+def test_says_how_many_exemplars_there_were(
+    args: tuple[str, ...], said: str, invoke: Invoke
+) -> None:
+    result = invoke(*RANDOM, *args)
+    assert result.exit_code == 0, result.output
+    assert said in result.stdout.splitlines()
+
+
+def test_no_exemplars_are_no_news(invoke: Invoke) -> None:
+    assert "exemplars" not in invoke().stdout
+
+
+def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
+    result = invoke("--context", "1500", "--prompt", "qsum")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    at = lines.index(
+        "failed: 1 of 3 examples, which are scored as empty answers; to try them again, give the "
+        "same command again"
+    )
+    assert lines[at + 1].startswith("  EXAMPLE_1: the prompt is too long: got ")
+    assert "2.5 quotes and 2 words an answer; quotes: 5 verified" in lines[at + 2]
+    again = invoke("--context", "1500", "--prompt", "qsum")
+    assert (
+        "going on: 2 of 3 examples are done already; 1 that failed are tried again" in again.stderr
+    )
+
+
+def test_where_all_fail_there_is_no_result(invoke: Invoke, tmp_path: Path) -> None:
+    for args in ((), ("--json",)):
+        result = invoke("--context", "100", *args)
+        assert result.exit_code == 1
+        assert " ms an answer" not in result.stdout
+    assert json.loads(result.stdout)["failed"] == 3
+    assert json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))["seconds"] == {}
 
 
 def test_a_bar_in_a_terminal(terminal: Terminal) -> None:
