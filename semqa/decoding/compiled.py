@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from semqa.decoding.core import layout
-from semqa.decoding.core.cost import CONTROLS, NO_WAY, QUOTE_COST
+from semqa.decoding.core.cost import CONTROLS, MOST_UNFINISHED, NO_WAY, QUOTE_COST
 from semqa.decoding.core.entries import DISTANCES, entries
 from semqa.decoding.free_rules import FreeRules, free_rules, masks_of_free_text, question_runs
 from semqa.decoding.passages import lay_out
@@ -97,10 +97,10 @@ def compile_constraint(
             "name sources that are given"
         )
     rules = look_up_rules(vocabulary, policy, question)
-    complete = rules.shared.complete
     laid = lay_out(sources, policy)
     quotable, prefix_ok = _numbers_that_lead_on(np.diff(laid.starts) > 0)
     quote = 5 + len(str(count)) + laid.longest
+    bound = (policy.min_quotes + 1) * quote + rules.longest_run + 8
     arrays: dict[int, NDArray[Any]] = {
         layout.TEXT: laid.text,
         layout.FLAGS: laid.flags,
@@ -116,23 +116,19 @@ def compile_constraint(
         layout.WORDS_LIMITED: policy.max_words is not None,
         layout.COSTS_WORDS: (policy.max_words or policy.max_span_words) is not None,
         layout.MAX_SPAN: limit_of(policy.max_span_words),
-        # What cannot be written byte by byte may take any number of tokens.
-        layout.FREE_BOUND: rules.longest_run + 4 if complete else layout.FAR,
-        layout.COST_BOUND: (
-            (policy.min_quotes + 1) * quote + rules.longest_run + 8
-            if complete
-            else layout.UNLIMITED - 2
-        ),
+        # What it takes to write byte by byte; where that cannot be done, costs are computed at once.
+        layout.FREE_BOUND: rules.longest_run + 4,
+        layout.COST_BOUND: bound,
+        layout.SPAN_BOUND: bound,
         layout.SELF: _number_of(vocabulary, policy, question, laid.text),
     }
     compiled = Compiled.of(rules, arrays, numbers)
-    if complete:
-        arrays.update(_lists(compiled, laid.starts))
-    else:
+    if not rules.shared.complete:
         compiled = with_distances(compiled, policy)
-        arrays, numbers = compiled.arrays, compiled.numbers
-        arrays.update(masks_of_free_text(compiled.handle, rules.shared, rules.contexts))
-    return Compiled.of(rules, arrays, numbers)
+        free = masks_of_free_text(compiled.handle, rules.shared, rules.contexts)
+        compiled = Compiled.of(rules, {**compiled.arrays, **free}, compiled.numbers)
+    lists = _lists(compiled, laid.starts)
+    return Compiled.of(rules, {**compiled.arrays, **lists}, compiled.numbers)
 
 
 def _number_of(
@@ -191,15 +187,15 @@ def with_distances(compiled: Compiled, policy: QuotePolicy) -> Compiled:
     }
     handle = layout.make_handle(arrays, numbers, rules.handle)
     entries().build(handle, DISTANCES, 0, rules.word_digits, _NO_INTS)
-    if rules.shared.complete:
-        # The bounds were for writing byte by byte; now it is known what tokens can do.
-        run = max(_most(arrays[slot], layout.FAR) for slot in (layout.DIGIT_COST, layout.WORD_COST))
-        ways = (_most(arrays[slot], NO_WAY) for slot in (layout.DISTANCE, layout.CONTROL_COST))
-        quote = _most(arrays[layout.CONTROL_COST][QUOTE_COST : QUOTE_COST + 1], NO_WAY)
-        numbers[layout.FREE_BOUND] = run + 4
-        numbers[layout.COST_BOUND] = min(
-            numbers[layout.COST_BOUND], max(*ways, run + 4) + policy.min_quotes * quote + 1
-        )
+    # The bounds so far were for writing byte by byte; now it is known what tokens can do.
+    run = max(_most(arrays[slot], layout.FAR) for slot in (layout.DIGIT_COST, layout.WORD_COST))
+    ways = [_most(arrays[slot], NO_WAY) for slot in (layout.DISTANCE, layout.CONTROL_COST)]
+    quote = _most(arrays[layout.CONTROL_COST][QUOTE_COST : QUOTE_COST + 1], NO_WAY)
+    quotes = policy.min_quotes * quote + 1
+    free = run + (4 if rules.shared.complete else MOST_UNFINISHED + 2)
+    numbers[layout.FREE_BOUND] = free
+    numbers[layout.SPAN_BOUND] = min(max(ways) + quotes, layout.FAR)
+    numbers[layout.COST_BOUND] = min(max(*ways, free) + quotes, layout.FAR)
     return Compiled.of(rules, arrays, numbers)
 
 

@@ -157,6 +157,11 @@ class CopyConstraint:
         state = _with_tokens(self._start, max_tokens)
         if max_tokens <= self._compiled.numbers[layout.COST_BOUND]:
             least = self._cost(state)
+            if least >= layout.FAR:
+                raise InputError(
+                    f"max_tokens: got {max_tokens}, too few for {self.policy.min_quotes} quotes of "
+                    "these sources, expected more; ask for fewer quotes"
+                )
             if max_tokens < least:
                 raise InputError(
                     f"max_tokens: got {max_tokens}, expected at least {least} for "

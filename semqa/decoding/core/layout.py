@@ -139,7 +139,8 @@ WORDS_LIMITED = SIZE + 15  # bool: the words of the whole answer are
 COSTS_WORDS = SIZE + 16  # bool: costs count words
 FREE_BOUND = SIZE + 17  # no word, number or character needs more tokens than that to finish
 SELF = SIZE + 18  # what states carry as their OWNER
-HANDLE_SIZE = SIZE + 19
+SPAN_BOUND = SIZE + 19  # like COST_BOUND, for states in a quote only
+HANDLE_SIZE = SIZE + 20
 
 KIND_NONE, KIND_TEXT, KIND_END = 0, 1, 2
 BARRIER = 0xFE

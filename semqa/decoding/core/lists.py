@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from semqa.decoding.core.cost import CONTROLS, NO_WAY
 from semqa.decoding.core.descend import ANY, child_of, has_tokens
 from semqa.decoding.core.explore import MARK, allow_node, explore, forbid
 from semqa.decoding.core.layout import (
     BARRIER,
+    CONTROL_COST,
     DEEP_CLOSERS,
     DEEP_OPENERS,
+    FILTERED,
     LONGEST,
+    SOURCES,
     SUFFIXES,
     TEXT,
     UNLIMITED,
@@ -20,6 +24,7 @@ from semqa.decoding.core.layout import (
     bytes_at,
     ints_at,
     jit,
+    longs_at,
     size_of,
 )
 from semqa.decoding.core.mask import HEAVY, heavy_slot
@@ -91,13 +96,15 @@ def list_starts(h: Any, starts: Any, after_space: bool, ends: Any) -> Any:
     s = new_state()
     _set_unlimited(s, SPAN)
     node = child_of(h, 0, 0x20) if after_space else 0
+    checked = h[FILTERED] != 0
     for source in range(ends.size - 1):
         mask[:] = 0
         low, high = starts[source], starts[source + 1]
+        way = longs_at(h, CONTROL_COST)[CONTROLS + 1 + h[SOURCES] + source]
         if node >= 0 and low < high:
-            if after_space:
+            if after_space and (not checked or way < NO_WAY):
                 allow_node(h, ints_of(mask, 0), node)
-            walk_span(h, s, node, low, high, 0, False, ints_of(mask, 0))
+            walk_span(h, s, node, low, high, 0, checked, ints_of(mask, 0))
         tokens, size = _append(tokens, size, mask)
         ends[source + 1] = size
     return tokens[:size].copy()
@@ -216,7 +223,7 @@ def list_heavy(h: Any, starts: Any, most_states: int, most_tokens: int) -> Any:
             continue
         seen[2 * slot], seen[2 * slot + 1] = low, np.int64(high) << 32 | depth
         mask[:] = 0
-        walk_span(h, s, 0, low, high, depth, False, ints_of(mask, 0))
+        walk_span(h, s, 0, low, high, depth, h[FILTERED] != 0, ints_of(mask, 0))
         begin = used
         tokens, used = _append(tokens, used, mask)
         kept[count, 0], kept[count, 1], kept[count, 2] = low, high, depth

@@ -101,7 +101,7 @@ def fill_mask(h: Any, s: Any, out: Any) -> None:
         _fill_span(h, s, out)
     elif mode == ENDED:
         _allow_ends(h, out)
-    elif mode == OPENED and not careful(h, s):
+    elif mode == OPENED and not (careful(h, s) or h[FILTERED]):
         space = child_of(h, 0, 0x20)
         allow_node(h, out, space)
         t = new_state()
@@ -249,7 +249,7 @@ def _fill_span(h: Any, s: Any, out: Any) -> None:
             allow_list(h, out, HEAVY_LISTS, values[3 * slot], values[3 * slot + 1])
             kind = values[3 * slot + 2]
         else:
-            walk_span(h, s, 0, low, high, depth, near, out)
+            walk_span(h, s, 0, low, high, depth, near or h[FILTERED] != 0, out)
             kind = end_kind(h, low, high, depth)
         if kind != NOT_PENDING:
             _allow_closers(h, s, out, near, kind, CLOSERS)

@@ -14,11 +14,11 @@ from semqa.decoding.core.layout import (
     CONTROL_COST,
     COST_BOUND,
     COUNTING,
-    FILTERED,
     FLAGS,
     LONGEST,
     MOST_WORDS,
     NAMES_QUOTED,
+    SPAN_BOUND,
     SUFFIXES,
     TEXT,
     UNLIMITED,
@@ -29,6 +29,8 @@ from semqa.decoding.core.layout import (
 )
 from semqa.decoding.core.state import (
     CONTEXT,
+    FREE,
+    MODE,
     PENDING,
     PENDING_END,
     QUOTES,
@@ -57,7 +59,7 @@ FEW_ROWS = 8
 @jit
 def careful(h: Any, s: Any) -> bool:
     """Tell whether limits are so near that the next token may run into one."""
-    if h[FILTERED] or s[TOKENS] - 1 <= h[COST_BOUND]:
+    if s[TOKENS] - 1 <= (h[COST_BOUND] if s[MODE] == FREE else h[SPAN_BOUND]):
         return True
     return h[COUNTING] != 0 and min(s[WORDS] - s[QUOTES], s[RUN]) <= h[MOST_WORDS] + 1
 
@@ -159,7 +161,7 @@ def walk_span(
         low: first row of SUFFIXES.
         high: behind the last row.
         depth: bytes of the span so far.
-        checked: look at every token's cost, see `careful`.
+        checked: look at every token's cost: where `careful` says so, or the vocabulary lacks bytes.
         out: int32[W], in which bits are set.
     """
     t = new_state()

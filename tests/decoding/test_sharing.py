@@ -1,0 +1,185 @@
+"""Constraints among threads and processes, and states among constraints."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semqa import InputError, Source
+from semqa.decoding import CopyConstraint, QuotePolicy
+from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
+from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary
+
+BUDGET = 45
+
+
+def constraint_of(policy: QuotePolicy) -> CopyConstraint:
+    return CopyConstraint(straddling_vocabulary(), ARTICLES, policy, question=QUESTION)
+
+
+def walk(constraint: Any, seed: int) -> list[tuple[bytes, int]]:
+    """Return the masks and tokens of one random answer, to the end of its budget."""
+    rng, state, steps = random.Random(seed), constraint.start(BUDGET), []
+    while not constraint.has_ended(state):
+        token = rng.choice(constraint.allowed(state).tolist())
+        steps.append((constraint.mask(state).tobytes(), token))
+        state = constraint.advance(state, token)
+    return steps
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_threads_share_a_constraint(policy: QuotePolicy) -> None:
+    alone = [walk(constraint_of(policy), seed) for seed in range(8)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            # Each time anew: costs are computed while others are decoding.
+            constraint, gate = constraint_of(policy), threading.Barrier(8)
+
+            def work(
+                seed: int, constraint: Any = constraint, gate: threading.Barrier = gate
+            ) -> list[tuple[bytes, int]]:
+                gate.wait()
+                return walk(constraint, seed)
+
+            with ThreadPoolExecutor(8) as pool:
+                assert list(pool.map(work, range(8))) == alone
+    finally:
+        sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize("used", [False, True])
+def test_a_pickled_constraint_is_the_same(policy: QuotePolicy, used: bool) -> None:
+    constraint = constraint_of(policy)
+    state = constraint.start(BUDGET)
+    if used:
+        walk(constraint, 1)
+    copy = pickle.loads(pickle.dumps(constraint))
+    assert copy.sources == constraint.sources
+    assert walk(copy, 3) == walk(constraint, 3)
+    assert np.array_equal(copy.mask(state), constraint.mask(state))
+
+
+def test_a_pickled_constraint_works_in_another_process() -> None:
+    constraint = constraint_of(QuotePolicy())
+    state = constraint.start()
+    for token in _tokens(b"[ 1 White"):
+        state = constraint.advance(state, token)
+    program = (
+        "import pickle, sys\n"
+        "constraint, state = pickle.load(sys.stdin.buffer)\n"
+        "sys.stdout.buffer.write(pickle.dumps(constraint.allowed(state).tolist()))\n"
+    )
+    made = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        input=pickle.dumps((constraint, state)),
+        capture_output=True,
+        check=True,
+    )
+    assert pickle.loads(made.stdout) == constraint.allowed(state).tolist()
+
+
+def _tokens(text: bytes) -> list[int]:
+    vocabulary = straddling_vocabulary()
+    single = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
+    return [single[bytes([byte])] for byte in text]
+
+
+class TestForeignStates:
+    """A state leads into the text of its constraint; in another it would lead anywhere."""
+
+    def states(self) -> tuple[CopyConstraint, CopyConstraint, Any]:
+        long = CopyConstraint(straddling_vocabulary(), [Source("word " * 50_000)])
+        state = long.start()
+        for token in _tokens(b"[ 1 word word"):
+            state = long.advance(state, token)
+        return long, constraint_of(QuotePolicy()), state
+
+    def test_they_are_refused(self) -> None:
+        _, other, state = self.states()
+        rows = np.array([other.start(), state], np.int32)
+        for call in (
+            lambda: other.mask(state),
+            lambda: other.allowed(state),
+            lambda: other.advance(state, 5),
+            lambda: other.is_accepting(state),
+            lambda: other.shortest_completion(state),
+            lambda: other.mask_batch(rows),
+            lambda: other.advance_batch(rows, np.array([5, 5])),
+        ):
+            with pytest.raises(InputError, match="one of another constraint"):
+                call()
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            CopyConstraint(straddling_vocabulary(), ARTICLES, question="Who?"),
+            CopyConstraint(straddling_vocabulary(), ARTICLES[::-1], question=QUESTION),
+            CopyConstraint(straddling_vocabulary(), ARTICLES, POLICIES[1], question=QUESTION),
+            CopyConstraint(poor_vocabulary(), ARTICLES, question=QUESTION),
+        ],
+        ids=["question", "sources", "policy", "vocabulary"],
+    )
+    def test_whatever_differs(self, other: CopyConstraint) -> None:
+        with pytest.raises(InputError, match="one of another constraint"):
+            other.mask(constraint_of(QuotePolicy()).start())
+
+    def test_an_equal_constraint_goes_on(self) -> None:
+        one, other = constraint_of(QuotePolicy()), constraint_of(QuotePolicy())
+        assert one.start() == other.start()
+        assert np.array_equal(one.mask(other.start()), one.mask(one.start()))
+
+
+class TestArrays:
+    """What batches and masks are given is looked at before compiled code gets it."""
+
+    def test_states(self) -> None:
+        constraint = constraint_of(QuotePolicy())
+        rows = np.array([constraint.start()] * 4, np.int32)
+        wanted = constraint.mask_batch(rows)
+        assert np.array_equal(constraint.mask_batch(rows.astype(np.int64)), wanted)
+        assert np.array_equal(constraint.mask_batch(rows[::2]), wanted[::2])
+        assert constraint.mask_batch(rows[:0]).shape == (0, wanted.shape[1])
+        for wrong in (rows[0], rows[:, :5], rows.reshape(2, 2, -1)):
+            with pytest.raises(InputError, match="states: got shape"):
+                constraint.mask_batch(wrong)
+
+    def test_tokens(self) -> None:
+        constraint = constraint_of(QuotePolicy())
+        rows = np.array([constraint.start()] * 3, np.int32)
+        with pytest.raises(InputError, match=r"token_ids: got shape \(1,\), expected \(3,\)"):
+            constraint.advance_batch(rows, np.array([5]))
+        with pytest.raises(InputError, match=r"\(row 1\): got 99999"):
+            constraint.advance_batch(rows, np.array([5, 99_999, 5]))
+
+    @pytest.mark.parametrize("kind", [np.int64, np.uint32, np.float32])
+    def test_where_masks_go(self, kind: Any) -> None:
+        constraint = constraint_of(QuotePolicy())
+        state = constraint.start()
+        rows = np.array([state], np.int32)
+        width = constraint.mask(state).size
+        with pytest.raises(InputError, match="mask: got an array of"):
+            constraint.mask(state, np.zeros(width, kind))
+        with pytest.raises(InputError, match="masks: got an array of"):
+            constraint.mask_batch(rows, np.zeros((1, width), kind))
+        with pytest.raises(InputError, match="mask: got an array of int32"):
+            constraint.mask(state, np.zeros(2 * width, np.int32)[::2])
+        with pytest.raises(InputError, match="mask: got shape"):
+            constraint.mask(state, np.zeros(width + 1, np.int32))
+
+
+def test_more_quotes_than_tokens_can_hold() -> None:
+    policy = QuotePolicy(min_quotes=1_000_000)
+    constraint = CopyConstraint(straddling_vocabulary(), [Source("a" * 5_000)], policy)
+    with pytest.raises(InputError, match="max_tokens: got 2000000000"):
+        constraint.start(2_000_000_000)
