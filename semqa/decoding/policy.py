@@ -6,14 +6,17 @@ Knows nothing of tokens: the rules are defined on text (``docs/constraint.md``).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from semqa.errors import InputError
 
-__all__ = ["QuotePolicy"]
+__all__ = ["QuotePolicy", "checked_numbers"]
 
 _LARGEST = 1_000_000
+_MOST_BIAS = 60_000
+"""What half precision can hold, and more than any score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class QuotePolicy:
         max_span_words: most words of one span.
         min_quotes: fewest quotes of an answer.
         sources: numbers of the sources that may be quoted (from 1); None for all.
-        quote_bias: added to the logit of every token that opens a quote.
+        quote_bias: added to the logit of every token that opens a quote, at most 60,000.
 
     Raises:
         InputError: a setting is out of its range.
@@ -64,14 +67,37 @@ class QuotePolicy:
                 f"min_quotes: got {self.min_quotes} with max_words={self.max_words}, expected at "
                 "most as many, for each quote holds a word; lower one or raise the other"
             )
-        if self.sources is not None:
-            object.__setattr__(self, "sources", tuple(sorted(set(self.sources))))
-            for number in self.sources:
-                _check_count("sources", number, least=1)
-        if not math.isfinite(self.quote_bias):
+        object.__setattr__(self, "sources", checked_numbers("sources", self.sources))
+        bias: object = self.quote_bias
+        number = isinstance(bias, (int, float)) and not isinstance(bias, bool)
+        if not number or not math.isfinite(self.quote_bias) or abs(self.quote_bias) > _MOST_BIAS:
             raise InputError(
-                f"quote_bias: got {self.quote_bias}, expected a finite number; 0 turns it off"
+                f"quote_bias: got {bias!r}, expected a finite number from -{_MOST_BIAS:,} to "
+                f"{_MOST_BIAS:,}; 0 turns it off"
             )
+
+
+def checked_numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] | None:
+    """Return numbers of sources in order, each once; None stays None.
+
+    Raises:
+        InputError: they are no numbers of sources.
+
+    Example:
+        >>> checked_numbers("sources", [3, 1, 3])
+        (1, 3)
+    """
+    if given is None:
+        return None
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InputError(
+            f"{name}: got {given!r}, expected numbers of sources, such as (1, 3); give them in a "
+            "tuple or leave it out"
+        )
+    numbers = list(given)
+    for number in numbers:
+        _check_count(name, number, least=1)
+    return tuple(sorted(set(numbers)))
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -1,13 +1,24 @@
 """Engines: everything that answers a question over sources."""
 
-from semqa.engines.base import BatchEngine, Engine, PromptedEngine, Request, StreamingEngine
-from semqa.engines.registry import create_engine
+from semqa.engines.base import (
+    BatchEngine,
+    ConstrainedEngine,
+    Engine,
+    GeneratingEngine,
+    PromptedEngine,
+    Request,
+    StreamingEngine,
+)
+from semqa.engines.registry import accepted_options, create_engine
 
 __all__ = [
     "BatchEngine",
+    "ConstrainedEngine",
     "Engine",
+    "GeneratingEngine",
     "PromptedEngine",
     "Request",
     "StreamingEngine",
+    "accepted_options",
     "create_engine",
 ]

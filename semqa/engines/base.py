@@ -2,24 +2,28 @@
 
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
 engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
-`BatchEngine`, `StreamingEngine`, `PromptedEngine`.
+`BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`, `ConstrainedEngine`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Generator
 
+    from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
     from semqa.quotes import QuotedAnswer, Source
 
 __all__ = [
     "BatchEngine",
+    "ConstrainedEngine",
     "Engine",
+    "GeneratingEngine",
     "PromptedEngine",
     "Request",
     "StreamingEngine",
@@ -84,8 +88,13 @@ class BatchEngine(Engine, Protocol):
 class StreamingEngine(Engine, Protocol):
     """An engine that shows its answer while it writes it."""
 
-    def stream(self, question: str, sources: Sequence[Source]) -> Iterator[str]:
+    def stream(
+        self, question: str, sources: Sequence[Source]
+    ) -> Generator[str, None, Generation | None]:
         """Give the text of the answer piece by piece; closing the iterator stops the work.
+
+        Returns:
+            How the answer came about, where the engine asks a model.
 
         Raises:
             InputError: as `answer`, at the first piece.
@@ -106,13 +115,68 @@ class PromptedEngine(Engine, Protocol):
         ...
 
 
+@runtime_checkable
+class GeneratingEngine(PromptedEngine, Protocol):
+    """An engine that tells how a model came to its answers."""
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]:
+        """Return what a model writes for each request, as `answer` would read it.
+
+        Raises:
+            InputError: as `answer`, for any of the requests, before any work is done.
+        """
+        ...
+
+
+@runtime_checkable
+class ConstrainedEngine(Engine, Protocol):
+    """An engine that keeps a model to verbatim quotes, or leaves it free."""
+
+    def warm_up(self, say: Callable[[str], None] | None = None) -> None:
+        """Get the constraint ready, if it is on, so that no answer waits for it.
+
+        Args:
+            say: told in words when that takes long.
+        """
+        ...
+
+    def with_constraint(self, switch: Literal["on", "off"]) -> ConstrainedEngine:
+        """Return an engine with the constraint on or off that shares this one's model.
+
+        Raises:
+            InputError: the prompt does not go with it.
+        """
+        ...
+
+
 def check_request(question: str, sources: Sequence[Source]) -> None:
     """See that there is something to answer, and something to answer from.
 
     Raises:
-        InputError: the question is blank or there is no source.
+        InputError: the question is blank or no text, there is no source, or one is no `Source`.
     """
+    from semqa.quotes import Source
+
+    asked: object = question
+    if not isinstance(asked, str):
+        raise InputError(f"question: got {asked!r}, expected text; give it in words")
+    given: object = sources
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        raise InputError(
+            f"sources: got {_shown(given)}, expected a sequence of Source; write such as "
+            "[Source('…')]"
+        )
+    for number, source in enumerate(given, 1):
+        if not isinstance(source, Source):
+            raise InputError(
+                f"source {number}: got {_shown(source)}, expected a Source; write Source('…')"
+            )
     if not question.strip():
         raise InputError("the question is blank: got no words, expected a question; write one")
     if not sources:
         raise InputError("no source to answer from: got 0, expected at least 1; give one")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"

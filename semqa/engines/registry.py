@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.base import Engine
 
-__all__ = ["create_engine"]
+__all__ = ["accepted_options", "create_engine"]
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:
@@ -27,7 +27,8 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
             ``transformers:MODEL`` a folder or the name of a model on the Hub.
         options: keyword options of the engine, such as ``max_words``; None values are left out.
             Engines that ask a language model take ``prompts``, a `semqa.prompting.PromptBuilder`,
-            and ``say``, which is called with a message when loading is going to take long.
+            ``say``, which is called with a message when loading is going to take long, and
+            ``warm``, whether to compile ahead.
 
     Raises:
         InputError: the name is unknown, what it carries is not usable, or the engine does not take
@@ -40,8 +41,8 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     """
     key, carried = _split(spec)
     if key not in _FACTORIES:
-        close = difflib.get_close_matches(spec, _FACTORIES, n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]}?" if close else "choose one of these"
+        close = _nearest(spec)
+        hint = f"did you mean {close}?" if close else "choose one of these"
         raise InputError(
             f"unknown engine: got {spec!r}, expected one of {', '.join(_FACTORIES)}; {hint}"
         )
@@ -49,13 +50,42 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     factory = _FACTORIES[key]
     accepted = factory.accepts()
     for option, value in given.items():
-        if option not in accepted:
-            flag = option.replace("_", "-")
+        if option not in (*accepted, *factory.inner):
             raise InputError(
-                f"engine {spec} does not take the option {flag}: got {value!r}, expected "
+                f"engine {spec} does not take the option {option}: got {value!r}, expected "
                 f"{'only ' + ', '.join(accepted) if accepted else 'no options'}; leave it out"
             )
     return factory.create(carried, given)
+
+
+def accepted_options(spec: str) -> tuple[str, ...] | None:
+    """Return the names of the options of an engine, without loading it; None if it is unknown.
+
+    Those of an engine that asks a language model have ``prompts`` among them, those of one that can
+    keep it to verbatim quotes ``constraint``.
+
+    Example:
+        >>> accepted_options("extractive")
+        ('max_words', 'coverage')
+    """
+    factory = _FACTORIES.get(_split(spec)[0])
+    return None if factory is None else (*factory.accepts(), *factory.inner)
+
+
+def _nearest(spec: str) -> str | None:
+    """Return the specification that was meant, perhaps.
+
+    Example:
+        >>> _nearest("Transfomers:my/Model"), _nearest("led-2"), _nearest("vllm:x")
+        ('transformers:my/Model', 'lead-2', None)
+    """
+    name, mark, carried = re.fullmatch(r"([^:-]*)([:-]?)(.*)", spec, re.DOTALL).groups()  # type: ignore[union-attr]  # it always fits
+    families = {re.split("[:-]", key)[0]: key for key in _FACTORIES}
+    for family in difflib.get_close_matches(name.casefold(), families, n=1, cutoff=0.65):
+        key = families[family]
+        placed = f"{family}{mark}{carried}"
+        return placed if mark and carried and _split(placed)[0] in _FACTORIES else key
+    return None
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -73,10 +103,12 @@ class _Factory(NamedTuple):
     Attributes:
         create: from what the specification carries, and options.
         accepts: names the options.
+        inner: names further ones, which no user sets.
     """
 
     create: Callable[[str, Mapping[str, object]], Engine]
     accepts: Callable[[], tuple[str, ...]]
+    inner: tuple[str, ...] = ()
 
 
 def _extractive(_: str, options: Mapping[str, object]) -> Engine:
@@ -101,7 +133,7 @@ def _transformers(model: str, options: Mapping[str, object]) -> Engine:
     from semqa.engines.transformers import TransformersEngine, TransformersOptions
 
     settings = dict(options)
-    given = {key: settings.pop(key) for key in ("prompts", "say") if key in settings}
+    given = {key: settings.pop(key) for key in _ASKING if key in settings}
     return TransformersEngine(
         model,
         TransformersOptions(**settings),  # type: ignore[arg-type]  # checked by the record itself
@@ -112,12 +144,14 @@ def _transformers(model: str, options: Mapping[str, object]) -> Engine:
 def _transformers_options() -> tuple[str, ...]:
     from semqa.engines.transformers.options import TransformersOptions
 
-    return (*TransformersOptions.names_of_all(), "prompts", "say")
+    return TransformersOptions.names_of_all()
 
+
+_ASKING = ("prompts", "say", "warm")
 
 _FACTORIES: dict[str, _Factory] = {
     "extractive": _Factory(_extractive, lambda: ("max_words", "coverage")),
     "lead-K": _Factory(_lead, tuple),
     "tail-K": _Factory(_tail, tuple),
-    "transformers:MODEL": _Factory(_transformers, _transformers_options),
+    "transformers:MODEL": _Factory(_transformers, _transformers_options, _ASKING),
 }

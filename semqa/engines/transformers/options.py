@@ -5,11 +5,12 @@ Knows nothing of torch or transformers, so that a wrong setting is found before 
 
 from __future__ import annotations
 
+import difflib
 import math
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Literal, Self
 
-from semqa.decoding.policy import QuotePolicy
+from semqa.decoding.policy import QuotePolicy, checked_numbers
 from semqa.errors import InputError
 
 __all__ = ["TransformersOptions"]
@@ -45,9 +46,11 @@ class TransformersOptions:
         constraint: ``on``, so that only verbatim quotes can be written, or ``off``.
         boundary, numbers, names, max_words, max_free_words, max_span_words, min_quotes, quote_bias:
             as in `QuotePolicy`; without effect where the constraint is off.
+        quote_from: numbers of the sources that may be quoted (from 1); None for all. So, too.
 
     Raises:
-        InputError: a setting is out of its range, or two of them exclude each other.
+        InputError: there is no such setting, one is out of its range, or two of them exclude each
+            other.
     """
 
     dtype: str = "auto"
@@ -76,6 +79,18 @@ class TransformersOptions:
     max_span_words: int | None = None
     min_quotes: int = 0
     quote_bias: float = 0.0
+    quote_from: tuple[int, ...] | None = None
+
+    def __new__(cls, *_: object, **settings: object) -> Self:
+        """Refuse what is no setting, with the nearest one that is."""
+        for name, value in settings.items():
+            if name not in cls.names_of_all():
+                close = difflib.get_close_matches(name, cls.names_of_all(), n=1)
+                raise InputError(
+                    f"no such setting: got {name}={value!r}, expected a field of {cls.__name__}; "
+                    f"{f'did you mean {close[0]}?' if close else 'leave it out'}"
+                )
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         if self.dtype not in _DTYPES:
@@ -92,6 +107,7 @@ class TransformersOptions:
         _check_range("top_p", self.top_p, 0.0, 1.0, "1 leaves every token in", least_given=False)
         _check_range("repetition_penalty", self.repetition_penalty, 0.1, 10.0, "1 turns it off")
         self._check_pairs()
+        object.__setattr__(self, "quote_from", checked_numbers("quote_from", self.quote_from))
         _ = self.policy
 
     def _check_pairs(self) -> None:
@@ -119,7 +135,8 @@ class TransformersOptions:
     @property
     def policy(self) -> QuotePolicy:
         """The rules of an answer."""
-        return QuotePolicy(**{name: getattr(self, name) for name in _POLICY})
+        settings = {name: getattr(self, name) for name in _POLICY}
+        return QuotePolicy(**settings, sources=self.quote_from)
 
     @classmethod
     def names_of_all(cls) -> tuple[str, ...]:

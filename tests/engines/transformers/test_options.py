@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -33,6 +35,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"load_in_8bit": True, "load_in_4bit": True}, r"^load_in_8bit: got it with load_in_4bit"),
     ({"max_words": 0}, r"^max_words: got 0, expected a whole number from 1"),
     ({"boundary": "line"}, r"^boundary: got 'line', expected word or char"),
+    ({"quote_from": 5}, r"^quote_from: got 5, expected numbers of sources, such as \(1, 3\); give"),
+    ({"quote_from": "1,3"}, r"^quote_from: got '1,3', expected numbers of sources"),
+    ({"quote_from": (0,)}, r"^quote_from: got 0, expected a whole number from 1"),
+    ({"quote_from": (True,)}, r"^quote_from: got True, expected a whole number from 1"),
+    ({"quote_bias": "1"}, r"^quote_bias: got '1', expected a finite number from -60,000 to 60,000"),
+    ({"quote_bias": True}, r"^quote_bias: got True, expected a finite number"),
+    ({"quote_bias": 1e39}, r"^quote_bias: got 1e\+39, expected a finite number"),
+    ({"quote_bias": float("inf")}, r"^quote_bias: got inf, expected a finite number"),
 ]
 
 
@@ -42,9 +52,43 @@ def test_a_setting_out_of_range_is_refused(settings: dict[str, Any], message: st
         create_engine("transformers:no/model", settings)
 
 
+def test_what_is_no_setting_is_refused_with_the_nearest_one() -> None:
+    wrong: Any = {"number": "quoted"}
+    with pytest.raises(
+        InputError, match=r"^no such setting: got number='quoted', .+ did you mean numbers\?$"
+    ):
+        TransformersOptions(**wrong)
+    options = TransformersOptions(seed=3)
+    assert pickle.loads(pickle.dumps(options)) == options
+    assert dataclasses.replace(options, seed=4).seed == 4
+
+
+@pytest.mark.parametrize("given", [5, "1,3", [1, 0]])
+def test_a_policy_refuses_what_are_no_numbers_of_sources(given: Any) -> None:
+    with pytest.raises(InputError, match=r"^sources: got "):
+        QuotePolicy(sources=given)
+    assert QuotePolicy(sources=[3, 1, 3]).sources == (1, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("transfomers:My/Model-7B", "transformers:My/Model-7B"),
+        ("Transformers:/home/me/model", "transformers:/home/me/model"),
+        ("transformers", "transformers:MODEL"),
+        ("Lead-3", "lead-3"),
+        ("extractve", "extractive"),
+    ],
+)
+def test_a_name_with_a_slip_is_corrected(spec: str, meant: str) -> None:
+    with pytest.raises(InputError, match=rf"^unknown engine: got .+; did you mean {meant}\?$"):
+        create_engine(spec)
+
+
 def test_policy_settings_make_a_policy() -> None:
     options = TransformersOptions(numbers="quoted", max_words=9, quote_bias=1.5)
     assert options.policy == QuotePolicy(numbers="quoted", max_words=9, quote_bias=1.5)
+    assert TransformersOptions(quote_from=(2, 1, 2)).policy == QuotePolicy(sources=(1, 2))
     assert TransformersOptions().policy == QuotePolicy()
 
 
@@ -57,9 +101,11 @@ def test_a_name_without_a_model_is_unknown(spec: str) -> None:
 def test_an_option_that_it_does_not_take_is_named() -> None:
     with pytest.raises(
         InputError, match=r"^engine transformers:x does not take the option coverage"
-    ):
+    ) as info:
         create_engine("transformers:x", {"coverage": 0.5})
-    with pytest.raises(InputError, match=r"^engine lead-2 does not take the option max-new-tokens"):
+    assert "quote_from" in str(info.value)
+    assert "say" not in str(info.value), "what commands set is nobody's option"
+    with pytest.raises(InputError, match=r"^engine lead-2 does not take the option max_new_tokens"):
         create_engine("lead-2", {"max_new_tokens": 5})
 
 
