@@ -5,6 +5,7 @@ Knows nothing of prompts' texts and of answers. Loads torch and transformers.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -51,15 +52,18 @@ class Decoder:
     """
 
     def __init__(self, loaded: LoadedModel, options: TransformersOptions) -> None:
-        self._model: Any = loaded.model
+        # The same weights, with generation settings of its own: the caller's model keeps his.
+        self._model: Any = copy(loaded.model)
         self._options = options
         self.vocabulary = _vocabulary(loaded)
         self.ends = frozenset(self.vocabulary.eos_ids)
         self._is_encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
         own = loaded.model.generation_config
         self._forced_bos: int | None = own.forced_bos_token_id if self._is_encoder_decoder else None
+        self._known = int(loaded.model.get_input_embeddings().num_embeddings)
         pad = loaded.tokenizer.pad_token_id
-        self._pad = int(self.vocabulary.eos_ids[0] if pad is None else pad)
+        usable = pad is not None and pad < self._known
+        self._pad = int(pad if usable else self.vocabulary.eos_ids[0])
         self._config = GenerationConfig(
             max_new_tokens=options.max_new_tokens,
             do_sample=False,
@@ -72,6 +76,24 @@ class Decoder:
         )
         # `generate` would fill in what is not given from here.
         self._model.generation_config = self._config
+
+    @property
+    def forced(self) -> int:
+        """How many tokens the model is made to begin with, which are no part of an answer."""
+        return int(self._forced_bos is not None)
+
+    def check(self, prompt: Sequence[int]) -> None:
+        """See that the model knows every token of a prompt.
+
+        Raises:
+            InputError: there is one that it does not know.
+        """
+        highest = max(prompt, default=0)
+        if highest >= self._known:
+            raise InputError(
+                f"the prompt holds a token that the model does not know: got {highest}, expected "
+                f"less than {self._known}; use the tokenizer that the model was trained with"
+            )
 
     def close(self) -> None:
         """Let go of the model."""

@@ -5,8 +5,9 @@ Loads torch and transformers when a model is loaded, not when it is imported.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.decoding import warm_up
 from semqa.decoding.masking import compile_masking
@@ -21,7 +22,7 @@ from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.transformers.watcher import Watcher
@@ -53,6 +54,7 @@ class TransformersEngine:
         name: what the engine is called; by default ``transformers:MODEL``.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once on a machine.
+        warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
 
     Attributes:
         name: the specification that creates this engine again.
@@ -74,24 +76,18 @@ class TransformersEngine:
         prompts: PromptBuilder | None = None,
         name: str | None = None,
         say: Callable[[str], None] | None = None,
+        warm: bool = True,
     ) -> None:
         self.options = options or TransformersOptions()
         self.name = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
         self.batch_size = self.options.batch_size
         self._prompts = prompts or _default_prompts()
-        answers = self._prompts.template.answers
-        if self.options.constraint == "on" and answers != "quotes":
-            raise InputError(
-                f"prompt {self._prompts.template.name}: asks for {answers}: got it with "
-                "constraint=on, expected a prompt for quotes, for the constraint allows nothing "
-                "else; turn the constraint off or choose another prompt"
-            )
+        self._check_template()
         loaded = load_model(model, self.options) if isinstance(model, str) else model
-        self._model: Any = loaded.model
-        self._is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
+        self._loaded: LoadedModel | None = loaded
         self._encoder = PromptEncoder(
             loaded.tokenizer,
-            is_encoder_decoder=self._is_encoder_decoder,
+            is_encoder_decoder=bool(loaded.model.config.is_encoder_decoder),
             form=self._prompts.form,
         )
         self._limits = Limits.of(loaded, self.options)
@@ -99,10 +95,34 @@ class TransformersEngine:
 
         self._decoder = Decoder(loaded, self.options)
         self._lock = Lock()
-        if self.options.constraint == "on":
+        if warm:
             # Now, and never while somebody waits for an answer.
+            self.warm_up(say)
+
+    def warm_up(self, say: Callable[[str], None] | None = None) -> None:
+        """Compile the constraint's code, or load it, if the constraint is on.
+
+        Args:
+            say: told in words when that takes long.
+        """
+        if self.options.constraint == "on":
             warm_up(say)
             compile_masking()
+
+    def with_constraint(self, switch: Literal["on", "off"]) -> TransformersEngine:
+        """Return an engine with the constraint on or off that shares this one's model.
+
+        The two take turns. Nothing is compiled for it yet.
+
+        Raises:
+            InputError: the prompt does not go with it, or the engine is closed.
+        """
+        options = replace(self.options, constraint=switch)
+        other = TransformersEngine(
+            self._open(), options, prompts=self._prompts, name=self.name, warm=False
+        )
+        other._lock = self._lock
+        return other
 
     def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
         """Answer one question.
@@ -138,8 +158,7 @@ class TransformersEngine:
         Raises:
             InputError: as `answer_batch`.
         """
-        self._prompts.prepare([request.question for request in requests])
-        tasks = [self._prepare(request) for request in requests]
+        tasks = self._prepare(requests)
         written: list[list[int]] = [[] for _ in tasks]
         # Neighbours in length need little padding.
         order = sorted(range(len(tasks)), key=lambda place: len(tasks[place].ids))
@@ -151,28 +170,36 @@ class TransformersEngine:
                 written[place] = row
         return [self._generation(task, row) for task, row in zip(tasks, written, strict=True)]
 
-    def stream(self, question: str, sources: Sequence[Source]) -> Iterator[str]:
+    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
         """Give the answer's text piece by piece, while the model writes it.
 
         Joined, the pieces are the text of what `answer` returns. With beams, which are not decided
         until the end, there is one piece. Closing the iterator stops the model.
+
+        Returns:
+            What `generate` returns.
 
         Raises:
             InputError: as `answer`, at the first piece.
         """
         request = Request(question, sources)
         if self.options.num_beams > 1:
-            yield self.generate([request])[0].text
-            return
-        task = self._prepare(request)
+            (generation,) = self.generate([request])
+            yield generation.text
+            return generation
+        (task,) = self._prepare([request])
         from semqa.engines.transformers.watcher import Watcher
 
         watcher = Watcher()
-        thread = Thread(target=self._watched, args=(task, watcher), daemon=True)
+        thread = Thread(
+            target=self._watched, args=(task, watcher), daemon=True, name="semqa-stream"
+        )
         thread.start()
         text = self._text(task)
+        row: list[int] = []
         try:
             for token in watcher.tokens():
+                row.append(token)
                 if token in self._decoder.ends:
                     break
                 if piece := text.add(token):
@@ -182,6 +209,7 @@ class TransformersEngine:
         finally:
             watcher.cancel()
             thread.join()
+        return self._generation(task, row)
 
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         """Return the prompt of a question, with the exemplars that fit.
@@ -189,7 +217,7 @@ class TransformersEngine:
         Raises:
             InputError: as `answer`.
         """
-        check_request(question, sources)
+        self._check(Request(question, sources))
         return self._prompts.build(
             question,
             sources,
@@ -206,23 +234,68 @@ class TransformersEngine:
     def close(self) -> None:
         """Let go of the model and its memory; the engine answers no more."""
         with self._lock:
-            self._model = None
+            self._loaded = None
             self._decoder.close()
 
-    def _prepare(self, request: Request) -> _Task:
-        prompt = self.prompt(request.question, request.sources)
-        constraint = self._constrain(request) if self.options.constraint == "on" else None
-        return _Task(request, prompt, self._encoder.encode(prompt), constraint)
+    def _open(self) -> LoadedModel:
+        if self._loaded is None:
+            raise InputError(
+                "engine: closed: got a question after close(), expected none; make another"
+            )
+        return self._loaded
 
-    def _constrain(self, request: Request) -> CopyConstraint:
+    def _check_template(self) -> None:
+        template = self._prompts.template
+        if self.options.constraint == "on" and template.answers != "quotes":
+            raise InputError(
+                f"prompt {template.name}: asks for {template.answers}: got it with "
+                "constraint=on, expected a prompt for quotes, for the constraint allows nothing "
+                "else; turn the constraint off or choose another prompt"
+            )
+
+    def _prepare(self, requests: Sequence[Request]) -> list[_Task]:
+        """Find what is wrong with any request: first what is found quickly, without compiling."""
+        self._open()
+        for request in requests:
+            self._check(request)
+        self._prompts.prepare([request.question for request in requests])
+        prompts = [self.prompt(*request) for request in requests]
+        encoded = [self._encoder.encode(prompt) for prompt in prompts]
+        for ids in encoded:
+            self._decoder.check(ids)
+        return [
+            _Task(request, prompt, ids, self._constrain(request))
+            for request, prompt, ids in zip(requests, prompts, encoded, strict=True)
+        ]
+
+    def _check(self, request: Request) -> None:
+        check_request(*request)
+        quoted, count = self.options.quote_from, len(request.sources)
+        if self.options.constraint == "on" and quoted and quoted[-1] > count:
+            raise InputError(
+                f"quote_from: got {quoted[-1]}, expected numbers from 1 to {count}; name sources "
+                "that are given"
+            )
+
+    def _constrain(self, request: Request) -> CopyConstraint | None:
+        if self.options.constraint == "off":
+            return None
         from semqa.decoding import CopyConstraint
 
-        return CopyConstraint(
+        constraint = CopyConstraint(
             self._decoder.vocabulary,
             request.sources,
             self.options.policy,
             question=request.question,
         )
+        try:
+            constraint.start(self.options.max_new_tokens - self._decoder.forced)
+        except InputError as error:
+            most, forced = self.options.max_new_tokens, self._decoder.forced
+            taken = f" ({forced} of them forced at the beginning)" if forced else ""
+            _, _, expected = str(error).partition(", ")  # said there of max_tokens
+            raise InputError(f"max_new_tokens: got {most}{taken}, {expected}") from error
+        return constraint
 
     def _run(self, tasks: Sequence[_Task], watcher: Watcher | None = None) -> list[list[int]]:
         return self._decoder.run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.errors import InputError
 
@@ -32,9 +32,15 @@ class Limits(NamedTuple):
         A causal model has prompt and answer in one context. An encoder has the prompt for itself.
 
         Raises:
-            InputError: the answer alone does not fit.
+            InputError: the answer alone does not fit, or the model has no positions for `context`.
         """
         config = loaded.model.config
+        most = _last_position(loaded)
+        if options.context is not None and options.context > most:
+            raise InputError(
+                f"context: got {options.context:,}, expected at most {most:,}, as many positions "
+                "as the model has; lower it or leave it out"
+            )
         positions = options.context or _positions(loaded)
         # An encoder-decoder model reads a start token before the answer.
         taken = options.max_new_tokens + (1 if config.is_encoder_decoder else 0)
@@ -46,10 +52,37 @@ class Limits(NamedTuple):
         return cls(positions if config.is_encoder_decoder else positions - taken)
 
 
+def _last_position(loaded: LoadedModel) -> int:
+    """Return how many positions a model knows for certain; beyond them it fails, or raves."""
+    config = loaded.model.config.get_text_config()
+    if _knows_distances(config) or getattr(config, "alibi", False):
+        return _UNLIMITED
+    if _is_stretched(config):
+        return _UNLIMITED
+    value = getattr(config, "max_position_embeddings", None)
+    return value if isinstance(value, int) and value > 0 else _UNLIMITED
+
+
+def _is_stretched(config: Any) -> bool:
+    """Whether rotary positions are scaled, so that there are more than the configuration counts."""
+    # Its name since transformers 5, where kinds of layers may have settings of their own.
+    given = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    settings = [given, *(value for value in given.values() if isinstance(value, dict))]
+    kinds = (one.get("rope_type", one.get("type", "default")) for one in settings)
+    return any(kind != "default" for kind in kinds)
+
+
+def _knows_distances(config: Any) -> bool:
+    """Whether a model is of T5's kin, which know distances and no positions."""
+    return bool(
+        getattr(config, "relative_attention_num_buckets", None) and config.is_encoder_decoder
+    )
+
+
 def _positions(loaded: LoadedModel) -> int:
     config = loaded.model.config.get_text_config()
-    if getattr(config, "relative_attention_num_buckets", None) and config.is_encoder_decoder:
-        return _UNLIMITED  # T5 and its kin know distances, not positions
+    if _knows_distances(config):
+        return _UNLIMITED
     for name in _NAMES:
         value = getattr(config, name, None)
         if isinstance(value, int) and value > 0:

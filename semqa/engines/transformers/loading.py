@@ -6,16 +6,19 @@ Knows nothing of questions and answers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semqa.engines.transformers.device import choose_device
+from semqa.engines.transformers.hub import explained, first_line, is_on_disk_only
 from semqa.engines.transformers.quiet import quiet
-from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.engines.transformers.tokenizer import check_tokenizer
+from semqa.errors import InputError, MissingExtraError, SemqaError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from semqa.engines.transformers.options import TransformersOptions
-    from semqa.errors import SemqaError
 
 __all__ = ["LoadedModel", "load_model"]
 
@@ -36,23 +39,34 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
         options: dtype, device, quantisation and the like.
 
     Raises:
-        InputError: there is no such model, or it cannot be loaded so.
+        InputError: there is no such model, it cannot be loaded so, or it has no tokenizer.
         UnavailableError: the Hub was not reached.
         MissingExtraError: a package is missing.
     """
     purpose = f"the engine transformers:{name}"
+    for package in ("transformers", "torch"):
+        if find_spec(package) is None:
+            require(package, extra="local", purpose=purpose)
+    folder = _folder(name)
+    where = folder or name
+    _check_revision(folder, options)
+    # Before torch and transformers are imported, which takes longer than to be refused.
+    on_disk_only = folder is None and is_on_disk_only(name, options.revision)
     require("torch", extra="local", purpose=purpose)
     require("transformers", extra="local", purpose=purpose)
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-    where = _folder(name) or name
-    origin = {"revision": options.revision} if options.revision is not None else {}
-    shared = {"trust_remote_code": options.trust_remote_code, **origin}
-    weights = _weights_options(options)
+    device = None if options.device_map else choose_device(options.device)
+    weights = _weights_options(options, device)
+    shared: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
+    if options.revision is not None:
+        shared["revision"] = options.revision
+    if on_disk_only:
+        shared["local_files_only"] = True
     with quiet():
         try:
             config = AutoConfig.from_pretrained(where, **shared)
-            tokenizer = AutoTokenizer.from_pretrained(where, **shared)
+            tokenizer = _load_tokenizer(name, folder, shared)
             kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
             model, report = kind.from_pretrained(
                 where, config=config, output_loading_info=True, **shared, **weights
@@ -64,18 +78,44 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
                     f"{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}, expected "
                     "all of them; choose a model that was trained to write text"
                 )
+            check_tokenizer(name, tokenizer, model)
             if "device_map" not in weights:
-                model = model.to(options.device or _best_device())
-        except InputError:
+                model = model.to(device)
+        except SemqaError:
             raise
-        except ImportError as error:
-            raise MissingExtraError(
-                f"model {name}: a package is missing: got {_line(error)!r}, expected what it needs; "
-                "install it with pip"
-            ) from error
         except Exception as error:  # the libraries below raise all sorts
-            raise _explained(name, options, error) from error
+            raise explained(name, options.revision, error) from error
     return LoadedModel(model.eval(), tokenizer)
+
+
+def _load_tokenizer(name: str, folder: str | None, shared: dict[str, Any]) -> Any:
+    """Load the tokenizer.
+
+    Raises:
+        InputError: the folder has none that can be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder or name, **shared)
+    except ImportError:
+        raise
+    except Exception as error:
+        if folder is None:
+            raise
+        raise InputError(
+            f"model {name}: no tokenizer in this folder: got {first_line(error)!r}, expected the "
+            "files that the tokenizer's save_pretrained writes, such as tokenizer.json; put them "
+            "next to config.json"
+        ) from error
+
+
+def _check_revision(folder: str | None, options: TransformersOptions) -> None:
+    if folder is not None and options.revision is not None:
+        raise InputError(
+            f"revision: got {options.revision!r} with the folder {folder}, expected a model of the "
+            "Hub, for a folder has one state; leave it out"
+        )
 
 
 def _folder(name: str) -> str | None:
@@ -100,7 +140,7 @@ def _folder(name: str) -> str | None:
     return None
 
 
-def _weights_options(options: TransformersOptions) -> dict[str, Any]:
+def _weights_options(options: TransformersOptions, device: str | None) -> dict[str, Any]:
     import transformers
 
     major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
@@ -113,7 +153,7 @@ def _weights_options(options: TransformersOptions) -> dict[str, Any]:
     quantised = options.load_in_8bit or options.load_in_4bit
     if quantised or options.device_map is not None:
         _require_package("accelerate", "device_map or quantised weights")
-        given["device_map"] = options.device_map or {"": options.device or _best_device()}
+        given["device_map"] = options.device_map or {"": device}
     if quantised:
         _require_package("bitsandbytes", "quantised weights")
         given["quantization_config"] = transformers.BitsAndBytesConfig(
@@ -123,77 +163,8 @@ def _weights_options(options: TransformersOptions) -> dict[str, Any]:
 
 
 def _require_package(package: str, purpose: str) -> None:
-    from importlib.util import find_spec
-
     if find_spec(package) is None:
         raise MissingExtraError(
             f"{purpose}: a package is missing: got no {package}, expected it; run: pip install "
             f"{package}"
         )
-
-
-def _best_device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _explained(name: str, options: TransformersOptions, error: Exception) -> SemqaError:
-    """Say in one line what a library's error means for the user."""
-    from huggingface_hub import errors
-
-    causes = _chain(error)
-
-    def caused_by(*kinds: type[BaseException]) -> bool:
-        return any(isinstance(cause, kinds) for cause in causes)
-
-    if caused_by(errors.GatedRepoError):
-        return InputError(
-            f"model {name}: access is restricted: got no permission, expected accepted terms; "
-            f"accept them at https://huggingface.co/{name}, then run: hf auth login"
-        )
-    if caused_by(errors.RepositoryNotFoundError):
-        return InputError(
-            f"model {name}: not found: got no such folder, nor such a model on the Hub, expected "
-            "one of them; correct the name, or log in if the model is private: hf auth login"
-        )
-    if caused_by(errors.RevisionNotFoundError):
-        return InputError(
-            f"model {name}: no such revision: got {options.revision!r}, expected a branch, tag or "
-            "commit of the model; correct it or leave it out"
-        )
-    if caused_by(errors.HFValidationError):
-        return InputError(
-            f"model: not a name: got {name!r}, expected a folder or a name such as "
-            "Qwen/Qwen2.5-0.5B-Instruct; correct it"
-        )
-    if caused_by(errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError):
-        return UnavailableError(
-            f"model {name}: not here, and the Hub was not reached: got no copy of it on this "
-            "machine, expected one, or a connection; try again online, or give a folder"
-        )
-    if caused_by(errors.HfHubHTTPError, ConnectionError, TimeoutError):
-        return UnavailableError(
-            f"model {name}: the Hub failed: got {_line(error)!r}, expected the model's files; try "
-            "again later, or give a folder"
-        )
-    return InputError(
-        f"model {name}: cannot be loaded: got {_line(error)!r}, expected a causal or "
-        "encoder-decoder language model; choose another model or other options"
-    )
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    chain: list[BaseException] = []
-    at: BaseException | None = error
-    while at is not None and at not in chain:
-        chain.append(at)
-        at = at.__cause__ or at.__context__
-    return chain
-
-
-def _line(error: BaseException) -> str:
-    """Return the first line of a message, no longer than a line."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    first = lines[0].strip()
-    return first if len(first) <= 200 else first[:199] + "…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["quiet", "quiet_log"]
+__all__ = ["quiet", "quiet_hub", "quiet_log"]
 
 _lock = Lock()
 _inside = 0
@@ -39,9 +40,22 @@ def quiet_log() -> Iterator[None]:
 
 
 @contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Let the Hub's client log errors alone: no word of each try, nor of tokens that nobody needs."""
+    from huggingface_hub.utils import logging as hub_logging
+
+    level = hub_logging.get_verbosity()
+    hub_logging.set_verbosity(logging.ERROR)
+    try:
+        yield
+    finally:
+        hub_logging.set_verbosity(level)
+
+
+@contextmanager
 def quiet() -> Iterator[None]:
-    """Do so, and keep Python's warnings back as well; for one thread at a time."""
-    with quiet_log(), warnings.catch_warnings():
+    """Do so, and keep back Python's and the Hub's warnings as well; for one thread at a time."""
+    with quiet_hub(), quiet_log(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

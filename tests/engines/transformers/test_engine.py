@@ -12,7 +12,15 @@ import pytest
 import torch
 
 from semqa import InputError, QuotedAnswer, Source
-from semqa.engines import BatchEngine, PromptedEngine, Request, StreamingEngine
+from semqa.engines import (
+    BatchEngine,
+    ConstrainedEngine,
+    GeneratingEngine,
+    PromptedEngine,
+    Request,
+    StreamingEngine,
+    create_engine,
+)
 from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.prompting import PromptBuilder
@@ -126,15 +134,19 @@ def test_a_closed_stream_stops_the_model() -> None:
         nonlocal calls
         calls += 1
 
+    def at_work() -> list[str]:
+        return [thread.name for thread in threading.enumerate() if thread.name == "semqa-stream"]
+
     hook = tiny("gpt2").model.register_forward_hook(count)
     try:
         stream = made.stream(*REQUESTS[2])
         assert next(stream)
-        stream.close()  # type: ignore[attr-defined]
+        assert at_work() == ["semqa-stream"]
+        stream.close()
     finally:
         hook.remove()
     assert calls < 450
-    assert not [t for t in threading.enumerate() if t.name.startswith("semqa")]
+    assert not at_work()
     assert made.answer(*REQUESTS[2]).verified
 
 
@@ -173,6 +185,8 @@ def test_it_is_every_kind_of_engine() -> None:
     assert isinstance(made, BatchEngine)
     assert isinstance(made, StreamingEngine)
     assert isinstance(made, PromptedEngine)
+    assert isinstance(made, GeneratingEngine)
+    assert isinstance(made, ConstrainedEngine)
 
 
 def test_a_prompt_too_long_says_by_how_much() -> None:
@@ -196,6 +210,158 @@ def test_a_budget_beyond_the_context_is_refused() -> None:
     ):
         engine("bart", max_new_tokens=2048)
     assert engine("t5", max_new_tokens=5000).prompt(*REQUESTS[2]).text
+
+
+def test_a_context_of_more_positions_than_the_model_has_is_refused() -> None:
+    for family in ("gpt2", "bart", "bert", "llama-chat"):
+        with pytest.raises(
+            InputError, match=r"^context: got 5,000, expected at most 2,048, as many positions"
+        ):
+            engine(family, context=5000)
+    assert engine("t5", context=5000).prompt(*REQUESTS[2]).text
+
+
+def test_positions_that_are_stretched_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tiny("llama-chat").model.config
+    for given in (
+        {"rope_type": "dynamic", "factor": 4.0},
+        {"full_attention": {"rope_type": "yarn"}, "sliding_attention": {"rope_type": "default"}},
+    ):
+        monkeypatch.setattr(config, "rope_parameters", given)
+        assert engine("llama-chat", context=5000).prompt(*REQUESTS[2]).text
+
+
+def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() -> None:
+    made = engine("gpt2", min_quotes=1, max_new_tokens=12, batch_size=1)
+    assert made.answer(*REQUESTS[2]).quotes
+    twelve = tuple(Source("" if number < 11 else "Rain.") for number in range(12))
+    fewest = engine("gpt2", min_quotes=2, max_new_tokens=12, batch_size=1)
+    calls: list[object] = []
+    hook = tiny("gpt2").model.register_forward_pre_hook(lambda *_: calls.append(0))
+    try:
+        with pytest.raises(
+            InputError, match=r"^max_new_tokens: got 12, expected at least \d+ for 2 quotes; raise"
+        ):
+            fewest.answer_batch([REQUESTS[2], Request("Who?", twelve)])
+    finally:
+        hook.remove()
+    assert not calls
+
+
+def test_a_token_that_is_forced_is_counted_in_what_is_too_few() -> None:
+    with pytest.raises(
+        InputError, match=r"^max_new_tokens: got 4 \(1 of them forced at the beginning\), expected"
+    ):
+        engine("bart", min_quotes=3, max_new_tokens=4).answer(*REQUESTS[2])
+
+
+def test_the_callers_model_is_left_as_it_was() -> None:
+    model = tiny("bart").model
+    before = model.generation_config
+    record = before.to_dict()
+    made = engine("bart", max_new_tokens=40, num_beams=2)
+    assert made.answer(*REQUESTS[2]).verified
+    assert model.generation_config is before
+    assert before.to_dict() == record
+
+
+def test_a_prompt_with_a_token_unknown_to_the_model_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = engine("gpt2")
+    known = tiny("gpt2").model.get_input_embeddings().num_embeddings
+    monkeypatch.setattr(made._encoder, "encode", lambda _: [5, known, 6])
+    with pytest.raises(
+        InputError, match=rf"^the prompt holds a token .+: got {known}, expected less than {known}"
+    ):
+        made.answer(*REQUESTS[2])
+
+
+def test_nothing_is_compiled_for_a_prompt_that_is_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr("semqa.engines.transformers.engine.warm_up", fail)
+    made = tiny("gpt2")
+    cold = TransformersEngine(
+        LoadedModel(made.model, made.tokenizer), TransformersOptions(context=300), warm=False
+    )
+    monkeypatch.setattr(cold, "_constrain", fail)
+    with pytest.raises(InputError, match=r"^the prompt is too long"):
+        cold.answer("Who?", [Source("word for word " * 400)])
+    with pytest.raises(AssertionError, match="compiled"):
+        cold.warm_up()
+
+
+def test_it_says_that_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "semqa.engines.transformers.engine.warm_up", lambda say: say and say("Compiling …")
+    )
+    made, said = tiny("gpt2"), list[str]()
+    loaded = LoadedModel(made.model, made.tokenizer)
+    TransformersEngine(loaded, say=said.append)
+    assert said == ["Compiling …"]
+    TransformersEngine(loaded, TransformersOptions(constraint="off"), say=said.append)
+    later = TransformersEngine(loaded, say=said.append, warm=False)
+    assert said == ["Compiling …"]
+    later.warm_up(said.append)
+    assert len(said) == 2
+
+
+def test_both_ways_from_one_model() -> None:
+    made = engine("gpt2")
+    free = made.with_constraint("off")
+    assert free.name == made.name
+    assert free.answer(*REQUESTS[0]) == engine("gpt2", constraint="off").answer(*REQUESTS[0])
+    assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
+    again = free.with_constraint("on")
+    assert again.answer(*REQUESTS[0]) == made.answer(*REQUESTS[0])
+    made.close()
+    assert free.answer(*REQUESTS[1]).marked
+    with pytest.raises(InputError, match="closed"):
+        made.with_constraint("off")
+
+
+def test_a_stream_returns_what_generate_returns() -> None:
+    for settings in ({}, {"constraint": "off"}, {"num_beams": 2}):
+        made = engine("gpt2", **settings)
+        pieces: list[str] = []
+        stream = made.stream(*REQUESTS[0])
+        while True:
+            try:
+                pieces.append(next(stream))
+            except StopIteration as end:
+                returned = end.value
+                break
+        (generation,) = made.generate(REQUESTS[:1])
+        assert returned == generation
+        assert "".join(pieces) == generation.text
+
+
+def test_only_the_sources_named_are_quoted() -> None:
+    made = engine("gpt2", quote_from=(2,), min_quotes=1)
+    assert {quote.source for quote in made.answer(*REQUESTS[0]).quotes} == {2}
+    with pytest.raises(
+        InputError, match=r"^quote_from: got 2, expected numbers from 1 to 1; name sources that"
+    ):
+        made.answer(*REQUESTS[1])
+
+
+@pytest.mark.parametrize(
+    ("question", "sources", "message"),
+    [
+        ("Who?", "a string", r"^sources: got 'a string', expected a sequence of Source; write"),
+        ("Who?", Source("Rain."), r"^sources: got Source\(.+, expected a sequence of Source"),
+        ("Who?", ["a string"], r"^source 1: got 'a string', expected a Source; write"),
+        (None, RAIN, r"^question: got None, expected text; give it in words$"),
+    ],
+)
+def test_what_is_no_request_is_refused(question: Any, sources: Any, message: str) -> None:
+    for made in (engine("gpt2"), create_engine("extractive"), create_engine("lead-1")):
+        with pytest.raises(InputError, match=message):
+            made.answer(question, sources)
 
 
 @pytest.mark.parametrize(("question", "sources"), [(" ", RAIN), ("Who?", ())])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+import torch
 
 from semqa import InputError, Source
-from semqa.engines import create_engine
+from semqa.engines import Request, create_engine
 from semqa.engines.transformers import TransformersEngine
 from semqa.engines.transformers.loading import LoadedModel
 from semqa.errors import MissingExtraError, UnavailableError
@@ -94,6 +96,69 @@ def test_a_tokenizer_that_knows_more_than_the_model_writes(tmp_path: Path) -> No
     assert made.answer(QUESTION, SOURCES).verified
 
 
+def test_a_prompt_with_a_token_that_the_model_lacks(tmp_path: Path) -> None:
+    folder = save("llama-chat", tmp_path / "model")
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(["mayor"])
+    tokenizer.add_special_tokens({"pad_token": "<padding>"})  # often added, and never read
+    tokenizer.save_pretrained(folder)
+    made = create_engine(f"transformers:{folder}", OPTIONS)
+    with pytest.raises(InputError, match=r"^the prompt holds a token that the model does not know"):
+        made.answer(QUESTION, SOURCES)
+    rain, short = [Source("Bob crossed it in the rain.")], "Who?"
+    assert isinstance(made, TransformersEngine)
+    requests = [Request(short, rain), Request("Who crossed it, in the rain?", rain)]
+    assert all(answer.verified for answer in made.answer_batch(requests))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_folder_without_a_tokenizer_is_refused(family: str, tmp_path: Path) -> None:
+    """Some classes are then made without a word, of control tokens alone."""
+    folder = save(family, tmp_path / "model")
+    for path in folder.iterdir():
+        if "token" in path.name:
+            path.unlink()
+    with pytest.raises(
+        InputError,
+        match=r"^model .+: no tokenizer.*: got .+, expected the files .+; put them next to config",
+    ) as info:
+        create_engine(f"transformers:{folder}", OPTIONS)
+    assert "\n" not in str(info.value)
+
+
+def test_the_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
+    folder = save("bert", tmp_path / "model")
+    tiny("llama-sentencepiece").tokenizer.save_pretrained(folder)
+    known = tiny("bert").model.get_input_embeddings().num_embeddings
+    with pytest.raises(
+        InputError,
+        match=rf"^model .+: not its tokenizer: got token ids up to \d+, expected less than {known}",
+    ):
+        create_engine(f"transformers:{folder}", OPTIONS)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", "mps", "meta", "cpu:x"])
+def test_a_device_that_is_not_here(device: str, tmp_path: Path) -> None:
+    if device == "mps" and torch.backends.mps.is_available():
+        pytest.skip("it is here")
+    folder = save("gpt2", tmp_path / "model")
+    with pytest.raises(
+        InputError, match=rf"^device: got '{device}', expected one of cpu.* here; choose one of th"
+    ):
+        create_engine(f"transformers:{folder}", OPTIONS | {"device": device})
+    create_engine(f"transformers:{folder}", OPTIONS | {"device": "cpu"})
+
+
+def test_a_folder_has_no_revisions(tmp_path: Path) -> None:
+    folder = save("gpt2", tmp_path / "model")
+    with pytest.raises(
+        InputError, match=r"^revision: got 'v2' with the folder .+, expected a model of the Hub"
+    ):
+        create_engine(f"transformers:{folder}", OPTIONS | {"revision": "v2"})
+
+
 def test_a_model_without_a_head_is_refused(tmp_path: Path) -> None:
     folder = save("bert", tmp_path / "model")
     from transformers import BertModel
@@ -174,6 +239,7 @@ def failures() -> dict[str, tuple[Any, type[Exception], str]]:
 
 @pytest.mark.parametrize("case", failures())
 def test_an_error_of_the_hub_becomes_one_line(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import HfApi
     from transformers import AutoConfig
 
     failure, kind, message = failures()[case]
@@ -183,18 +249,69 @@ def test_an_error_of_the_hub_becomes_one_line(case: str, monkeypatch: pytest.Mon
             raise failure
         raise OSError("OSError of transformers\nand more") from failure
 
+    monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: None)
     monkeypatch.setattr(AutoConfig, "from_pretrained", fail)
     with pytest.raises(kind, match=message) as info:
         create_engine("transformers:me/it", {"revision": "v9"})
     assert "\n" not in str(info.value)
 
 
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import importlib.util
+class Hub:
+    """A Hub that is asked for models and does not give them.
 
-    found = importlib.util.find_spec
+    Attributes:
+        asked: names and revisions.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self.asked: list[tuple[str, str | None]] = []
+        self._error = error
+
+    def model_info(self, name: str, *, revision: str | None, timeout: float) -> None:
+        assert timeout <= 10
+        self.asked.append((name, revision))
+        raise self._error
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
+    """A Hub that is not reached, and a cache of models with one of them in it, ``me/cached``."""
+    import huggingface_hub
+
+    folder = tmp_path / "hub/models--me--cached"
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs/main").write_text(commit)
+    save("gpt2", folder / "snapshots" / commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    made = Hub(httpx.ConnectError("[Errno -2] Name or service not known"))
+    monkeypatch.setattr(huggingface_hub, "HfApi", lambda: made)
+    return made
+
+
+def test_without_a_network_it_is_asked_once(hub: Hub, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(
+        UnavailableError, match=r"^model nope: not here, and the Hub was not reached: .+ give a fol"
+    ):
+        create_engine("transformers:nope", OPTIONS)
+    assert hub.asked == [("nope", None)]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_model_that_is_here_needs_no_network(hub: Hub, tmp_path: Path) -> None:
+    made = create_engine("transformers:me/cached", OPTIONS)
+    assert hub.asked == [("me/cached", None)]
+    kept = create_engine(f"transformers:{save('gpt2', tmp_path / 'model')}", OPTIONS)
+    assert made.answer(QUESTION, SOURCES) == kept.answer(QUESTION, SOURCES)
+    with pytest.raises(UnavailableError, match=r"^model me/cached: not here, and the Hub was not"):
+        create_engine("transformers:me/cached", OPTIONS | {"revision": "v2"})
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from semqa.engines.transformers import loading
+
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "bitsandbytes" else found(name)
+        loading, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name)
     )
     folder = save("gpt2", tmp_path / "model")
     with pytest.raises(

@@ -1,0 +1,126 @@
+"""The Hub: whether a model can be had from it, and what its errors mean for the user."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from semqa.engines.transformers.quiet import quiet_hub
+from semqa.errors import InputError, MissingExtraError, UnavailableError
+
+if TYPE_CHECKING:
+    from semqa.errors import SemqaError
+
+__all__ = ["explained", "first_line", "is_on_disk_only"]
+
+_SECONDS = 5.0
+"""How long the Hub may take to answer the first question."""
+
+_CLIENTS = ("httpx", "httpx2", "requests", "urllib3")
+"""Packages whose errors, of whatever class, mean that the Hub was not reached."""
+
+
+def is_on_disk_only(name: str, revision: str | None) -> bool:
+    """Ask the Hub for a model, once: its loaders ask for each file, and go on asking for a minute.
+
+    Returns:
+        Whether the Hub does not give the model, and a copy on this machine has to do.
+
+    Raises:
+        InputError: there is no such model or revision, or no permission, and no copy here.
+        UnavailableError: the Hub was not reached, and there is no copy here.
+    """
+    from huggingface_hub import HfApi
+
+    try:
+        with quiet_hub():
+            HfApi().model_info(name, revision=revision, timeout=_SECONDS)
+    except Exception as error:  # of the Hub, or of the client below it
+        if _has_copy(name, revision):
+            return True
+        raise explained(name, revision, error) from error
+    return False
+
+
+def _has_copy(name: str, revision: str | None) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    with suppress(ValueError):  # no name that the Hub could know
+        return isinstance(try_to_load_from_cache(name, "config.json", revision=revision), str)
+    return False
+
+
+def explained(name: str, revision: str | None, error: Exception) -> SemqaError:
+    """Say in one line what a library's error means for the user."""
+    from huggingface_hub import errors
+
+    causes = _chain(error)
+
+    def caused_by(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if isinstance(error, ImportError):
+        return MissingExtraError(
+            f"model {name}: a package is missing: got {first_line(error)!r}, expected what it "
+            "needs; install it with pip"
+        )
+    if caused_by(errors.GatedRepoError):
+        return InputError(
+            f"model {name}: access is restricted: got no permission, expected accepted terms; "
+            f"accept them at https://huggingface.co/{name}, then run: hf auth login"
+        )
+    if caused_by(errors.RepositoryNotFoundError):
+        return InputError(
+            f"model {name}: not found: got no such folder, nor such a model on the Hub, expected "
+            "one of them; correct the name, or log in if the model is private: hf auth login"
+        )
+    if caused_by(errors.RevisionNotFoundError):
+        return InputError(
+            f"model {name}: no such revision: got {revision!r}, expected a branch, tag or "
+            "commit of the model; correct it or leave it out"
+        )
+    if caused_by(errors.HFValidationError):
+        return InputError(
+            f"model: not a name: got {name!r}, expected a folder or a name such as "
+            "Qwen/Qwen2.5-0.5B-Instruct; correct it"
+        )
+    if caused_by(errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError):
+        return _unreached(name)
+    if caused_by(errors.HfHubHTTPError):
+        return UnavailableError(
+            f"model {name}: the Hub failed: got {first_line(error)!r}, expected the model's files; "
+            "try again later, or give a folder"
+        )
+    if caused_by(ConnectionError, TimeoutError) or any(map(_is_of_a_client, causes)):
+        return _unreached(name)
+    return InputError(
+        f"model {name}: cannot be loaded: got {first_line(error)!r}, expected a causal or "
+        "encoder-decoder language model; choose another model or other options"
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of a message, no longer than a line."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    first = lines[0].strip()
+    return first if len(first) <= 200 else first[:199] + "…"
+
+
+def _unreached(name: str) -> UnavailableError:
+    return UnavailableError(
+        f"model {name}: not here, and the Hub was not reached: got no whole copy of it on this "
+        "machine, expected one, or a connection; try again online, or give a folder"
+    )
+
+
+def _is_of_a_client(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in _CLIENTS
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and at not in chain:
+        chain.append(at)
+        at = at.__cause__ or at.__context__
+    return chain
