@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from semqa.cli.choice import Choice, choose
+from semqa.cli.choice import Choice, choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.inputs import check_not_an_input, check_stdin_once, check_text, gather_sources
 from semqa.cli.options import AsJson, EngineName, SourceOption, SourcesOption
@@ -18,9 +18,10 @@ from semqa.cli.show import Format, counted, show_answer, show_prompt
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from semqa.engines import Engine
+    from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
     from semqa.quotes import QuotedAnswer, Source
 
@@ -90,7 +91,7 @@ def answer(
     given = gather_sources(texts, sources)
     request = _Request(question, given, output_format, with_prompt)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
-    runs = [_run(each, request) for each in choices]
+    runs = _run_all(choices, request)
     if output_format is Format.JSON:
         records = [run.record(request) for run in runs]
         shown = json_line(
@@ -98,7 +99,7 @@ def answer(
         )
     else:
         color = out is None and use_color()
-        pages = [show_answer(run.result, question, output_format, color=color) for run in runs]
+        pages = [run.page(request, color=color) for run in runs]
         shown = pages[0] if not compare else _side_by_side(pages)
     if out is None:
         # The terminal format is made safe piece by piece, and its colours are meant.
@@ -108,9 +109,8 @@ def answer(
     if output_format not in (Format.JSON, Format.TERMINAL):
         for run in runs:
             if compare or (run.choice.prompts is not None and not run.choice.constrained):
-                say(
-                    f"constraint {'on' if run.choice.constrained else 'off'}: {counted(run.result)}"
-                )
+                switch = "on" if run.choice.constrained else "off"
+                say("; ".join([f"constraint {switch}: {counted(run.result)}", *run.cut_off()]))
 
 
 class _Request(NamedTuple):
@@ -130,6 +130,20 @@ class _Run(NamedTuple):
     result: QuotedAnswer
     seconds: float
     prompt: Prompt | None
+    generation: Generation | None
+
+    def cut_off(self) -> list[str]:
+        """Return a remark if the budget of tokens cut the answer off."""
+        if self.generation is None or self.generation.finished:
+            return []
+        return [f"cut off at {self.generation.new_tokens} tokens"]
+
+    def page(self, request: _Request, *, color: bool) -> str:
+        """Return the answer in the format that was asked for, which is not JSON."""
+        shown = show_answer(self.result, request.question, request.output_format, color=color)
+        if request.output_format is not Format.TERMINAL or not self.cut_off():
+            return shown
+        return "\n".join([shown.rstrip("\n"), *(f"({remark})" for remark in self.cut_off()), ""])
 
     def record(self, request: _Request) -> dict[str, object]:
         """Return all of it, ready for JSON."""
@@ -145,29 +159,47 @@ class _Run(NamedTuple):
             if not request.with_prompt:
                 del shown["messages"], shown["text"]
             record["prompt"] = shown
+        if self.generation is not None:
+            record["new_tokens"] = self.generation.new_tokens
+            record["finished"] = self.generation.finished
         return record
 
 
-def _run(choice: Choice, request: _Request) -> _Run:
+def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
+    """Answer once for each choice; they differ in the constraint alone, and share a model."""
+    from semqa.engines import ConstrainedEngine
+
+    engine = choices[0].create([request.question])
+    made = [engine]
+    try:
+        runs = [_run(choices[0], engine, request)]
+        for choice in choices[1:]:
+            if isinstance(engine, ConstrainedEngine):  # as all that take the option
+                made.append(engine.with_constraint("on" if choice.constrained else "off"))
+                runs.append(_run(choice, made[-1], request))
+        return runs
+    finally:
+        for one in made:
+            close: Any = getattr(one, "close", None)
+            if close is not None:
+                close()
+
+
+def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     from semqa.engines import PromptedEngine
 
-    engine = choice.create([request.question])
-    try:
-        prompt = None
-        if isinstance(engine, PromptedEngine):
-            prompt = engine.prompt(request.question, request.sources)
-            _say_dropped(choice, prompt)
-            if request.with_prompt and request.output_format is not Format.JSON:
-                chat = getattr(engine, "chat", prompt.form != "completion")
-                say(show_prompt(prompt, chat=chat))
-        started = time.perf_counter()
-        result = _answer(engine, request)
-        seconds = time.perf_counter() - started
-        return _Run(choice, engine.name, result, seconds, prompt)
-    finally:
-        close: Any = getattr(engine, "close", None)
-        if close is not None:
-            close()  # a second engine may need the memory
+    prompt = None
+    if isinstance(engine, PromptedEngine):
+        prompt = engine.prompt(request.question, request.sources)
+        _say_dropped(choice, prompt)
+        if request.with_prompt and request.output_format is not Format.JSON:
+            chat = getattr(engine, "chat", prompt.form != "completion")
+            say(show_prompt(prompt, chat=chat))
+    warm_up(engine)
+    started = time.perf_counter()
+    result, generation = _answer(engine, request)
+    seconds = time.perf_counter() - started
+    return _Run(choice, engine.name, result, seconds, prompt, generation)
 
 
 def _say_dropped(choice: Choice, prompt: Prompt) -> None:
@@ -176,16 +208,25 @@ def _say_dropped(choice: Choice, prompt: Prompt) -> None:
         say(f"{len(prompt.exemplars)} of {wanted} exemplars fit into the model's context")
 
 
-def _answer(engine: Engine, request: _Request) -> QuotedAnswer:
-    from semqa.engines import StreamingEngine
-
-    if not isinstance(engine, StreamingEngine) or not sys.stderr.isatty():
-        return engine.answer(request.question, request.sources)
-    from semqa.cli.live import watch
+def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation | None]:
+    from semqa.engines import GeneratingEngine, Request, StreamingEngine
     from semqa.quotes import QuotedAnswer
 
-    text = watch(engine.stream(request.question, request.sources))
-    return QuotedAnswer.parse(text, request.sources)
+    generation: Generation | None = None
+    if isinstance(engine, StreamingEngine) and sys.stderr.isatty():
+        from semqa.cli.live import watch
+
+        def pieces() -> Iterator[str]:
+            nonlocal generation
+            generation = yield from engine.stream(request.question, request.sources)
+
+        text = watch(pieces())
+    elif isinstance(engine, GeneratingEngine):
+        (generation,) = engine.generate([Request(request.question, request.sources)])
+        text = generation.text
+    else:
+        return engine.answer(request.question, request.sources), None
+    return QuotedAnswer.parse(text, request.sources), generation
 
 
 def _side_by_side(pages: Sequence[str]) -> str:
@@ -198,14 +239,31 @@ def _check_model_only(
 ) -> None:
     for flag, given in (("--show-prompt", with_prompt), ("--compare", compare)):
         if given and choice.prompts is None:
+            choice.create()  # an engine that does not exist is the greater mistake
             raise InputError(
                 f"{flag}: got it with the engine {choice.engine}, expected one that asks a language "
                 "model; leave it out, or choose such as transformers:MODEL"
             )
-    if compare and options.constraint is not None:
+    if not compare or choice.prompts is None:
+        return
+    if "constraint" not in choice.options:
+        raise InputError(
+            f"--compare: got it with the engine {choice.engine}, expected one that can be kept to "
+            "verbatim quotes; leave it out, or choose such as transformers:MODEL"
+        )
+    if options.constraint is not None:
         raise InputError(
             f"--compare: got it with --constraint {options.constraint.value}, expected one of "
             "them, for it answers both ways; leave one out"
+        )
+    from semqa.prompting import Template
+
+    template = Template.load(choice.prompts.template)
+    if template.answers != "quotes":
+        raise InputError(
+            f"--compare: got it with the prompt {template.name}, which asks for "
+            f"{template.answers}, expected one for quotes, for the constraint allows nothing else; "
+            "choose another --prompt, or give --constraint off in place of --compare"
         )
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
+from semqa.cli.flags import flag
 from semqa.cli.live import waiting
 from semqa.cli.output import say
 from semqa.cli.progress import progress_bar
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
 
-__all__ = ["Choice", "choose", "embedding_bar"]
+__all__ = ["Choice", "choose", "embedding_bar", "warm_up"]
 
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 _RULES = (
@@ -30,6 +33,7 @@ _RULES = (
     "max_span_words",
     "min_quotes",
     "quote_bias",
+    "quote_from",
 )
 
 
@@ -49,8 +53,8 @@ class Choice:
 
     @property
     def constrained(self) -> bool:
-        """Whether a model is kept to verbatim quotes."""
-        return self.prompts is not None and self.options.get("constraint", "on") == "on"
+        """Whether a model is kept to verbatim quotes; `choose` sets the option where there is one."""
+        return self.options.get("constraint") == "on"
 
     def with_constraint(self, switch: str) -> Choice:
         """Return the same choice with the constraint on or off."""
@@ -74,12 +78,10 @@ class Choice:
             builder = self.prompts.create_builder(on_progress=on_progress)
             builder.prepare(questions)
         self.say_citations(builder)
-        with waiting(
-            f"loading {self.engine} (longer the first time on a machine: the constraint is compiled)"
-            if self.constrained
-            else f"loading {self.engine}"
-        ):
-            return create_engine(self.engine, {**self.options, "prompts": builder})
+        with waiting(f"loading {self.engine}") as tell:
+            # Compiled later, by `warm_up`, when it is known that the question can be asked.
+            asking = {"prompts": builder, "say": tell, "warm": False}
+            return create_engine(self.engine, {**self.options, **asking})
 
     def say_citations(self, prompts: PromptBuilder | None) -> None:
         """Say what becomes of citations, where a prompt asks for them; no constraint allows them."""
@@ -90,21 +92,38 @@ class Choice:
             )
 
 
+def warm_up(engine: Engine) -> None:
+    """Get an engine's constraint ready, if it has one, and say so where that takes long."""
+    from semqa.engines import ConstrainedEngine
+
+    if isinstance(engine, ConstrainedEngine):
+        with waiting("preparing the constraint") as tell:
+            engine.warm_up(tell)
+
+
 def choose(engine: str, given: EngineOptions) -> Choice:
     """Sort options into those of the engine and those of prompts.
 
-    An engine that asks no model gets them all, and refuses those that are not its own. What the
-    environment gave counts only where it fits: a variable is a habit, not a request.
+    An engine gets none that it does not declare. What the environment gave counts only where it
+    fits: a variable is a habit, not a request.
 
     Raises:
-        InputError: the options of prompts do not fit together.
+        InputError: the engine does not take an option, or the options of prompts do not fit
+            together.
     """
-    options = given.given()
-    if ":" not in engine:
-        asked = {name: value for name, value in options.items() if name not in given.habits}
-        if "train" in asked:
-            asked["train"] = str(asked["train"])
+    from semqa.engines import accepted_options
+
+    accepted = accepted_options(engine)
+    if accepted is None:  # `Choice.create` says so, but for the benchmark's human row
+        asked = {n: v for n, v in given.given().items() if n not in given.habits}
         return Choice(engine, asked, None)
+    usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
+    options = {n: v for n, v in given.given().items() if n in usable or n not in given.habits}
+    for name, value in options.items():
+        if name not in usable:
+            _refuse(engine, name, value, accepted)
+    if "prompts" not in accepted:
+        return Choice(engine, options, None)
     from semqa.retrieval import PromptSettings
 
     own = {name: options.pop(name) for name in _PROMPT if name in options}
@@ -114,16 +133,30 @@ def choose(engine: str, given: EngineOptions) -> Choice:
         if not plain.count or plain.strategy != "knn":
             del own["encoder"]
     settings = PromptSettings(**own)
+    if "constraint" not in accepted:
+        return Choice(engine, options, settings)
     options.setdefault("constraint", "on")
     if options["constraint"] == "off":
         idle = [name for name in _RULES if options.pop(name, None) is not None]
         if idle:
-            flags = ", ".join("--" + name.replace("_", "-") for name in idle)
-            say(f"--constraint off: without effect: {flags}")
+            say(f"--constraint off: without effect: {', '.join(map(flag, idle))}")
     else:
         # A year or a count in free text is what people trust most and check least.
         options.setdefault("numbers", "quoted")
     return Choice(engine, options, settings)
+
+
+def _refuse(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:
+    shown = str(value) if isinstance(value, Path) else value
+    expected = "no options"
+    if "prompts" in accepted:
+        expected = "those for language models, see --help"
+    elif accepted:
+        expected = f"only {', '.join(map(flag, accepted))}"
+    raise InputError(
+        f"engine {engine} does not take the option {flag(name)}: got {shown!r}, expected "
+        f"{expected}; leave it out"
+    )
 
 
 @contextmanager

@@ -13,6 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
+from semqa.cli.flags import in_flags
+from semqa.errors import InputError
+
 __all__ = ["EngineOptions", "takes_engine_options"]
 
 _PROMPT = "Prompt (language models)"
@@ -135,6 +138,15 @@ class EngineOptions:
     min_quotes: Annotated[
         int | None, _option("Fewest quotes of an answer.", _RULES, "0", min=0)
     ] = None
+    quote_from: Annotated[
+        str | None,
+        _option(
+            "Numbers of the sources that may be quoted, such as 1,3.",
+            _RULES,
+            "all",
+            metavar="NUMBER,…",
+        ),
+    ] = None
     quote_bias: Annotated[
         float | None,
         _option("Makes quotes likelier: added to the logits that open one.", _RULES, "0"),
@@ -218,13 +230,28 @@ class EngineOptions:
     """Which of them the environment gave, and not the command line."""
 
     def given(self) -> dict[str, Any]:
-        """Return the options that were given, as plain values."""
+        """Return the options that were given, as plain values.
+
+        Raises:
+            InputError: one cannot be read.
+        """
         values = {name: getattr(self, name) for name in _names()}
+        if self.quote_from is not None:
+            values["quote_from"] = _numbers("quote_from", self.quote_from)
         return {name: _plain(value) for name, value in values.items() if value is not None}
 
 
 def _names() -> list[str]:
     return [field.name for field in fields(EngineOptions) if field.name != "habits"]
+
+
+def _numbers(name: str, text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise InputError(
+            f"{name}: got {text!r}, expected numbers of sources, such as 1,3; change or leave it out"
+        )
+    return tuple(map(int, parts))
 
 
 def _plain(value: object) -> object:
@@ -241,7 +268,11 @@ def takes_engine_options(command: Callable[..., None]) -> Callable[..., None]:
         own = {name: values.pop(name) for name in _names()}
         sources = {name: ctx.get_parameter_source(name) for name in own}
         habits = (n for n, source in sources.items() if source and source.name == "ENVIRONMENT")
-        command(options=EngineOptions(**own, habits=frozenset(habits)), **values)
+        try:
+            command(options=EngineOptions(**own, habits=frozenset(habits)), **values)
+        except InputError as error:
+            error.args = (in_flags(str(error), _names()),)
+            raise
 
     hints = EngineOptions.__annotations__  # objects, for nothing postpones them in this module
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -6,25 +6,32 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from semqa.cli.output import say
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["waiting", "watch"]
 
 
 @contextmanager
-def waiting(message: str) -> Iterator[None]:
-    """Show a message while the block runs."""
+def waiting(message: str) -> Iterator[Callable[[str], None]]:
+    """Show a message while the block runs, where standard error is a terminal.
+
+    Yields:
+        What to call, from any thread, with a message about what takes long: it stands in place of
+        the first. Without a terminal it is a line on standard error.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield say
         return
     from rich.console import Console
     from rich.text import Text
 
     from semqa.quotes.render.safe import safe_text
 
-    with Console(stderr=True).status(Text(safe_text(message))):
-        yield
+    with Console(stderr=True).status(Text(safe_text(message))) as status:
+        yield lambda text: status.update(Text(safe_text(text)))
 
 
 def watch(pieces: Iterable[str]) -> str:

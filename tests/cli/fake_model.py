@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Literal
 
 from semqa import QuotedAnswer, Source
 from semqa.engines import Request
+from semqa.engines.generation import Generation
 from semqa.prompting import Prompt, PromptBuilder
 
 __all__ = ["FakeModel"]
@@ -16,9 +18,13 @@ class FakeModel:
 
     Attributes:
         made: every engine that was created, with its options.
+        loads: how many of them would have loaded a model.
+        compiles: whether getting the constraint ready takes long.
     """
 
     made: list[FakeModel] = []  # noqa: RUF012 - emptied by each test
+    loads = 0
+    compiles = False
 
     def __init__(self, spec: str, options: Mapping[str, object]) -> None:
         prompts = options["prompts"]
@@ -26,9 +32,26 @@ class FakeModel:
         self.name = spec
         self.batch_size = 2
         self.prompts = prompts
-        self.options = {name: value for name, value in options.items() if name != "prompts"}
+        inner = ("prompts", "say", "warm")
+        self.options = {name: value for name, value in options.items() if name not in inner}
+        self.given = options
+        self.done: list[str] = []
         self.streamed = self.closed = False
         FakeModel.made.append(self)
+        FakeModel.loads += 1
+
+    def warm_up(self, say: Callable[[str], None] | None = None) -> None:
+        self.done.append("warm up")
+        if FakeModel.compiles and say is not None and self.options["constraint"] == "on":
+            say("Compiling …")
+
+    def with_constraint(self, switch: Literal["on", "off"]) -> FakeModel:
+        other = FakeModel(self.name, {**self.given, "constraint": switch})
+        FakeModel.loads -= 1
+        return other
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]:
+        return [self._generation(request) for request in requests]
 
     def answer(self, _question: str, sources: Sequence[Source]) -> QuotedAnswer:
         return QuotedAnswer.parse("".join(self._pieces(sources)), sources)
@@ -36,19 +59,26 @@ class FakeModel:
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
         return [self.answer(*request) for request in requests]
 
-    def stream(self, _question: str, sources: Sequence[Source]) -> Iterator[str]:
+    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
         self.streamed = True
-        return iter(self._pieces(sources))
+        yield from self._pieces(sources)
+        return self._generation(Request(question, sources))
 
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         limit = self.options.get("context")
         assert limit is None or isinstance(limit, int)
+        self.done.append("prompt")
         return self.prompts.build(
             question, sources, count_tokens=lambda prompt: len(prompt.text), limit=limit
         )
 
     def close(self) -> None:
         self.closed = True
+
+    def _generation(self, request: Request) -> Generation:
+        text = "".join(self._pieces(request.sources))
+        finished = self.options["constraint"] == "on"
+        return Generation(text, self.prompt(*request), 100, 40, finished)
 
     def _pieces(self, sources: Sequence[Source]) -> list[str]:
         pieces = [f"[ {k} {s.text.split()[0]} ] " for k, s in enumerate(sources, 1)]

@@ -198,7 +198,7 @@ def test_mistakes_in_the_options(fails: Fails) -> None:
     assert "unknown engine: got 'extractve'" in fails(*args, "--engine", "extractve")
     assert "did you mean extractive?" in fails(*args, "--engine", "extractve")
     assert "lead-K: got 0" in fails(*args, "--engine", "lead-0")
-    assert "does not take the option max-words" in fails(
+    assert "does not take the option --max-words" in fails(
         *args, "--engine", "lead-1", "--max-words", "5"
     )
     assert "--coverage" in fails(*args, "--coverage", "1.5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_type_hints
@@ -11,6 +12,7 @@ from typing import get_type_hints
 import pytest
 from typer.testing import CliRunner, Result
 
+from semqa.cli.choice import Choice, choose
 from semqa.cli.engine_options import EngineOptions
 from semqa.cli.main import app
 from semqa.engines.transformers.options import TransformersOptions
@@ -30,13 +32,19 @@ Invoke = Callable[..., Result]
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Call as ``invoke("answer", "Who?", …, env={…})``, in this process, with the fake engine."""
-    from semqa.engines import create_engine
+    from semqa.engines import accepted_options, create_engine
+
+    def accepted(spec: str) -> tuple[str, ...] | None:
+        return accepted_options("transformers:x" if spec == "fake:model" else spec)
 
     def create(spec: str, options: dict[str, object]) -> object:
         return FakeModel(spec, options) if spec == "fake:model" else create_engine(spec, options)
 
     monkeypatch.setattr("semqa.engines.create_engine", create)
+    monkeypatch.setattr("semqa.engines.accepted_options", accepted)
     FakeModel.made.clear()
+    FakeModel.loads = 0
+    monkeypatch.setattr(FakeModel, "compiles", False)
     for name in ("SEMQA_ENGINE", "SEMQA_SEED", "SEMQA_DEVICE", "SEMQA_PROMPT", "SEMQA_ENCODER"):
         monkeypatch.delenv(name, raising=False)
 
@@ -98,7 +106,8 @@ def test_without_the_constraint_its_rules_have_no_effect_and_that_is_said(invoke
     assert FakeModel.made[0].options == {"constraint": "off"}
     assert "--constraint off: without effect: --numbers, --max-words" in result.stderr
     assert result.stderr.splitlines()[-1] == (
-        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed"
+        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed; "
+        "cut off at 40 tokens"
     )
     assert result.stdout.startswith("[ 1 Børge ] ")
 
@@ -113,12 +122,60 @@ def test_both_ways_side_by_side(invoke: Invoke) -> None:
     assert "made up" not in with_it
     assert result.stderr.splitlines() == [
         "constraint on: 5 quotes: 5 verified, 0 misattributed, 0 fabricated, 0 malformed",
-        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed",
+        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed; "
+        "cut off at 40 tokens",
     ]
+    assert FakeModel.loads == 1, "both answers come from one model"
+    assert all(model.closed for model in FakeModel.made)
     record = json.loads(invoke(*ASK, "--compare", "--json").stdout)
     assert record["on"]["counts"]["fabricated"] == 0
     assert record["off"]["counts"]["fabricated"] == 1
     assert record["off"]["options"]["constraint"] == "off"
+
+
+def test_an_answer_that_was_cut_off_says_so(invoke: Invoke) -> None:
+    shown = invoke(*ASK, "--constraint", "off", "--format", "terminal").stdout
+    assert shown.rstrip().endswith("\n(cut off at 40 tokens)")
+    both = invoke(*ASK, "--compare", "--format", "terminal").stdout
+    assert both.count("(cut off at 40 tokens)") == 1
+    assert "cut off" not in invoke(*ASK, "--format", "terminal").stdout
+    for switch in ("on", "off"):
+        record = json.loads(invoke(*ASK, "--constraint", switch, "--json").stdout)
+        assert (record["new_tokens"], record["finished"]) == (40, switch == "on")
+
+
+def test_the_prompt_is_checked_before_the_constraint_is_compiled(invoke: Invoke) -> None:
+    assert invoke(*ASK).exit_code == 0
+    assert FakeModel.made[0].given["warm"] is False
+    assert FakeModel.made[0].done[:2] == ["prompt", "warm up"]
+    assert "the prompt is too long: got" in fails(invoke(*ASK, "--context", "100"))
+    assert "warm up" not in FakeModel.made[1].done
+
+
+def test_compiling_is_announced(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeModel, "compiles", True)
+    assert invoke(*ASK).stderr == "Compiling …\n"
+    assert invoke(*ASK, "--json").stderr == "Compiling …\n"
+    say = FakeModel.made[0].given["say"]
+    assert callable(say), "an engine that compiles while it is loaded can say so too"
+
+
+def test_only_some_sources_may_be_quoted(invoke: Invoke) -> None:
+    record = json.loads(invoke(*ASK, "--quote-from", "3, 1", "--json").stdout)
+    assert FakeModel.made[0].options["quote_from"] == (3, 1)
+    assert record["options"]["quote_from"] == [3, 1]
+
+
+def test_an_engine_declares_what_it_takes(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not its name, but its options tell that an engine asks a model and can be constrained."""
+    monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("seed", "prompts"))
+    message = fails(invoke(*ASK, "--compare"))
+    assert "--compare: got it with the engine fake:model, expected one that can be kept" in message
+    assert "does not take the option --min-quotes" in fails(invoke(*ASK, "--min-quotes", "2"))
+    monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("max_words",))
+    assert choose("fake:model", EngineOptions(max_words=3)) == Choice(
+        "fake:model", {"max_words": 3}, None
+    )
 
 
 def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
@@ -195,21 +252,29 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--engine", "extractive", "--shots", "2"), "engine extractive does not take the option shots: got 2"),
-        (("--engine", "extractive", "--train", DATA), "engine extractive does not take the option train"),
-        (("--engine", "lead-1", "--seed", "2"), "engine lead-1 does not take the option seed: got 2"),
-        (("--engine", "extractive", "--numbers", "quoted"), "does not take the option numbers: got 'quoted'"),
+        (("--engine", "extractive", "--shots", "2"), "engine extractive does not take the option --shots: got 2, expected only --max-words, --coverage; leave"),
+        (("--engine", "extractive", "--train", DATA), "engine extractive does not take the option --train: got '/"),
+        (("--engine", "lead-1", "--seed", "2"), "engine lead-1 does not take the option --seed: got 2, expected no options"),
+        (("--engine", "extractive", "--numbers", "quoted"), "does not take the option --numbers: got 'quoted'"),
         (("--engine", "extractive", "--show-prompt"), "--show-prompt: got it with the engine extractive"),
         (("--engine", "extractive", "--compare"), "--compare: got it with the engine extractive"),
-        (("--engine", "transformers:m", "--coverage", "0.5"), "does not take the option coverage: got 0.5"),
-        (("--engine", "transformers:m", "--dtype", "int3"), "dtype: got 'int3'"),
-        (("--engine", "transformers:m", "--num-beams", "2", "--temperature", "1"), "num_beams: got 2 with temperature=1"),
+        (("--engine", "transformers:m", "--coverage", "0.5"), "does not take the option --coverage: got 0.5, expected those for language models, see --help; leave"),
+        (("--engine", "transformers:m", "--dtype", "int3"), "--dtype: got 'int3'"),
+        (("--engine", "transformers:m", "--num-beams", "2", "--temperature", "1"), "--num-beams: got 2 with --temperature 1, expected"),
         (("--engine", "transformers:m", "--prompt", "alce"), "prompt alce: asks for citations: got it with constraint=on"),
         (("--compare", "--constraint", "on"), "--compare: got it with --constraint on"),
+        (("--compare", "--prompt", "alce"), "--compare: got it with the prompt alce, which asks for citations, expected one for quotes, for the constraint allows nothing else; choose another --prompt, or give --constraint off in place of --compare"),
+        (("--engine", "transformers:m", "--min-quotes", "4", "--max-words", "3"), "--min-quotes: got 4 with --max-words 3, expected"),
+        (("--engine", "transformers:m", "--load-in-8bit", "--load-in-4bit"), "--load-in-8bit: got it with --load-in-4bit, expected"),
+        (("--engine", "transformers:m", "--device", "cpu", "--device-map", "auto"), "--device: got 'cpu' with --device-map auto, expected"),
+        (("--quote-from", "1,two"), "--quote-from: got '1,two', expected numbers of sources, such as 1,3; change"),
+        (("--engine", "transformers:m", "--quote-from", "0"), "--quote-from: got 0, expected a whole number from 1"),
+        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL; did you mean transformers:my/m?"),
+        (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
         (("--compare", "--format", "html"), "--compare: got --format html"),
-        (("--shots", "2"), "shots: got 2 and no file to take exemplars from"),
-        (("--exemplars", "knn"), "exemplars: got 'knn' without exemplars to choose"),
-        (("--train", DATA, "--exemplars", "random", "--encoder", "m"), "encoder: got 'm' with exemplars random"),
+        (("--shots", "2"), "--shots: got 2 and no file to take exemplars from"),
+        (("--exemplars", "knn"), "--exemplars: got 'knn' without exemplars to choose"),
+        (("--train", DATA, "--exemplars", "random", "--encoder", "m"), "--encoder: got 'm' with exemplars random"),
         (("--train", DATA, "--exemplars", "some"), "unknown choice of exemplars: got 'some'"),
         (("--train", DATA, "--exemplars", "random", "--shots", "5"), "not enough exemplars: got 2 questions to choose from besides the question itself, expected at least 5"),
         (("--train", "none.jsonl"), "none.jsonl: cannot be read"),
@@ -229,7 +294,7 @@ def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
     assert config["options"] == {"constraint": "on", "numbers": "quoted", "top_k": 3}
     assert config["prompts"]["shots"] == 2
     assert "holds another run: got options" in fails(invoke(*args, *RANDOM))
-    assert "does not take the option shots" in fails(
+    assert "does not take the option --shots" in fails(
         invoke(*args[:-1], str(tmp_path / "other"), "--engine", "lead-1", "--shots", "1")
     )
 
@@ -240,6 +305,31 @@ from semqa.cli.live import watch
 text = watch(iter(["[ 1 Bing ] ", "\\x1b[31mred", " and\\nmore"]))
 print(repr(text), flush=True)
 """
+
+
+SLOW = """
+import time
+from semqa.cli.live import waiting
+with waiting("loading a model") as tell:
+    time.sleep(0.3)
+    tell("Compiling \\x1b[31m")
+    time.sleep(0.3)
+"""
+
+
+def test_what_takes_long_is_seen_while_it_does(terminal: Terminal) -> None:
+    import subprocess
+    import sys
+
+    env = {"PYTHONPATH": str(EXAMPLES.parent)}
+    shown = terminal(program=[sys.executable, "-c", SLOW], env=env)
+    assert shown.index("loading a model") < shown.index("Compiling")
+    assert "\x1b[31m" not in shown
+    piped = subprocess.run(
+        [sys.executable, "-c", SLOW], env={**os.environ, **env}, capture_output=True, check=True
+    )
+    assert piped.stderr.decode() == "Compiling <U+001B>[31m\n"
+    assert piped.stdout == b""
 
 
 def test_an_answer_is_seen_while_it_is_written(terminal: Terminal) -> None:

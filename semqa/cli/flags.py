@@ -1,0 +1,48 @@
+"""Options as they are spelled on a command line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["flag", "in_flags"]
+
+
+def flag(name: str) -> str:
+    """Return the flag of an option.
+
+    Example:
+        >>> flag("max_words")
+        '--max-words'
+    """
+    return "--" + name.replace("_", "-")
+
+
+def in_flags(message: str, names: Collection[str]) -> str:
+    """Return an error's message with the flags in it that were typed, for the names of options.
+
+    Args:
+        message: of the form ``<what was wrong>: got <value>, …``.
+        names: of the options; a message that does not begin with one of them stays as it is.
+
+    Example:
+        >>> in_flags("top_k: got 5 with temperature=0, expected draws", ["top_k", "temperature"])
+        '--top-k: got 5 with --temperature 0, expected draws'
+    """
+    name, colon, rest = message.partition(": ")
+    if not colon or name not in names:
+        return message
+    got, comma, advice = rest.partition(", expected ")
+    got = re.sub(
+        r"(?<= with )(\w+)(?:=('?)(\S+?)\2)?$",
+        lambda found: found[0] if found[1] not in names else _typed(found[1], found[3]),
+        got,
+    )
+    return f"{flag(name)}: {got}{comma}{advice}"
+
+
+def _typed(name: str, value: str | None) -> str:
+    return flag(name) if value is None else f"{flag(name)} {value}"
