@@ -195,7 +195,8 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
         if request.with_prompt and request.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
-    warm_up(engine)
+    if choice.constrained:
+        warm_up(engine)
     started = time.perf_counter()
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started

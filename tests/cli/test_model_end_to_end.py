@@ -15,6 +15,7 @@ import pytest
 from tests.bench.test_run import many_questions, without_times
 from tests.cli.conftest import EXAMPLES, Command
 from tests.models import save
+from tests.terminal import Terminal
 
 DATA = EXAMPLES / "quotesum.jsonl"
 ASK = ("answer", "Who crossed Antarctica alone?", "--sources", EXAMPLES / "antarctica.jsonl")
@@ -76,6 +77,18 @@ def test_the_difference_that_the_constraint_makes(
     assert "constraint on: 0 quotes" not in on
     assert off.startswith("constraint off: ")
     assert "=== constraint off ===" in (tmp_path / "both.txt").read_text(encoding="utf-8")
+
+
+def test_what_a_terminal_shows_of_an_answer_that_was_cut_off(
+    terminal: Terminal, model: Path
+) -> None:
+    shown = terminal(
+        *ASK, "--engine", f"transformers:{model}", "--max-new-tokens", "20", "--constraint", "off",
+        env={"PYTHONPATH": str(EXAMPLES.parent)},
+    )  # fmt: skip
+    assert f"loading transformers:{model}" in shown.replace("\n", "")
+    assert "constraint" not in shown
+    assert shown.endswith("\n(cut off at 20 tokens)\n")
 
 
 def test_killed_and_started_again_ends_the_same(
