@@ -109,11 +109,14 @@ class Plan:
         builder.prepare([question.question for question in questions])
         return builder
 
-    def create_engine(self, prompts: PromptBuilder | None = None) -> Engine | None:
+    def create_engine(
+        self, prompts: PromptBuilder | None = None, say: Callable[[str], None] | None = None
+    ) -> Engine | None:
         """Create the engine; None for the human row.
 
         Args:
             prompts: what `create_prompts` made.
+            say: told in words what takes long, such as compiling.
 
         Raises:
             InputError: there is no such engine, or it does not take an option.
@@ -124,7 +127,8 @@ class Plan:
         self.check()
         if self.engine == HUMAN:
             return None
-        return create_engine(self.engine, self._given | ({"prompts": prompts} if prompts else {}))
+        asking = {"prompts": prompts, "say": say} if prompts else {}
+        return create_engine(self.engine, self._given | asking)
 
     def questions(self) -> list[Question]:
         """Read the questions of the run.

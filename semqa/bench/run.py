@@ -42,6 +42,7 @@ def run(
     out: Path,
     on_progress: Callable[[Progress], None] = lambda _: None,
     prompts: PromptBuilder | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
@@ -57,6 +58,7 @@ def run(
         out: the folder; made when it does not exist.
         on_progress: called at the start and after each example.
         prompts: what ``plan.create_prompts`` made, where that was done before.
+        say: told in words what takes long, such as compiling; from any thread.
 
     Returns:
         The results, as in ``results.json``.
@@ -72,7 +74,7 @@ def run(
         prompts = plan.create_prompts(questions)
     # What is wrong with an engine is found before anything is written. Where a run has begun, it
     # was right then, and loading it can wait until it is known that there is something to do.
-    engine = None if (out / RUN_FILE).exists() else plan.create_engine(prompts)
+    engine = None if (out / RUN_FILE).exists() else plan.create_engine(prompts, say)
     loaded = engine is not None
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -89,7 +91,7 @@ def run(
         with journal:
             on_progress(Progress(resumed, len(items), resumed, again))
             if resumed < len(items) and not loaded:
-                engine = plan.create_engine(prompts)
+                engine = plan.create_engine(prompts, say)
             for group in _groups(items, engine):
                 for asked in _to_ask(group, journal):
                     for record in answer_items(asked, engine):

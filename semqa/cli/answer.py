@@ -191,7 +191,9 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     prompt = None
     if isinstance(engine, PromptedEngine):
         prompt = engine.prompt(request.question, request.sources)
-        _say_dropped(choice, prompt)
+        if prompt.dropped:
+            asked = len(prompt.exemplars) + prompt.dropped
+            say(f"{len(prompt.exemplars)} of {asked} exemplars fit into the model's context")
         if request.with_prompt and request.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
@@ -201,12 +203,6 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
     return _Run(choice, engine.name, result, seconds, prompt, generation)
-
-
-def _say_dropped(choice: Choice, prompt: Prompt) -> None:
-    wanted = 0 if choice.prompts is None else choice.prompts.count
-    if len(prompt.exemplars) < wanted:
-        say(f"{len(prompt.exemplars)} of {wanted} exemplars fit into the model's context")
 
 
 def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation | None]:

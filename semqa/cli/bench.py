@@ -74,7 +74,7 @@ def quotesum(
                 elif progress.done == progress.resumed and progress.done + progress.again:
                     say(_going_on(progress))
 
-            results = run(plan, out, on_progress, prompts)
+            results = run(plan, out, on_progress, prompts, say)
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")
         raise

@@ -61,4 +61,5 @@ def class_blocks() -> NDArray[np.uint8]:
     kinds = class_table().reshape(-1, 64)
     other = (kinds & ALNUM == 0).any(axis=1)
     small = (kinds & (ALNUM | DIGIT | CAPITAL) == ALNUM).any(axis=1)
-    return (HAS_OTHER * other + HAS_SMALL * small).astype(np.uint8)
+    blocks: NDArray[np.uint8] = (HAS_OTHER * other + HAS_SMALL * small).astype(np.uint8)
+    return blocks

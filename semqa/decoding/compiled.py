@@ -137,7 +137,7 @@ def _number_of(
     """Return a number for the states of a constraint to carry: other constraints, other numbers."""
     start = zlib.crc32(question.encode("utf-8", "surrogatepass"), _number_of_policy(policy))
     start = zlib.crc32(vocabulary.fingerprint.encode(), start)
-    return zlib.crc32(text, start) & 0x7FFFFFFF
+    return zlib.crc32(text.data, start) & 0x7FFFFFFF
 
 
 @lru_cache(maxsize=64)

@@ -193,8 +193,8 @@ def test_what_fails_from_outside_is_tried_again(
     monkeypatch.setattr(Model, "batch_size", 2)
     original = Plan.create_engine
 
-    def failing(self: Plan, prompts: PromptBuilder | None = None) -> Any:
-        model = original(self, prompts)
+    def failing(self: Plan, *given: Any) -> Any:
+        model = original(self, *given)
         assert isinstance(model, Model)
         model.fail_after = 1 if len(models) == 1 else None
         return model

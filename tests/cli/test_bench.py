@@ -53,7 +53,16 @@ def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
     monkeypatch.chdir(tmp_path)
 
     def run(*args: str | Path) -> Result:
-        command = ("bench", "quotesum", "--data", DATA, "--engine", "fake:model", "--out", "run")
+        command = (
+            "bench",
+            "quotesum",
+            "--data",
+            DATA,
+            "--engine",
+            "transformers:fake",
+            "--out",
+            "run",
+        )
         return CliRunner().invoke(app, [*map(str, (*command, *args))])
 
     return run

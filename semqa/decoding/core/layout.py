@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba import types  # type: ignore[attr-defined]
+from numba import types
 
 from semqa.decoding.core.pointers import bytes_pointer, ints_pointer, longs_of, longs_pointer
 

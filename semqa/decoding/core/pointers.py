@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from llvmlite import ir
-from numba import types  # type: ignore[attr-defined]
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
