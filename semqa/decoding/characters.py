@@ -29,7 +29,7 @@ HAS_OTHER, HAS_SMALL = 1, 2
 
 _ENDS = ".!?…。！？"
 _CLOSES = "\"'”’»)*"
-_ASSIGNED = (range(0x32400), range(0xE0000, 0xE0200))
+_ASSIGNED = (range(0x34000), range(0xE0000, 0xE0200))
 """Beyond these no code point is a letter, a digit or white space."""
 
 

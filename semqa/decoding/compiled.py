@@ -13,6 +13,7 @@ from semqa.decoding.core.cost import CONTROLS, MOST_UNFINISHED, NO_WAY, QUOTE_CO
 from semqa.decoding.core.entries import DISTANCES, entries
 from semqa.decoding.free_rules import FreeRules, free_rules, masks_of_free_text, question_runs
 from semqa.decoding.passages import lay_out
+from semqa.decoding.warm_up import warm_up
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def compile_constraint(
     Raises:
         InputError: there are too many sources, or the policy names one that is not there.
     """
+    warm_up()
     count = len(sources)
     if count > _MOST_SOURCES:
         raise InputError(

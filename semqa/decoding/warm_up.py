@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from threading import Timer
 from typing import TYPE_CHECKING
 
@@ -10,32 +11,41 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from semqa.decoding.vocabulary import Vocabulary
+
 __all__ = ["warm_up"]
 
 PATIENCE = 3.0
 """Seconds after which it is said what takes so long; loading what is compiled takes one."""
 
 
-def warm_up(say: Callable[[str], None] | None = None) -> None:
-    """Compile the constraint's code, or load it: the first time on a machine takes half a minute.
+def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | None = None) -> None:
+    """Compile the constraint's code, or load it: the first time takes up to a minute.
+
+    What is compiled is kept beside the package, for this installation. Whoever does not call this
+    compiles with the first constraint.
 
     Args:
-        say: told in words, from another thread, when it takes long.
+        say: told in words, from another thread, when it takes long; a warning is logged otherwise.
+        vocabulary: make the tables too that all constraints over it share, a tenth of a second.
 
     Raises:
         MissingExtraError: numba is not installed.
     """
     require("numba", extra="decoding", purpose="the copy constraint")
-    from semqa.decoding.core.entries import entries
+    from semqa.decoding.core.entries import entries, is_compiled
 
-    if say is None:
-        entries()
-        return
-    message = "Compiling the copy constraint (once on this machine, about half a minute) …"
-    timer = Timer(PATIENCE, say, [message])
-    timer.daemon = True
-    timer.start()
-    try:
-        entries()
-    finally:
-        timer.cancel()
+    if not is_compiled():
+        message = "Compiling the copy constraint (once for this installation, up to a minute) …"
+        timer = Timer(PATIENCE, say or logging.getLogger("semqa").warning, [message])
+        timer.daemon = True
+        timer.start()
+        try:
+            entries()
+        finally:
+            timer.cancel()
+    if vocabulary is not None:
+        from semqa.decoding.compiled import look_up_rules
+        from semqa.decoding.policy import QuotePolicy
+
+        look_up_rules(vocabulary, QuotePolicy(), "")

@@ -46,6 +46,10 @@ FREE = (
 KINDS = ("bytes", "chunks", "sparse", "words", "missing", "straddling")
 
 
+FAR_OFF = 2_000
+"""So many tokens are no limit for the short sources here."""
+
+
 class Case(NamedTuple):
     """A constraint to be made, and whether its vocabulary holds every single byte."""
 
@@ -63,7 +67,7 @@ class Case(NamedTuple):
 
     def is_exact(self, max_tokens: int | None) -> bool:
         """Say whether a fast implementation has to allow all that the definition allows."""
-        if max_tokens is not None and self.counting_rules:
+        if max_tokens is not None and max_tokens < FAR_OFF and self.counting_rules:
             return False
         return self.complete or self.counting_rules <= 1
 

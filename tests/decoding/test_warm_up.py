@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from semqa import Source
+from semqa.decoding import CopyConstraint
 from semqa.decoding import warm_up as warm_up_function
 from semqa.decoding.core import entries as compiled
+from tests.decoding.vocabularies import byte_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +32,35 @@ def test_it_speaks_only_when_it_takes_long(
     work: Callable[[], None], said: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiled, "entries", work)
+    monkeypatch.setattr(compiled, "is_compiled", lambda: False)
     heard: list[str] = []
     warm_up_function(heard.append)
     time.sleep(0.1)
     assert len(heard) == said
     assert all("Compiling" in message for message in heard)
+
+
+@pytest.mark.usefixtures("patience")
+def test_who_does_not_ask_finds_it_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    original = compiled.entries
+
+    def slow() -> compiled.Entries:
+        time.sleep(0.5)
+        return original()
+
+    monkeypatch.setattr(compiled, "is_compiled", lambda: False)
+    monkeypatch.setattr(compiled, "entries", slow)
+    CopyConstraint(byte_vocabulary(), [Source("a")])
+    assert [record.getMessage() for record in caplog.records] == [
+        "Compiling the copy constraint (once for this installation, up to a minute) …"
+    ]
+
+
+def test_nothing_is_said_of_what_is_there(caplog: pytest.LogCaptureFixture) -> None:
+    warm_up_function()
+    heard: list[str] = []
+    warm_up_function(heard.append, byte_vocabulary())
+    assert not heard
+    assert not caplog.records

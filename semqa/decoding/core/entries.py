@@ -52,7 +52,7 @@ from semqa.decoding.core.state import (
 )
 from semqa.decoding.core.step import runs_may_end, step_bytes
 
-__all__ = ["Entries", "entries"]
+__all__ = ["Entries", "entries", "is_compiled"]
 
 _HANDLE = types.Array(types.int64, 1, "C")
 _INTS = types.Array(types.int32, 1, "C")
@@ -171,6 +171,11 @@ def _sources_digest() -> int:
 
 
 _DIGEST = _sources_digest()  # while the files are still those that were just imported
+
+
+def is_compiled() -> bool:
+    """Tell whether `entries` will return at once."""
+    return entries.cache_info().currsize > 0
 
 
 @cache

@@ -100,13 +100,13 @@ class TransformersEngine:
             self.warm_up(say)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Compile the constraint's code, or load it, if the constraint is on.
+        """Get the constraint ready, if it is on: compile its code, or load it, and make tables.
 
         Args:
             say: told in words when that takes long.
         """
         if self.options.constraint == "on":
-            warm_up(say)
+            warm_up(say, self._decoder.vocabulary)
             compile_masking()
 
     def with_constraint(self, switch: Literal["on", "off"]) -> TransformersEngine:
