@@ -1,12 +1,14 @@
 """Time the copy constraint against llguidance (and xgrammar), in one process on the same requests.
 
     python benchmarks/constraint.py [--smoke] [--data FILE] [--rounds N] [--budget SECONDS]
+                                    [--parts replay,policies,…]
 
 The vocabulary is tekken's, 131,072 tokens, read and built and loaded. Replay: the human answers that both languages hold are
 fed token by token; every mask and every advance is timed from Python, and every build. Before that
 masks are compared token by token where the languages agree. Scaling: one source of generated text,
 1,000 to 1,000,000 characters, with quotes cut from it at random. Hostile: texts that make suffix
-structures large. Batch: 64 answers in one call.
+structures large. Batch: 64 answers in one call. Policies: random answers under each of our rules and
+in other vocabularies, to the last tokens of a budget.
 
 Each contestant is used as its documentation says is fastest (`copying.contestants`), all are warmed
 up, take turns request by request, and are timed with the garbage collector off; nothing is
@@ -36,6 +38,7 @@ sys.path = [str(ROOT), *(path for path in sys.path if path != HERE), HERE]
 from copying.batch import batch_part  # noqa: E402
 from copying.contestants import Semqa, new_clock, xgrammar_version  # noqa: E402
 from copying.long_texts import hostile_part, scaling_part  # noqa: E402
+from copying.policies import policies_part  # noqa: E402
 from copying.replay import BOUNDARIES, replay_part  # noqa: E402
 from copying.workload import Bench, Request  # noqa: E402
 from machine import describe_machine  # noqa: E402
@@ -46,7 +49,7 @@ from semqa.decoding import Vocabulary  # noqa: E402
 from semqa.decoding.tokenizers import read_tokenizer  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 
 def default_data() -> Path:
@@ -88,17 +91,27 @@ def first_use(bench: Bench) -> float:
     return time.perf_counter() - start
 
 
-def _parts(bench: Bench, requests: list[Request], options: argparse.Namespace) -> Iterator[Any]:
+PARTS = ("vocabulary", "replay", "scaling", "hostile", "batch", "policies")
+
+
+def _part(name: str, bench: Bench, requests: list[Request], options: argparse.Namespace) -> Any:
     smoke = options.smoke
-    yield "vocabulary", vocabulary_part(bench)
-    yield "replay", replay_part(bench, requests, 1 if smoke else options.rounds, 1 if smoke else 10)
-    sizes = (1_000, 3_000) if smoke else (1_000, 10_000, 100_000, 1_000_000)
-    yield "scaling", scaling_part(bench, sizes, 3 if smoke else 200)
-    yield (
-        "hostile",
-        hostile_part(bench, (3_000,) if smoke else (100_000, 1_000_000), 3 if smoke else 50),
-    )
-    yield "batch", batch_part(bench, requests[0], 5 if smoke else 500)
+    match name:
+        case "vocabulary":
+            return vocabulary_part(bench)
+        case "replay":
+            return replay_part(bench, requests, 1 if smoke else options.rounds, 1 if smoke else 10)
+        case "scaling":
+            sizes = (1_000, 3_000) if smoke else (1_000, 10_000, 100_000, 1_000_000)
+            return scaling_part(bench, sizes, 3 if smoke else 200)
+        case "hostile":
+            return hostile_part(
+                bench, (3_000,) if smoke else (100_000, 1_000_000), 3 if smoke else 50
+            )
+        case "batch":
+            return batch_part(bench, requests[0], 5 if smoke else 500)
+        case _:
+            return policies_part(bench, bench.questions, 1 if smoke else 3)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -108,7 +121,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=None, help="a file in QuoteSum's format")
     parser.add_argument("--rounds", type=int, default=3, help="how often all answers are replayed")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for one text")
+    parser.add_argument(
+        "--parts", type=lambda names: names.split(","), default=PARTS, help=", ".join(PARTS)
+    )
     options = parser.parse_args(arguments)
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"--parts: got {', '.join(unknown)}, expected some of {', '.join(PARTS)}")
     examples = ROOT / "examples/quotesum.jsonl"
     path = options.data or (examples if options.smoke else default_data())
 
@@ -125,7 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.collect()
     gc.disable()
     try:
-        result |= dict(_parts(bench, requests, options))
+        for name in options.parts:
+            result[name] = _part(name, bench, requests, options)
     finally:
         gc.enable()
     print(json.dumps(result | {"versions": versions, **machine}))

@@ -10,6 +10,7 @@ from semqa.decoding import Vocabulary
 
 if TYPE_CHECKING:
     from semqa import Source
+    from semqa.data.quotesum import Question
 
 
 class Request(NamedTuple):
@@ -26,6 +27,7 @@ class Bench:
         tekken: the tokenizer.
         vocabulary: its tokens.
         passages: the texts of the data, for making longer ones.
+        questions: those of the data.
         budget: seconds that one contestant may spend on one text.
     """
 
@@ -38,6 +40,7 @@ class Bench:
         self.tekken: Any = self.mistral.instruct_tokenizer.tokenizer
         self.vocabulary = Vocabulary.from_tokenizer(self.mistral)
         self.passages: list[str] = []
+        self.questions: list[Question] = []
         self.budget = budget
 
     def encode(self, text: str, *, end: bool = True) -> tuple[int, ...]:
@@ -46,7 +49,7 @@ class Bench:
 
     def requests(self, path: Path, limit: int | None) -> list[Request]:
         """Read the questions."""
-        questions = read_quotesum(path)[:limit]
+        self.questions = questions = list(read_quotesum(path)[:limit])
         self.passages = [source.text for question in questions for source in question.sources]
         return [
             Request(q.sources, tuple(self.encode(reference.text) for reference in q.references))
