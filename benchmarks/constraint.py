@@ -3,12 +3,14 @@
     python benchmarks/constraint.py [--smoke] [--data FILE] [--rounds N] [--budget SECONDS]
                                     [--parts replay,policies,…]
 
-The vocabulary is tekken's, 131,072 tokens, read and built and loaded. Replay: the human answers that both languages hold are
-fed token by token; every mask and every advance is timed from Python, and every build. Before that
-masks are compared token by token where the languages agree. Scaling: one source of generated text,
-1,000 to 1,000,000 characters, with quotes cut from it at random. Hostile: texts that make suffix
-structures large. Batch: 64 answers in one call. Policies: random answers under each of our rules and
-in other vocabularies, to the last tokens of a budget.
+The vocabulary is tekken's, 131,072 tokens. The parts:
+
+    vocabulary  reading it, building its trie, and loading that from the disk's cache
+    replay      human answers fed token by token, after a check that masks agree where the languages do
+    scaling     one source of generated text, 1,000 to 1,000,000 characters, with quotes cut at random
+    hostile     texts that make suffix structures large
+    batch       64 answers in one call
+    policies    random answers under each of our rules and in other vocabularies, to the last token
 
 Each contestant is used as its documentation says is fastest (`copying.contestants`), all are warmed
 up, take turns request by request, and are timed with the garbage collector off; nothing is
