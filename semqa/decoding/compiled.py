@@ -12,7 +12,7 @@ from semqa.decoding.core import layout
 from semqa.decoding.core.cost import CONTROLS, MOST_UNFINISHED, NO_WAY, QUOTE_COST
 from semqa.decoding.core.entries import DISTANCES, entries
 from semqa.decoding.free_rules import FreeRules, free_rules, masks_of_free_text, question_runs
-from semqa.decoding.passages import lay_out
+from semqa.decoding.passages import Passages, lay_out
 from semqa.decoding.warm_up import warm_up
 from semqa.errors import InputError
 
@@ -122,7 +122,7 @@ def compile_constraint(
         layout.FREE_BOUND: rules.longest_run + 4,
         layout.COST_BOUND: bound,
         layout.SPAN_BOUND: bound,
-        layout.SELF: _number_of(vocabulary, policy, question, laid.text),
+        layout.SELF: _number_of(vocabulary, policy, question, laid),
     }
     compiled = Compiled.of(rules, arrays, numbers)
     if not rules.shared.complete:
@@ -133,13 +133,11 @@ def compile_constraint(
     return Compiled.of(rules, {**compiled.arrays, **lists}, compiled.numbers)
 
 
-def _number_of(
-    vocabulary: Vocabulary, policy: QuotePolicy, question: str, text: NDArray[np.uint8]
-) -> int:
+def _number_of(vocabulary: Vocabulary, policy: QuotePolicy, question: str, laid: Passages) -> int:
     """Return a number for the states of a constraint to carry: other constraints, other numbers."""
     start = zlib.crc32(question.encode("utf-8", "surrogatepass"), _number_of_policy(policy))
     start = zlib.crc32(vocabulary.fingerprint.encode(), start)
-    return zlib.crc32(text.data, start) & 0x7FFFFFFF
+    return zlib.crc32(laid.text.data, zlib.crc32(laid.starts.data, start)) & 0x7FFFFFFF
 
 
 @lru_cache(maxsize=64)

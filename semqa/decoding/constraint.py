@@ -114,7 +114,8 @@ class CopyConstraint:
         state[TOKENS] = layout.UNLIMITED
         state[OWNER] = compiled.numbers[layout.SELF]
         way = compiled.arrays[layout.CONTROL_COST][QUOTE_COST]
-        dumb = compiled.has_distances and way >= NO_WAY
+        words = int(way >> 32) * policy.min_quotes
+        dumb = compiled.has_distances and (way >= NO_WAY or words > state[WORDS])
         if policy.min_quotes and (dumb or not compiled.numbers[layout.ANY_QUOTABLE]):
             raise InputError(
                 f"min_quotes: got {policy.min_quotes} with no source that can be quoted, expected "
@@ -150,11 +151,12 @@ class CopyConstraint:
         """
         if max_tokens is None:
             return self._start
-        if not 0 < max_tokens < layout.UNLIMITED:
+        whole = isinstance(max_tokens, (int, np.integer)) and not isinstance(max_tokens, bool)
+        if not whole or not 0 < max_tokens < layout.UNLIMITED:
             raise InputError(
-                f"max_tokens: got {max_tokens}, expected a whole number above 0; raise it"
+                f"max_tokens: got {max_tokens!r}, expected a whole number above 0; raise it"
             )
-        state = _with_tokens(self._start, max_tokens)
+        state = _with_tokens(self._start, int(max_tokens))
         if max_tokens <= self._compiled.numbers[layout.COST_BOUND]:
             least = self._cost(state)
             if least >= layout.FAR:

@@ -106,6 +106,7 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
         layout.STARTS_DIGIT: _pack(traits & STARTS_WITH_DIGIT != 0, width),
         layout.STARTS_ALNUM: _pack(traits & STARTS_WITH_ALNUM != 0, width),
         layout.OPENERS: as_ints(t for t, _ in openers),
+        layout.PLAIN_OPENERS: as_ints(t for t, data in openers if _opens_plainly(data)),
         layout.DEEP_OPENERS: as_ints(t for t, _ in openers if t in deep),
         layout.LEADS: as_ints(np.flatnonzero(traits & IS_LEAD)),
         layout.CLOSERS: as_ints(t for t, data in closing if data[:1] == b" "),
@@ -142,6 +143,15 @@ def _may_open(data: bytes) -> bool:
     """Tell whether a token may open a quote: of its brackets "[" comes first, then what must."""
     before, bracket, after = data.partition(b"[")
     return bool(bracket) and b"]" not in before and _NUMBER_FOLLOWS.match(after) is not None
+
+
+def _opens_plainly(data: bytes) -> bool:
+    """Tell whether what stands before "[" may stand behind any free text, whatever the policy."""
+    try:
+        before = data.partition(b"[")[0].decode()
+    except UnicodeDecodeError:
+        return False
+    return not any(character.isalnum() for character in before)
 
 
 def _may_close(data: bytes) -> bool:

@@ -81,7 +81,7 @@ class Header:
 def _is_list_of_texts(value: str) -> bool:
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(found, list) and all(isinstance(text, str) and text for text in found)
 

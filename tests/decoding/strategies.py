@@ -69,7 +69,11 @@ class Case(NamedTuple):
         """Say whether a fast implementation has to allow all that the definition allows."""
         if max_tokens is not None and max_tokens < FAR_OFF and self.counting_rules:
             return False
-        return self.complete or self.counting_rules <= 1
+        policy = self.policy
+        ruled = policy.numbers == "quoted" or policy.names == "quoted"
+        if self.counting_rules and ruled:
+            return self.complete
+        return self.complete or self.counting_rules <= (policy.max_span_words is None)
 
 
 texts = st.sampled_from(TEXTS) | st.text("ab .", max_size=12) | st.text(max_size=6)

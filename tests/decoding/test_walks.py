@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from semqa import QuotedAnswer, Source
-from semqa.decoding import CopyConstraint, QuotePolicy
+from semqa import InputError, QuotedAnswer, Source
+from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary
 from semqa.decoding.naive import NaiveConstraint
 from tests.decoding.oracle import cuts_no_word, is_answer
 from tests.decoding.strategies import FREE, QUESTIONS, TEXTS, case_of
@@ -16,8 +16,6 @@ from tests.decoding.vocabularies import byte_vocabulary, straddling_vocabulary, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from semqa.decoding import Vocabulary
 
 ARTICLES = [
     Source(
@@ -169,6 +167,68 @@ def test_a_real_vocabulary_walks_as_well() -> None:
     constraint = CopyConstraint(walk.vocabulary, ARTICLES, walk.policy, question=walk.question)
     rng = random.Random(11)
     assert sum(check(answer(constraint, walk, rng, most=60)[0], walk) for _ in range(40)) >= 80
+
+
+OUTPUTS = (
+    "a[ 1 x", "b [ 2 x y ] a", "] [ 1 y", "x ] b [", "A. B", "[ 1 x ][ 2 x", "y ] a [ 1 x", "12 a", "b\n", "é[ 1 é",
+    "x ]é", "[ 1 x y ] a b", "1 2 ",
+)  # fmt: skip
+"""Words and whole quotes in one token: there, limits and budgets are hardest to plan with."""
+
+
+def crowded_case(rng: random.Random) -> Walk:
+    """Make a small constraint with tokens across brackets, tight limits and few tokens left."""
+    whole = rng.random() < 0.5
+    base = sorted({bytes([b]) for b in (range(256) if whole else "[ ]12xyzabA.é".encode())})
+    if not whole:
+        base = rng.sample(base, len(base) - rng.randint(0, 4))
+    pieces = []
+    for _ in range(rng.randint(1, 7)):
+        output = rng.choice(OUTPUTS).encode()
+        start = rng.randrange(len(output))
+        pieces.append(output[start : start + rng.randint(1, 9)])
+    limits = {
+        name: rng.randint(low, high)
+        for name, low, high in (
+            ("max_words", 1, 5), ("max_free_words", 0, 2), ("max_span_words", 1, 2)
+        )
+        if rng.random() < 0.4
+    }  # fmt: skip
+    policy = QuotePolicy(
+        **limits,  # type: ignore[arg-type]
+        boundary=rng.choice(["word", "char"]),  # type: ignore[arg-type]
+        numbers=rng.choice(["free", "free", "quoted"]),  # type: ignore[arg-type]
+        names=rng.choice(["free", "free", "quoted"]),  # type: ignore[arg-type]
+        min_quotes=rng.choice([0, 0, 1, 2]),
+    )
+    sources = [
+        Source(rng.choice(["x", "x y", "x y z", "1. A b", "é ü"]), title=rng.choice(["", "y"]))
+        for _ in range(rng.randint(1, 2))
+    ]
+    vocabulary = Vocabulary.from_tokens([*base, *pieces, b""], [len(base) + len(pieces)])
+    question, most = rng.choice(["", "a 12 B"]), rng.choice([None, rng.randint(2, 14)])
+    return Walk(vocabulary, sources, policy, question, most)
+
+
+def test_no_walk_meets_a_dead_end() -> None:
+    """A mask is never empty, and `shortest_completion` keeps every limit, from wherever it starts."""
+    rng, walked, quotes = random.Random(2), 0, 0
+    for _ in range(4_000):
+        try:
+            walk = crowded_case(rng)
+            constraint = CopyConstraint(
+                walk.vocabulary, walk.sources, walk.policy, question=walk.question
+            )
+            constraint.start(walk.max_tokens)
+        except InputError:
+            continue  # no answer is so short, or has so many quotes or so few words
+        for _ in range(3):
+            text, _steps = answer(constraint, walk, rng, most=rng.randint(0, 10))
+            walked += 1
+            quotes += text.count("[")
+            assert is_answer(text, walk.sources, walk.policy, walk.question), (walk, text)
+    assert walked > 6_000
+    assert quotes > walked / 2
 
 
 def test_free_texts_in_the_samples_are_free() -> None:

@@ -244,6 +244,7 @@ GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %
         ("{#\nsemqa prompt\nversion: one two\n#}" + GOOD, "own.jinja:3: wrong version: got 'one two'"),
         ("{#\nsemqa prompt\n\nanswers: prose\n#}" + GOOD, "own.jinja:4: wrong answers: got 'prose', expected quotes or citations"),
         ("{#\nsemqa prompt\nstop: x\n#}" + GOOD, "own.jinja:3: wrong stop"),
+        ("{#\nsemqa prompt\nstop: " + "[" * 100_000 + "\n#}" + GOOD, "own.jinja:3: wrong stop"),
         ("\n{#\nsemqa prompt\nversoin: 1\n#}" + GOOD, "own.jinja:4: not a line of a header: got 'versoin: 1'"),
         ("{#\nsemqa prompt\nname: a\nname: b\n#}" + GOOD, "own.jinja:4: not a line of a header"),
     ],

@@ -163,17 +163,29 @@ def _quote_way(h: Any, s: Any) -> int:
         return control[CONTROLS + 1 + h[SOURCES] + s[PART]]
     best = NO_WAY
     if s[CONTEXT] != NOT_PENDING:
-        best = control[PENDING_COST + (s[CONTEXT] == PENDING_END)]
+        best = within(control[PENDING_COST + (s[CONTEXT] == PENDING_END)], s[RUN])
     for row in range(s[LOW], s[HIGH]):
-        best = min(best, row_way(h, row, s[DEPTH]))
+        best = min(best, within(row_way(h, row, s[DEPTH]), s[RUN]))
     return best
+
+
+@jit
+def within(way: int, words: int) -> int:
+    """Return a way, or no way if it takes more words than a span has left.
+
+    `fits` asks the same of every state of a span. It counts the words after the closing bracket too,
+    where the vocabulary has no bracket without words: some ways are lost, but none leads nowhere.
+    """
+    return way if way >> 32 <= words else NO_WAY
 
 
 @jit
 def _character_cost(h: Any, s: Any) -> int:
     """Cost of finishing the character that free text is in the middle of."""
     scarce = h[COUNTING] and s[COUNTED] == 0 and min(s[WORDS] - s[QUOTES], s[RUN]) < 1
-    if not (h[NUMBERS_QUOTED] or h[NAMES_QUOTED] or scarce):
+    # Without all bytes, what a character costs in words is not known from its first bytes.
+    depends = h[NUMBERS_QUOTED] or h[NAMES_QUOTED] or (h[FILTERED] and h[COUNTING])
+    if not (depends or scarce):
         return longs_at(h, CONTROL_COST)[character_class(s[PART])] if h[HAS_DISTANCES] else TOKEN
     return _cost_by_tokens(h, s) if h[HAS_DISTANCES] else _cost_by_bytes(h, s)
 

@@ -17,6 +17,7 @@ from semqa.decoding.core.cost import (
     TOKEN,
     add,
     unfinished_first,
+    within,
 )
 from semqa.decoding.core.descend import CONTINUING, child_of, has_tokens, leads_out
 from semqa.decoding.core.explore import COST, QUOTING, cheapest, explore, step_cost, subtree
@@ -25,16 +26,19 @@ from semqa.decoding.core.layout import (
     BLOB,
     CONTROL_COST,
     COSTS_WORDS,
+    COUNTING,
     DIGIT_COST,
     DIGIT_TRIE,
     DISTANCE,
     FAR,
     FLAGS,
     MAX_FREE,
+    MAX_SPAN,
     NAMES_QUOTED,
     NUMBERS_QUOTED,
     OFFSETS,
     OPENERS,
+    PLAIN_OPENERS,
     PREFIX_OK,
     QUOTABLE,
     REOPENS,
@@ -54,6 +58,7 @@ from semqa.decoding.core.layout import (
 from semqa.decoding.core.state import (
     BETWEEN,
     CONTEXT,
+    COUNTED,
     DIGITS,
     FREE,
     MODE,
@@ -92,11 +97,11 @@ UNFINISHED = np.array(
 
 @jit
 def _set_fresh(h: Any, s: Any, mode: int) -> None:
-    """Make a state with no limits, whose spent words `explore` can tell."""
+    """Make a state with no limits but that of a span, whose spent words `explore` can tell."""
     clear_state(s)
     s[MODE] = mode
     s[WORDS] = FAR if h[COSTS_WORDS] else UNLIMITED
-    s[RUN] = UNLIMITED
+    s[RUN] = UNLIMITED if mode == FREE else h[MAX_SPAN]
     s[TOKENS] = UNLIMITED
 
 
@@ -193,7 +198,7 @@ def _fill_positions(h: Any) -> None:
     for source in range(h[SOURCES]):
         best = NO_WAY
         for row in range(starts[source], starts[source + 1]):
-            best = min(best, _row_cost(h, suffixes[row], True))
+            best = min(best, within(_row_cost(h, suffixes[row], True), h[MAX_SPAN]))
         control[CONTROLS + 1 + h[SOURCES] + source] = best
 
 
@@ -220,12 +225,14 @@ def _fill_controls(h: Any) -> None:
 
 @jit
 def _opening_cost(h: Any, s: Any) -> int:
-    """Return the cheapest cost from free text through one quote."""
+    """Return the cheapest cost from free text, wherever it stands, through one quote."""
     blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
+    ruled = h[NAMES_QUOTED] or h[NUMBERS_QUOTED] or h[COUNTING]
+    table = PLAIN_OPENERS if ruled else OPENERS  # other letters may not be allowed everywhere
     t = new_state()
     best = NO_WAY
-    for place in range(size_of(h, OPENERS)):
-        token = ints_at(h, OPENERS)[place]
+    for place in range(size_of(h, table)):
+        token = ints_at(h, table)[place]
         copy_state(s, t)
         if step_bytes(h, t, blob, offsets[token], offsets[token + 1]):
             best = min(best, step_cost(h, t, QUOTING))
@@ -242,6 +249,8 @@ def _fill_run_costs(h: Any, word_digits: Any) -> bool:
         trie = ints_at(h, WORD_TRIE if words else DIGIT_TRIE)
         s = new_state()
         _set_fresh(h, s, FREE)
+        if h[COUNTING]:
+            s[COUNTED], s[RUN] = 1, 0  # there may be no word left but the one that is begun
         for node in range(size_of(h, table) - 1, 0, -1):
             s[WORD if words else DIGITS] = node
             if words:
@@ -250,7 +259,7 @@ def _fill_run_costs(h: Any, word_digits: Any) -> bool:
             way = 0
             if not trie[4 * node + 3]:
                 way = explore(h, s, 0, new_state(), COST, CONTINUING)
-            tokens = FAR if way >= NO_WAY else way & 0xFFFFFFFF
+            tokens = FAR if way >> 32 else way & 0xFFFFFFFF
             fell = fell or tokens < costs[node]
             costs[node] = tokens
     return fell

@@ -70,41 +70,42 @@ WORDS_AT_MOST = 10  # int32[2 * MOST_WORDS * W]: by COUNTED and r < MOST_WORDS, 
 STARTS_DIGIT = 11  # int32[W]: tokens whose first character is a digit
 STARTS_ALNUM = 12  # int32[W]: tokens whose first character is alphanumeric
 OPENERS = 13  # int32[*]: tokens that hold "[" and no "]" before it
-DEEP_OPENERS = 14  # int32[*]: those of them in which "[" is not the last byte
-CLOSERS = 15  # int32[*]: tokens that begin with " ]"
-ENDERS = 16  # int32[*]: tokens that begin with "]"
-DEEP_CLOSERS = 17  # int32[*]: CLOSERS and ENDERS that hold "[", not as their last byte
-LEADS = 18  # int32[*]: tokens that are the beginning of one character
+PLAIN_OPENERS = 14  # int32[*]: those of them that hold no letter or digit before "["
+DEEP_OPENERS = 15  # int32[*]: those of them in which "[" is not the last byte
+CLOSERS = 16  # int32[*]: tokens that begin with " ]"
+ENDERS = 17  # int32[*]: tokens that begin with "]"
+DEEP_CLOSERS = 18  # int32[*]: CLOSERS and ENDERS that hold "[", not as their last byte
+LEADS = 19  # int32[*]: tokens that are the beginning of one character
 
 # Tables of the rules for free text: they depend on the question, not on the sources.
-FREE_MASKS = 19  # int32[contexts * W], unlimited words
-UNFINISHED_LISTS = 20  # int32[*]: those of them after which free text cannot end, by context
-UNFINISHED_STARTS = 21  # int32[contexts + 1]
-DIGIT_TRIE = 22  # int32[nodes * 4]: code point, first child, child count, terminal; breadth first
-WORD_TRIE = 23  # int32[nodes * 4], likewise
-DIGIT_COST = 24  # int32[nodes]: fewest tokens until the run may end, 0 if it may now, or FAR
-WORD_COST = 25  # int32[nodes]
-CLOSER_LISTS = 26  # int32[*]: allowed CLOSERS, then ENDERS, each after a span that does not end a
+FREE_MASKS = 20  # int32[contexts * W], unlimited words
+UNFINISHED_LISTS = 21  # int32[*]: those of them after which free text cannot end, by context
+UNFINISHED_STARTS = 22  # int32[contexts + 1]
+DIGIT_TRIE = 23  # int32[nodes * 4]: code point, first child, child count, terminal; breadth first
+WORD_TRIE = 24  # int32[nodes * 4], likewise
+DIGIT_COST = 25  # int32[nodes]: fewest tokens until the run may end, 0 if it may now, or FAR
+WORD_COST = 26  # int32[nodes]
+CLOSER_LISTS = 27  # int32[*]: allowed CLOSERS, then ENDERS, each after a span that does not end a
 # sentence and after one that does; without DEEP_CLOSERS
-CLOSER_STARTS = 27  # int32[5]
+CLOSER_STARTS = 28  # int32[5]
 
 # Tables of one constraint. Positions count bytes of the joined text.
-TEXT = 28  # uint8[n], BARRIER where no span goes on
-FLAGS = 29  # uint8[n + 1], see `step.py`
-SUFFIXES = 30  # int32[m]: starts of spans, by source, then by the text that follows
-STARTS = 31  # int32[N + 1]: the suffixes of source k are SUFFIXES[STARTS[k]:STARTS[k + 1]]
-PREFIX_OK = 32  # uint8[N + 1]: some quotable source's number begins so
-QUOTABLE = 33  # uint8[N + 1], by number; 0 is unused
-BEGUN_LISTS = 34  # int32[*]: tokens after "[ k ", by source
-BEGUN_STARTS = 35  # int32[N + 1]
-SPACED_LISTS = 36  # int32[*]: tokens after "[ k" that begin with " ", by source
-SPACED_STARTS = 37  # int32[N + 1]
-HEAVY_KEYS = 38  # int64[2 * slots]: open addressing; (low, high << 32 | depth), -1 for empty
-HEAVY_VALUES = 39  # int32[3 * slots]: list start, list end, whether a span may end here
-HEAVY_LISTS = 40  # int32[*]
-DISTANCE = 41  # int64[n + 1]: cost of the way from a position to free text, see `cost.py`
-CONTROL_COST = 42  # int64[CONTROLS + N + 1 + N]
-TABLES = 43
+TEXT = 29  # uint8[n], BARRIER where no span goes on
+FLAGS = 30  # uint8[n + 1], see `step.py`
+SUFFIXES = 31  # int32[m]: starts of spans, by source, then by the text that follows
+STARTS = 32  # int32[N + 1]: the suffixes of source k are SUFFIXES[STARTS[k]:STARTS[k + 1]]
+PREFIX_OK = 33  # uint8[N + 1]: some quotable source's number begins so
+QUOTABLE = 34  # uint8[N + 1], by number; 0 is unused
+BEGUN_LISTS = 35  # int32[*]: tokens after "[ k ", by source
+BEGUN_STARTS = 36  # int32[N + 1]
+SPACED_LISTS = 37  # int32[*]: tokens after "[ k" that begin with " ", by source
+SPACED_STARTS = 38  # int32[N + 1]
+HEAVY_KEYS = 39  # int64[2 * slots]: open addressing; (low, high << 32 | depth), -1 for empty
+HEAVY_VALUES = 40  # int32[3 * slots]: list start, list end, whether a span may end here
+HEAVY_LISTS = 41  # int32[*]
+DISTANCE = 42  # int64[n + 1]: cost of the way from a position to free text, see `cost.py`
+CONTROL_COST = 43  # int64[CONTROLS + N + 1 + N]
+TABLES = 44
 
 # Fields of a record in NODES: all of a node in one line of the processor's cache.
 FIRST_CHILD = 0

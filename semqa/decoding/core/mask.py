@@ -215,7 +215,8 @@ def _fit_limits(h: Any, s: Any, out: Any) -> None:
     after = s[TOKENS] - 1
     scarce = after <= h[COST_BOUND]
     left = rest(h, s[QUOTES]) if scarce or h[FILTERED] else s[QUOTES] << 32
-    if left >= NO_WAY or (scarce and after < left & 0xFFFFFFFF):
+    short = h[COUNTING] and left >> 32 > s[WORDS]
+    if left >= NO_WAY or short or (scarce and after < left & 0xFFFFFFFF):
         _clear(h, out)  # only a token that opens a quote brings the end nearer
         _try_list(h, s, out, OPENERS)
         return

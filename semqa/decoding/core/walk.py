@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from semqa.decoding.core.cost import PENDING_COST, exact, fits, quotes_after, row_way, words_needed
+from semqa.decoding.core.cost import (
+    PENDING_COST,
+    QUOTE_COST,
+    exact,
+    fits,
+    quotes_after,
+    row_way,
+    words_needed,
+)
 from semqa.decoding.core.descend import ANY, child_of, has_tokens, leads_out
 from semqa.decoding.core.explore import MARK, allow_node, explore, spend, subtree
 from semqa.decoding.core.layout import (
@@ -14,6 +22,7 @@ from semqa.decoding.core.layout import (
     CONTROL_COST,
     COST_BOUND,
     COUNTING,
+    FILTERED,
     FLAGS,
     LONGEST,
     MOST_WORDS,
@@ -61,7 +70,11 @@ def careful(h: Any, s: Any) -> bool:
     """Tell whether limits are so near that the next token may run into one."""
     if s[TOKENS] - 1 <= (h[COST_BOUND] if s[MODE] == FREE else h[SPAN_BOUND]):
         return True
-    return h[COUNTING] != 0 and min(s[WORDS] - s[QUOTES], s[RUN]) <= h[MOST_WORDS] + 1
+    if not h[COUNTING]:
+        return False
+    # A quote holds a word; where the vocabulary lacks bytes, its brackets may cost others.
+    each = max(1, longs_at(h, CONTROL_COST)[QUOTE_COST] >> 32) if h[FILTERED] else 1
+    return min(s[WORDS] - s[QUOTES] * each, s[RUN]) <= h[MOST_WORDS] + 1
 
 
 @jit

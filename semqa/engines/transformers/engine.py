@@ -246,7 +246,15 @@ class TransformersEngine:
 
     def _check_template(self) -> None:
         template = self._prompts.template
-        if self.options.constraint == "on" and template.answers != "quotes":
+        if self.options.constraint == "off":
+            return
+        for stop in template.header.stop:
+            if "[" in stop or "]" in stop:
+                raise InputError(
+                    f"prompt {template.name}: stop: got {stop!r} with constraint=on, expected texts "
+                    "without brackets, for a quote that is begun is closed; leave the brackets out"
+                )
+        if template.answers != "quotes":
             raise InputError(
                 f"prompt {template.name}: asks for {template.answers}: got it with "
                 "constraint=on, expected a prompt for quotes, for the constraint allows nothing "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from semqa.engines.transformers.loading import LoadedModel
 from semqa.prompting import PromptBuilder
 from tests.engines.transformers.tiny_engine import RAIN, REQUESTS, engine
 from tests.models import tiny
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_prompt_too_long_says_by_how_much() -> None:
@@ -147,6 +150,14 @@ def test_a_prompt_for_citations_needs_the_constraint_off() -> None:
         engine("gpt2", PromptBuilder("alce"))
     made = engine("gpt2", PromptBuilder("alce"), constraint="off")
     assert made.generate(REQUESTS[:1])[0].new_tokens
+
+
+def test_no_stop_cuts_a_quote_open(tmp_path: Path) -> None:
+    template = tmp_path / "own.jinja"
+    template.write_text('{#\nsemqa prompt\nstop: [" ]"]\n#}\n{{ question }}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"stop: got ' \]' with constraint=on, .+ brackets"):
+        engine("gpt2", PromptBuilder(str(template)))
+    assert engine("gpt2", PromptBuilder(str(template)), constraint="off").generate(REQUESTS[:1])
 
 
 def test_a_chat_form_needs_a_template() -> None:
