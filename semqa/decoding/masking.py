@@ -19,27 +19,29 @@ _SIGNATURE = "void(f4[:, ::1], i4[:, ::1], f4[:, ::1], b1[::1])"
 
 
 def apply_masks(
-    scores: NDArray[np.float32], masks: NDArray[np.int32]
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    scores: NDArray[np.float32], masks: NDArray[np.int32], out: NDArray[np.float32]
+) -> NDArray[np.bool_]:
     """Forbid what the masks do not allow.
 
     Args:
         scores: [R, S], C-contiguous.
         masks: [R, W], C-contiguous; bit ``t % 32`` of word ``t // 32`` is 1 if token t is allowed.
             Columns beyond the masks are not allowed.
+        out: [R, S], C-contiguous, written: the scores, minus infinity where not allowed.
 
     Returns:
-        New scores [R, S], minus infinity where not allowed; and for each row whether any is above.
+        For each row whether any score is above minus infinity.
 
     Example:
-        >>> kept, alive = apply_masks(np.ones((1, 3), np.float32), np.array([[5]], np.int32))
-        >>> kept.tolist(), alive.tolist()
-        ([[1.0, -inf, 1.0]], [True])
+        >>> kept = np.empty((1, 3), np.float32)
+        >>> apply_masks(np.ones((1, 3), np.float32), np.array([[5]], np.int32), kept).tolist()
+        [True]
+        >>> kept.tolist()
+        [[1.0, -inf, 1.0]]
     """
-    out = np.empty_like(scores)
     alive = np.empty(len(scores), np.bool_)
     compile_masking()(scores, masks, out, alive)
-    return out, alive
+    return alive
 
 
 @cache

@@ -234,11 +234,13 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         return masked
 
     def _masked_on_host(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
-        masked, alive = apply_masks(scores.detach().contiguous().numpy(), self._masks)
+        scores = scores.detach().contiguous()
+        masked = torch.empty_like(scores)
+        kept = masked.numpy()
+        alive = apply_masks(scores.numpy(), self._masks, kept)
         if self._biases.any():
-            openers = self._openers(masked.shape[1])
-            masked[:, openers] += self._bias_of_rows()[:, None]
-        return torch.from_numpy(masked), alive
+            kept[:, self._openers(kept.shape[1])] += self._bias_of_rows()[:, None]
+        return masked, alive
 
     def _masked_on_device(self, scores: torch.Tensor) -> tuple[torch.Tensor, NDArray[np.bool_]]:
         """Mask on the device of the scores, with one upload."""

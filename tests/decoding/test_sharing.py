@@ -183,3 +183,14 @@ def test_more_quotes_than_tokens_can_hold() -> None:
     constraint = CopyConstraint(straddling_vocabulary(), [Source("a" * 5_000)], policy)
     with pytest.raises(InputError, match="max_tokens: got 2000000000"):
         constraint.start(2_000_000_000)
+
+
+@pytest.mark.parametrize("budget", ["5", 1.5, True, 0, -1, 2**31])
+def test_a_budget_is_a_whole_number(budget: Any) -> None:
+    with pytest.raises(InputError, match=r"max_tokens: got .+ expected a whole number above 0"):
+        constraint_of(QuotePolicy()).start(budget)
+
+
+def test_any_whole_number_will_do() -> None:
+    constraint = constraint_of(QuotePolicy())
+    assert constraint.start(np.int64(9)) == constraint.start(9)  # type: ignore[arg-type]

@@ -286,7 +286,8 @@ def test_masks_apply_as_defined(columns: int) -> None:
         allowed[row, column] = (int(masks[row, column // 32]) >> (column % 32)) & 1
     scores = chance.normal(size=(7, columns)).astype(np.float32)
     scores[3] = np.nan
-    kept, alive = apply_masks(scores, masks)
+    kept = np.empty_like(scores)
+    alive = apply_masks(scores, masks, kept)
     np.testing.assert_array_equal(kept, np.where(allowed, scores, -np.inf))
     assert alive.tolist() == [bool(allowed[row].any()) and row != 3 for row in range(7)]
     forbidden = unpack_on_device(torch.from_numpy(masks)).numpy()[:, :columns]

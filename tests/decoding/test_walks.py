@@ -196,9 +196,9 @@ def crowded_case(rng: random.Random) -> Walk:
     }  # fmt: skip
     policy = QuotePolicy(
         **limits,  # type: ignore[arg-type]
-        boundary=rng.choice(["word", "char"]),  # type: ignore[arg-type]
-        numbers=rng.choice(["free", "free", "quoted"]),  # type: ignore[arg-type]
-        names=rng.choice(["free", "free", "quoted"]),  # type: ignore[arg-type]
+        boundary=rng.choice(["word", "char"]),
+        numbers=rng.choice(["free", "free", "quoted"]),
+        names=rng.choice(["free", "free", "quoted"]),
         min_quotes=rng.choice([0, 0, 1, 2]),
     )
     sources = [

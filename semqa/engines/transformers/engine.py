@@ -53,7 +53,7 @@ class TransformersEngine:
         prompts: makes the prompts; by default zero-shot.
         name: what the engine is called; by default ``transformers:MODEL``.
         say: told in words when it is going to take long, which is when the constraint is compiled,
-            once on a machine.
+            once for an installation.
         warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
 
     Attributes:
