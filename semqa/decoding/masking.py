@@ -30,7 +30,7 @@ def apply_masks(
         out: [R, S], C-contiguous, written: the scores, minus infinity where not allowed.
 
     Returns:
-        For each row whether any score is above minus infinity.
+        For each row whether any allowed score is above minus infinity, and none of them NaN.
 
     Example:
         >>> kept = np.empty((1, 3), np.float32)
@@ -62,6 +62,7 @@ def _loop(scores: Any, masks: Any, out: Any, alive: Any) -> None:
     nothing = np.float32(-np.inf)
     for row in range(rows):
         found: Any = False
+        broken: Any = False
         whole = min(masks.shape[1], width // 32)
         for word in range(whole):
             bits, start = masks[row, word], 32 * word
@@ -73,10 +74,12 @@ def _loop(scores: Any, masks: Any, out: Any, alive: Any) -> None:
                     score = scores[row, start + bit] if (bits >> bit) & 1 else nothing
                     out[row, start + bit] = score
                     found |= score > nothing
+                    broken |= np.isnan(score)
         for column in range(32 * whole, width):
             word = column >> 5
             kept = word < masks.shape[1] and (masks[row, word] >> (column & 31)) & 1
             score = scores[row, column] if kept else nothing
             out[row, column] = score
             found |= score > nothing
-        alive[row] = found
+            broken |= np.isnan(score)
+        alive[row] = found and not broken

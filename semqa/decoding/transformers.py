@@ -227,8 +227,8 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             row = int(np.flatnonzero(~alive)[0])
             raise InputError(
                 f"no token is left for row {row} after {self._history.shape[1]} new tokens: got "
-                "minus infinity or NaN for every token that the constraint allows, expected a "
-                "score for at least one; leave out what forbids tokens (min_new_tokens, "
+                "minus infinity for every token that the constraint allows, or NaN for one, expected "
+                "a score for at least one; leave out what forbids tokens (min_new_tokens, "
                 "no_repeat_ngram_size, bad_words_ids, …), and see that the model's logits are finite"
             )
         return masked
