@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from semqa.decoding.core import layout
-from semqa.decoding.core.cost import CONTROLS, MOST_UNFINISHED, NO_WAY, QUOTE_COST
+from semqa.decoding.core.cost import CONTROLS, NO_WAY, QUOTE_COST
 from semqa.decoding.core.entries import DISTANCES, entries
+from semqa.decoding.core.unfinished import MOST_UNFINISHED
 from semqa.decoding.free_rules import FreeRules, free_rules, masks_of_free_text, question_runs
 from semqa.decoding.passages import Passages, lay_out
 from semqa.decoding.warm_up import warm_up

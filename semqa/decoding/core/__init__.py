@@ -9,7 +9,8 @@ How a mask comes about, and where:
 - `state`: what is remembered of an answer, 14 small integers. In a span that is an interval of the
   suffix array: all the places of the source where the span so far stands.
 - `step`: one byte, one transition. This is the language; the rest follows from it.
-- `cost`: words and tokens to the end of the answer; a state from which no way fits is not alive.
+- `cost`, `unfinished`, `alive`: words and tokens to the end of the answer, from anywhere; a state from
+  which no way fits is not alive.
 - `descend`, `explore`: tokens the plain way, down the trie of the vocabulary, a byte a step. Right
   for every state, and what the quick ways below are held against by the tests.
 - `walk`: tokens in a span, down the trie and along the text from each place of the interval at once.

@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 
 from semqa.decoding.core import distances, lists, passages, suffixes, vocabulary_tables
-from semqa.decoding.core.cost import alive, cost_of
+from semqa.decoding.core.alive import alive, cost_of
 from semqa.decoding.core.descend import ANY, ASKING
 from semqa.decoding.core.explore import MARK, UNFINISHED, spend
 from semqa.decoding.core.layout import (

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from semqa.decoding.core.cost import NO_WAY, TOKEN, add, alive, way_of
+from semqa.decoding.core.alive import alive, way_of
+from semqa.decoding.core.cost import NO_WAY, TOKEN, add
 from semqa.decoding.core.descend import ANY, child_of, has_tokens, next_end
 from semqa.decoding.core.layout import (
     COSTS_WORDS,

@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from semqa.decoding.core.cost import (
-    PENDING_COST,
-    QUOTE_COST,
-    exact,
-    fits,
-    quotes_after,
-    row_way,
-    words_needed,
-)
+from semqa.decoding.core.alive import exact, fits
+from semqa.decoding.core.cost import PENDING_COST, QUOTE_COST, quotes_after, row_way, words_needed
 from semqa.decoding.core.descend import ANY, child_of, has_tokens, leads_out
 from semqa.decoding.core.explore import MARK, allow_node, explore, spend, subtree
 from semqa.decoding.core.layout import (

@@ -181,7 +181,7 @@ def test_the_callers_model_is_left_as_it_was() -> None:
 
 def test_it_says_that_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "semqa.engines.transformers.engine.warm_up", lambda say: say and say("Compiling …")
+        "semqa.engines.transformers.engine.warm_up", lambda say, _: say and say("Compiling …")
     )
     made, said = tiny("gpt2"), list[str]()
     loaded = LoadedModel(made.model, made.tokenizer)

@@ -154,7 +154,10 @@ def test_a_prompt_for_citations_needs_the_constraint_off() -> None:
 
 def test_no_stop_cuts_a_quote_open(tmp_path: Path) -> None:
     template = tmp_path / "own.jinja"
-    template.write_text('{#\nsemqa prompt\nstop: [" ]"]\n#}\n{{ question }}', encoding="utf-8")
+    template.write_text(
+        '{#\nsemqa prompt\nstop: [" ]"]\n#}\n{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %}',
+        encoding="utf-8",
+    )
     with pytest.raises(InputError, match=r"stop: got ' \]' with constraint=on, .+ brackets"):
         engine("gpt2", PromptBuilder(str(template)))
     assert engine("gpt2", PromptBuilder(str(template)), constraint="off").generate(REQUESTS[:1])
