@@ -177,8 +177,7 @@ class CopyConstraint:
 
     def _cost(self, state: State) -> int:
         """Return how many tokens it takes to finish."""
-        compiled = self._ready(0)
-        rows = np.array([state], np.int32)
+        compiled, rows = self._ready(0), _as_rows([state])
         cost = entries().rows(compiled.handle, FINISH, rows, _NO_TOKENS, _NO_ROWS)
         if cost == FOREIGN:
             raise _foreign()
@@ -190,8 +189,11 @@ class CopyConstraint:
         Raises:
             InputError: the token is not allowed, or the state is of another constraint.
         """
-        compiled = self._ready(state[TOKENS])
-        after = cast("State", self._advance(compiled.handle, state, token_id))
+        try:
+            compiled = self._ready(state[TOKENS])
+            after = cast("State", self._advance(compiled.handle, state, token_id))
+        except (TypeError, IndexError, OverflowError):
+            raise _misused(state, "token_id", repr(token_id), "a token's number") from None
         if after[0] < 0:
             raise _foreign() if after[0] == FOREIGN else self._refusal(token_id)
         return after
@@ -215,11 +217,11 @@ class CopyConstraint:
             out = np.empty(self._width, np.int32)
         elif out.shape != (self._width,):
             raise InputError(f"mask: got shape {out.shape}, expected ({self._width},); resize it")
-        compiled = self._ready(state[TOKENS])
         try:
+            compiled = self._ready(state[TOKENS])
             status = self._mask(compiled.handle, state, out)
-        except TypeError:
-            raise _not_writable("mask", out) from None
+        except (TypeError, IndexError):
+            raise _misused(state, "mask", f"an array of {out.dtype}", _WRITABLE) from None
         if status == FOREIGN:
             raise _foreign()
         return out
@@ -231,7 +233,7 @@ class CopyConstraint:
 
     def is_accepting(self, state: State) -> bool:
         """Tell whether an end token is allowed, or the answer has ended."""
-        compiled, rows = self._compiled, np.array([state], np.int32)
+        compiled, rows = self._compiled, _as_rows([state])
         accepts = entries().rows(compiled.handle, ACCEPTS, rows, _NO_TOKENS, _NO_ROWS)
         if accepts == FOREIGN:
             raise _foreign()
@@ -275,7 +277,9 @@ class CopyConstraint:
             try:
                 status = entries().rows(compiled.handle, MASKS, states, _NO_TOKENS, out)
             except TypeError:
-                raise _not_writable("masks", out) from None
+                raise InputError(
+                    f"masks: got an array of {out.dtype}, expected {_WRITABLE}; use np.empty"
+                ) from None
             if status == FOREIGN:
                 raise _foreign()
         return out
@@ -290,11 +294,13 @@ class CopyConstraint:
                 as many tokens as states.
         """
         states = _as_rows(states)
-        tokens = np.ascontiguousarray(token_ids, np.int64)
-        if tokens.shape != (len(states),):
+        given = np.asarray(token_ids)
+        if given.shape != (len(states),) or (given.size and given.dtype.kind not in "iu"):
             raise InputError(
-                f"token_ids: got shape {tokens.shape}, expected ({len(states)},); give a token a row"
+                f"token_ids: got shape {given.shape} of {given.dtype}, expected ({len(states)},) of "
+                "int64; give a token a row"
             )
+        tokens = np.ascontiguousarray(given, np.int64)
         after = np.empty_like(states)
         if len(states):
             compiled = self._ready(int(states[:, TOKENS].min()))
@@ -319,14 +325,14 @@ class CopyConstraint:
         self._use(Compiled.of(rules, arrays, numbers))
 
 
-def _as_rows(states: NDArray[np.int32]) -> NDArray[np.int32]:
-    rows = np.ascontiguousarray(states, np.int32)
-    if rows.ndim != 2 or rows.shape[1] != STATE_WIDTH:
+def _as_rows(states: object) -> NDArray[np.int32]:
+    given = np.asarray(states)
+    if given.ndim != 2 or given.shape[1] != STATE_WIDTH or given.dtype.kind not in "iu":
         raise InputError(
-            f"states: got shape {rows.shape}, expected (rows, {STATE_WIDTH}); "
-            "stack states with np.array"
+            f"states: got shape {given.shape} of {given.dtype}, expected (rows, {STATE_WIDTH}) of "
+            "int32; stack states with np.array"
         )
-    return rows
+    return np.ascontiguousarray(given, np.int32)
 
 
 def _foreign() -> InputError:
@@ -336,10 +342,16 @@ def _foreign() -> InputError:
     )
 
 
-def _not_writable(name: str, out: NDArray[Any]) -> InputError:
+_WRITABLE = "int32, C-contiguous and writable"
+
+
+def _misused(state: object, name: str, got: str, expected: str) -> InputError:
+    """Say which of two arguments compiled code did not take."""
+    if isinstance(state, tuple) and len(state) == STATE_WIDTH:
+        return InputError(f"{name}: got {got}, expected {expected}; correct it")
     return InputError(
-        f"{name}: got an array of {out.dtype} that cannot be written into as it is, expected int32, "
-        "C-contiguous and writable; make it with np.empty"
+        f"state: got {type(state).__name__}, expected a state as start() and advance() return it; "
+        "keep it as it is"
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from semqa.decoding.characters import class_table
 from semqa.decoding.core.entries import entries
 from semqa.decoding.suffixes import suffix_array
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Passages", "lay_out"]
 
+_MOST_BYTES = 2**31 - 2**20
 _FEW_STARTS = 8_192
 """Up to so many are sorted by comparison, if the text does not repeat itself much."""
 
@@ -44,13 +46,22 @@ class Passages(NamedTuple):
 
 
 def lay_out(sources: Sequence[Source], policy: QuotePolicy) -> Passages:
-    """Join the sources and find where spans may begin and end; linear in their length."""
+    """Join the sources and find where spans may begin and end; linear in their length.
+
+    Raises:
+        InputError: there is more text than positions can be counted.
+    """
     # No span has a bracket in it, so brackets may stand between fields.
     joined = "".join([f"{source.text}[{source.title}[" for source in sources])
     lengths = [len(source.text) + len(source.title) + 2 for source in sources]
     count = len(lengths)
     ends = np.fromiter(accumulate(lengths), np.int64, count)
     encoded = np.frombuffer(joined.encode("utf-8", "surrogatepass"), np.uint8)
+    if encoded.size > _MOST_BYTES:
+        raise InputError(
+            f"sources: got {encoded.size:,} bytes of text in all, expected at most "
+            f"{_MOST_BYTES:,}; give fewer or shorter ones"
+        )
     characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     allowed = np.ones(count, np.uint8)
     if policy.sources is not None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Tables", "VocabularyTables", "as_ints", "vocabulary_tables"]
 
 _NUMBER_FOLLOWS = re.compile(rb"\Z| (\Z|[1-9][0-9]*(\Z| ))")
+_MOST_ROWS = 250
 _NEEDED_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """Every byte that occurs in UTF-8."""
 
@@ -87,7 +88,7 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
     at_most = [
         _pack(with_bracket | (words[counted] <= fewer), width)
         for counted in range(2)
-        for fewer in range(most)
+        for fewer in range(min(most, _MOST_ROWS))
     ]
     first = {bytes(vocabulary.token_bytes(int(t))) for t in np.flatnonzero(lengths == 1)}
     complete = all(bytes([byte]) in first for byte in _NEEDED_BYTES)
@@ -117,6 +118,7 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
         layout.SIZE: size,
         layout.WIDTH: width,
         layout.MOST_WORDS: most,
+        layout.WORD_ROWS: min(most, _MOST_ROWS),
         layout.FILTERED: not complete,
         layout.LONGEST: int(lengths.max(initial=1)),
         layout.REOPENS: not complete or any(_reopens_late(data) for _, data in brackets),

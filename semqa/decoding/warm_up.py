@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from threading import Timer
+from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 from semqa.extras import require
@@ -19,6 +19,9 @@ PATIENCE = 3.0
 """Seconds after which it is said what takes so long; loading what is compiled takes one."""
 
 
+_COMPILING = Lock()
+
+
 def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | None = None) -> None:
     """Compile the constraint's code, or load it: the first time takes up to a minute.
 
@@ -27,7 +30,7 @@ def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | N
 
     Args:
         say: told in words, from another thread, when it takes long; a warning is logged otherwise.
-        vocabulary: make the tables too that all constraints over it share, a tenth of a second.
+        vocabulary: make the tables too that all constraints over it share, a fifth of a second.
 
     Raises:
         MissingExtraError: numba is not installed.
@@ -36,14 +39,15 @@ def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | N
     from semqa.decoding.core.entries import entries, is_compiled
 
     if not is_compiled():
-        message = "Compiling the copy constraint (once for this installation, up to a minute) …"
-        timer = Timer(PATIENCE, say or logging.getLogger("semqa").warning, [message])
-        timer.daemon = True
-        timer.start()
-        try:
-            entries()
-        finally:
-            timer.cancel()
+        with _COMPILING:  # so that of many threads one compiles, and one speaks
+            message = "Compiling the copy constraint (once for this installation, up to a minute) …"
+            timer = Timer(PATIENCE, say or logging.getLogger("semqa").warning, [message])
+            timer.daemon = True
+            timer.start()
+            try:
+                entries()
+            finally:
+                timer.cancel()
     if vocabulary is not None:
         from semqa.decoding.compiled import look_up_rules
         from semqa.decoding.policy import QuotePolicy

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,6 +11,8 @@ from semqa import Source
 from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.core import layout
 from semqa.decoding.naive import NaiveConstraint
+from semqa.decoding.passages import lay_out
+from semqa.decoding.vocabulary import Vocabulary
 from tests.decoding.test_walks import ARTICLES, QUESTION
 from tests.decoding.vocabularies import (
     chunk_vocabulary,
@@ -19,9 +20,6 @@ from tests.decoding.vocabularies import (
     straddling_vocabulary,
     tekken_vocabulary,
 )
-
-if TYPE_CHECKING:
-    from semqa.decoding import Vocabulary
 
 SENTENCE = "The cat saw the Ünit in 1942; the cat 日本語 and the dog sang. "
 
@@ -105,3 +103,49 @@ def test_masks_of_real_vocabularies_near_limits(policy: QuotePolicy) -> None:
 def test_masks_of_a_real_vocabulary_when_tokens_run_out() -> None:
     for policy in (QuotePolicy(), QuotePolicy(numbers="quoted")):
         compare(sentencepiece_vocabulary(), ARTICLES, policy, 40, max_tokens=14)
+
+
+@pytest.mark.parametrize("boundary", ["word", "char"])
+def test_both_ways_of_sorting_agree(boundary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short texts are sorted by comparison, long ones by a suffix array: the same places, the same masks."""
+    policy = QuotePolicy(boundary=boundary)  # type: ignore[arg-type]
+    for seed in range(60):
+        rng = random.Random(seed)
+        sources = [
+            Source(
+                "".join(rng.choices(["ab ", "é", "日本", "[", "a", " ", ". ", "\ud800"], k=30)),
+                title=rng.choice(["", "ab a", "é"]),
+            )
+            for _ in range(rng.randint(1, 3))
+        ]
+        short = lay_out(sources, policy)
+        monkeypatch.setattr("semqa.decoding.passages._FEW_STARTS", -1)
+        long = lay_out(sources, policy)
+        monkeypatch.undo()
+        assert short.starts.tolist() == long.starts.tolist()
+        for first, last in zip(short.starts, short.starts[1:], strict=False):
+            texts = [
+                [
+                    bytes(short.text[at:]).partition(b"\xfe")[0] + b"\xfe"
+                    for at in laid.suffixes[first:last]
+                ]
+                for laid in (short, long)
+            ]
+            assert texts[0] == texts[1] == sorted(texts[0])
+
+
+def test_a_token_of_hundreds_of_words() -> None:
+    tokens = [*(bytes([byte]) for byte in range(256)), b"a " * 300, b" b" * 300, b""]
+    vocabulary = Vocabulary.from_tokens(tokens, [258])
+    for limits in ({"max_words": 270}, {"max_span_words": 270}, {"max_free_words": 270}):
+        policy = QuotePolicy(**limits)  # type: ignore[arg-type]
+        constraint = CopyConstraint(vocabulary, [Source("b " * 400)], policy)
+        state = constraint.start()
+        for byte in b"[ 1 b":
+            if 256 in constraint.allowed(state):
+                constraint.advance(state, 256)
+            state = constraint.advance(state, byte)
+        allowed = constraint.allowed(state).tolist()
+        assert (257 in allowed) == ("max_free_words" in limits)
+        for token in allowed:
+            constraint.advance(state, token)

@@ -145,20 +145,23 @@ class TestArrays:
 
     def test_states(self) -> None:
         constraint = constraint_of(QuotePolicy())
-        rows = np.array([constraint.start()] * 4, np.int32)
+        rows: Any = np.array([constraint.start()] * 4, np.int32)
         wanted = constraint.mask_batch(rows)
         assert np.array_equal(constraint.mask_batch(rows.astype(np.int64)), wanted)
         assert np.array_equal(constraint.mask_batch(rows[::2]), wanted[::2])
         assert constraint.mask_batch(rows[:0]).shape == (0, wanted.shape[1])
-        for wrong in (rows[0], rows[:, :5], rows.reshape(2, 2, -1)):
+        for wrong in (rows[0], rows[:, :5], rows.reshape(2, 2, -1), rows + 0.5):
             with pytest.raises(InputError, match="states: got shape"):
                 constraint.mask_batch(wrong)
 
     def test_tokens(self) -> None:
         constraint = constraint_of(QuotePolicy())
         rows = np.array([constraint.start()] * 3, np.int32)
-        with pytest.raises(InputError, match=r"token_ids: got shape \(1,\), expected \(3,\)"):
-            constraint.advance_batch(rows, np.array([5]))
+        for wrong in (np.array([5]), np.array([5.0, 6.0, 7.0]), np.array([[5], [5], [5]])):
+            with pytest.raises(
+                InputError, match=r"token_ids: got shape .+ expected \(3,\) of int64"
+            ):
+                constraint.advance_batch(rows, wrong)
         with pytest.raises(InputError, match=r"\(row 1\): got 99999"):
             constraint.advance_batch(rows, np.array([5, 99_999, 5]))
 
@@ -176,6 +179,35 @@ class TestArrays:
             constraint.mask(state, np.zeros(2 * width, np.int32)[::2])
         with pytest.raises(InputError, match="mask: got shape"):
             constraint.mask(state, np.zeros(width + 1, np.int32))
+
+
+@pytest.mark.parametrize("change", [list, np.array, lambda s: s[:5], lambda s: (*s, 0), str])
+def test_what_is_no_state(change: Any) -> None:
+    constraint = constraint_of(QuotePolicy())
+    state = change(constraint.start())
+    for call in (
+        lambda: constraint.mask(state),
+        lambda: constraint.advance(state, 5),
+    ):
+        with pytest.raises(InputError, match=r"state: got .+, expected a state as start"):
+            call()
+
+
+@pytest.mark.parametrize("token", ["a", None, 2**70])
+def test_what_is_no_token(token: Any) -> None:
+    constraint = constraint_of(QuotePolicy())
+    with pytest.raises(InputError, match=r"token_id: got .+, expected a token's number"):
+        constraint.advance(constraint.start(), token)
+
+
+def test_is_accepting_looks_at_states() -> None:
+    constraint = constraint_of(QuotePolicy())
+    state = constraint.start()
+    for wrong in (state[:5], (*state, 0)):
+        with pytest.raises(InputError, match="states: got shape"):
+            constraint.is_accepting(wrong)
+        with pytest.raises(InputError, match="state"):
+            constraint.shortest_completion(wrong)
 
 
 def test_more_quotes_than_tokens_can_hold() -> None:

@@ -2,7 +2,7 @@
 
 Compiling takes many seconds, once a machine; afterwards the code is loaded from numba's cache. Numba
 notices when the file of an entry changes, but not when a file that it calls into does. So a digest of
-all files of this package is part of every entry.
+all files of this package, and of those whose constants it uses, is part of every entry.
 """
 
 from __future__ import annotations
@@ -165,7 +165,8 @@ def _compile(function: Any, signature: Any) -> Any:
 
 def _sources_digest() -> int:
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    here = Path(__file__).parent
+    for path in (*sorted(here.glob("*.py")), here.parent / "characters.py"):
         digest.update(path.read_bytes())
     return int.from_bytes(digest.digest()[:7], "little")
 

@@ -65,7 +65,7 @@ OFFSETS = 6  # int32[V + 1]
 KIND = 7  # uint8[V]: KIND_NONE, KIND_TEXT, KIND_END
 END_IDS = 8  # int32[end tokens]
 CLASSES = 9  # uint8[0x110000], by code point
-WORDS_AT_MOST = 10  # int32[2 * MOST_WORDS * W]: by COUNTED and r < MOST_WORDS, all tokens but the
+WORDS_AT_MOST = 10  # int32[2 * WORD_ROWS * W]: by COUNTED and r < WORD_ROWS, all tokens but the
 # plain ones that begin more than r words
 STARTS_DIGIT = 11  # int32[W]: tokens whose first character is a digit
 STARTS_ALNUM = 12  # int32[W]: tokens whose first character is alphanumeric
@@ -141,7 +141,8 @@ COSTS_WORDS = SIZE + 16  # bool: costs count words
 FREE_BOUND = SIZE + 17  # no word, number or character needs more tokens than that to finish
 SELF = SIZE + 18  # what states carry as their OWNER
 SPAN_BOUND = SIZE + 19  # like COST_BOUND, for states in a quote only
-HANDLE_SIZE = SIZE + 20
+WORD_ROWS = SIZE + 20  # rows of WORDS_AT_MOST for each value of COUNTED
+HANDLE_SIZE = SIZE + 21
 
 KIND_NONE, KIND_TEXT, KIND_END = 0, 1, 2
 BARRIER = 0xFE

@@ -48,6 +48,7 @@ from semqa.decoding.core.layout import (
     UNFINISHED_STARTS,
     UNLIMITED,
     WIDTH,
+    WORD_ROWS,
     WORDS_AT_MOST,
     bytes_at,
     ints_at,
@@ -227,7 +228,8 @@ def _fit_limits(h: Any, s: Any, out: Any) -> None:
     words = max(0, min(s[RUN], s[WORDS] - (left >> 32))) if h[COUNTING] else UNLIMITED
     if words < h[MOST_WORDS]:
         most = ints_at(h, WORDS_AT_MOST)
-        first = (s[COUNTED] * h[MOST_WORDS] + words) * h[WIDTH]
+        # Tokens of more words than there are rows are left out early; nobody has such tokens.
+        first = (s[COUNTED] * h[WORD_ROWS] + min(words, h[WORD_ROWS] - 1)) * h[WIDTH]
         for word in range(h[WIDTH]):
             out[word] &= most[first + word]
 

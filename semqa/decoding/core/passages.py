@@ -87,7 +87,7 @@ def _end_before_barriers(text: Any, flags: Any) -> None:
 def prune_dead_tails(text: Any, flags: Any) -> int:
     """Turn what leads to no end of a span into barriers; return the longest way to an end.
 
-    Only for vocabularies that hold every byte: there, a position is alive if an end is ahead.
+    Whatever the vocabulary: where no end is ahead, none can be reached.
 
     Returns:
         The most bytes from a living position to the next end.

@@ -131,4 +131,4 @@ def count_words(blob: Any, offsets: Any, classes: Any, words: Any) -> int:
                     begun += 1
             words[counted_before, token] = min(begun, 255)
             most = max(most, pieces + 1)
-    return min(most, 250)
+    return most
