@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.record import Asked, Record
 from semqa.bench.results import score_item
@@ -14,17 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.bench.plan import Item
-    from semqa.engines import Engine, Request
-    from semqa.engines.generation import Generation
+    from semqa.engines import Engine
 
 __all__ = ["answer_items"]
-
-
-@runtime_checkable
-class _Generator(Protocol):
-    """An engine that tells what its model was given and wrote, besides the answer."""
-
-    def generate(self, requests: Sequence[Request]) -> list[Generation]: ...
 
 
 class _Answer(NamedTuple):
@@ -78,10 +70,10 @@ def _record(item: Item, engine: Engine | None) -> Record:
 
 def _answers(items: Sequence[Item], engine: Engine) -> list[_Answer]:
     """Answer items, with what the model was asked where the engine asks one."""
-    from semqa.engines import BatchEngine, PromptedEngine, Request
+    from semqa.engines import BatchEngine, GeneratingEngine, PromptedEngine, Request
 
     requests = [Request(item.question.question, item.question.sources) for item in items]
-    if isinstance(engine, _Generator):
+    if isinstance(engine, GeneratingEngine):
         return [
             _Answer(QuotedAnswer.parse(made.text, request.sources), Asked.by(made))
             for request, made in zip(requests, engine.generate(requests), strict=True)
