@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from semqa.decoding.breach import find_breach
 from semqa.decoding.policy import QuotePolicy
 from semqa.decoding.vocabulary import Vocabulary
 from semqa.decoding.warm_up import warm_up
@@ -14,7 +15,7 @@ from semqa.decoding.warm_up import warm_up
 if TYPE_CHECKING:
     from semqa.decoding.constraint import CopyConstraint, State
 
-__all__ = ["CopyConstraint", "QuotePolicy", "State", "Vocabulary", "warm_up"]
+__all__ = ["CopyConstraint", "QuotePolicy", "State", "Vocabulary", "find_breach", "warm_up"]
 
 
 def __getattr__(name: str) -> object:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from semqa.prompting import Prompt
 
-__all__ = ["Generation"]
+__all__ = ["Generation", "Way"]
+
+Way = Literal["processor", "grammar", "repair", "off"]
+"""How a model is kept to verbatim quotes: by masks over its vocabulary (``processor``), by a grammar
+of the server (``grammar``), afterwards (``repair``), or not at all (``off``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,9 @@ class Generation:
         new_tokens: how many tokens it wrote, the end token included.
         finished: whether it ended by itself; otherwise the token budget cut it off, which cannot
             happen under the constraint.
+        constraint: how the model was kept to verbatim quotes.
+        breach: which rule the text breaks for all that, in words; None where it breaks none, or the
+            constraint is off. Found by reading the text (`semqa.decoding.find_breach`).
     """
 
     text: str
@@ -29,3 +36,5 @@ class Generation:
     prompt_tokens: int
     new_tokens: int
     finished: bool
+    constraint: Way = "off"
+    breach: str | None = None

@@ -9,15 +9,14 @@ from dataclasses import replace
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from semqa.decoding import warm_up
+from semqa.decoding import find_breach, warm_up
 from semqa.decoding.masking import compile_masking
 from semqa.engines.base import Request, check_request
 from semqa.engines.generation import Generation
-from semqa.engines.transformers.encoding import PromptEncoder
+from semqa.engines.model import AnswerText, PromptEncoder, check_template
 from semqa.engines.transformers.limits import Limits
 from semqa.engines.transformers.loading import LoadedModel, load_model
 from semqa.engines.transformers.options import TransformersOptions
-from semqa.engines.transformers.text import AnswerText
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
 
@@ -82,7 +81,8 @@ class TransformersEngine:
         self.name = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
         self.batch_size = self.options.batch_size
         self._prompts = prompts or _default_prompts()
-        self._check_template()
+        if self.options.constrained:
+            check_template(self._prompts.template, self.options.constraint)
         loaded = load_model(model, self.options) if isinstance(model, str) else model
         self._loaded: LoadedModel | None = loaded
         self._encoder = PromptEncoder(
@@ -105,7 +105,7 @@ class TransformersEngine:
         Args:
             say: told in words when that takes long.
         """
-        if self.options.constraint == "on":
+        if self.options.constrained:
             warm_up(say, self._decoder.vocabulary)
             compile_masking()
 
@@ -244,23 +244,6 @@ class TransformersEngine:
             )
         return self._loaded
 
-    def _check_template(self) -> None:
-        template = self._prompts.template
-        if self.options.constraint == "off":
-            return
-        for stop in template.header.stop:
-            if "[" in stop or "]" in stop:
-                raise InputError(
-                    f"prompt {template.name}: stop: got {stop!r} with constraint=on, expected texts "
-                    "without brackets, for a quote that is begun is closed; leave the brackets out"
-                )
-        if template.answers != "quotes":
-            raise InputError(
-                f"prompt {template.name}: asks for {template.answers}: got it with "
-                "constraint=on, expected a prompt for quotes, for the constraint allows nothing "
-                "else; turn the constraint off or choose another prompt"
-            )
-
     def _prepare(self, requests: Sequence[Request]) -> list[_Task]:
         """Find what is wrong with any request: first what is found quickly, without compiling."""
         self._open()
@@ -278,15 +261,10 @@ class TransformersEngine:
 
     def _check(self, request: Request) -> None:
         check_request(*request)
-        quoted, count = self.options.quote_from, len(request.sources)
-        if self.options.constraint == "on" and quoted and quoted[-1] > count:
-            raise InputError(
-                f"quote_from: got {quoted[-1]}, expected numbers from 1 to {count}; name sources "
-                "that are given"
-            )
+        self.options.check_sources(len(request.sources))
 
     def _constrain(self, request: Request) -> CopyConstraint | None:
-        if self.options.constraint == "off":
+        if not self.options.constrained:
             return None
         from semqa.decoding import CopyConstraint
 
@@ -334,12 +312,19 @@ class TransformersEngine:
         finished = bool(row) and row[-1] in self._decoder.ends
         text = self._text(task)
         pieces = [text.add(token) for token in (row[:-1] if finished else row)]
+        written = "".join(pieces) + text.end()
+        question, sources = task.request
+        breach = None
+        if self.options.constrained:
+            breach = find_breach(written, sources, self.options.policy, question)
         return Generation(
-            text="".join(pieces) + text.end(),
+            text=written,
             prompt=task.prompt,
             prompt_tokens=len(task.ids),
             new_tokens=len(row),
             finished=finished,
+            constraint="processor" if self.options.constrained else "off",
+            breach=breach,
         )
 
 

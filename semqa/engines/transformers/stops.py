@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from transformers import LogitsProcessor
 
-from semqa.engines.transformers.text import find_stop
+from semqa.engines.model import find_stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.decoding import Vocabulary
-from semqa.engines.transformers.text import AnswerText, find_stop
+from semqa.engines.model import AnswerText, find_stop
 
 BYTES = [bytes([byte]) for byte in range(256)] + ["日".encode(), b" a", b""]
 

@@ -1,0 +1,16 @@
+"""What engines that ask a language model share, whatever runs the model."""
+
+from semqa.engines.model.encoding import PromptEncoder
+from semqa.engines.model.options import AnswerOptions, check_range, check_whole
+from semqa.engines.model.template import check_template
+from semqa.engines.model.text import AnswerText, find_stop
+
+__all__ = [
+    "AnswerOptions",
+    "AnswerText",
+    "PromptEncoder",
+    "check_range",
+    "check_template",
+    "check_whole",
+    "find_stop",
+]

@@ -1,0 +1,168 @@
+"""The settings that all engines that ask a language model share: decoding, and what an answer may do.
+
+Knows of no library that runs models, so that a wrong setting is found before one is loaded.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, fields
+from typing import ClassVar, Self
+
+from semqa.decoding.policy import QuotePolicy, checked_numbers
+from semqa.errors import InputError
+
+__all__ = ["AnswerOptions", "check_range", "check_whole"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """How an answer is written; the defaults are greedy and reproducible.
+
+    Attributes:
+        max_new_tokens: most tokens of an answer, its end token included.
+        temperature: 0 takes the likeliest token; above, tokens are drawn.
+        top_p: draw from the likeliest tokens that have this probability together.
+        top_k: draw from so many likeliest tokens; 0 for all.
+        seed: of the draws: the same question over the same sources gets the same answer.
+        batch_size: how many questions are answered together.
+        constraint: one of `SWITCHES`: ``on``, so that only verbatim quotes can be written, or
+            ``off``.
+        boundary, numbers, names, max_words, max_free_words, max_span_words, min_quotes, quote_bias:
+            as in `QuotePolicy`; without effect where the constraint is off.
+        quote_from: numbers of the sources that may be quoted (from 1); None for all. So, too.
+
+    Raises:
+        InputError: there is no such setting, one is out of its range, or two of them exclude each
+            other.
+    """
+
+    SWITCHES: ClassVar[tuple[str, ...]] = ("on", "off")
+
+    max_new_tokens: int = 256
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    seed: int = 0
+    batch_size: int = 8
+    constraint: str = "on"
+    boundary: str = "word"
+    numbers: str = "free"
+    names: str = "free"
+    max_words: int | None = None
+    max_free_words: int | None = None
+    max_span_words: int | None = None
+    min_quotes: int = 0
+    quote_bias: float = 0.0
+    quote_from: tuple[int, ...] | None = None
+
+    def __new__(cls, *_: object, **settings: object) -> Self:
+        """Refuse what is no setting, with the nearest one that is."""
+        for name, value in settings.items():
+            if name not in cls.names_of_all():
+                close = difflib.get_close_matches(name, cls.names_of_all(), n=1)
+                raise InputError(
+                    f"no such setting: got {name}={value!r}, expected a field of {cls.__name__}; "
+                    f"{f'did you mean {close[0]}?' if close else 'leave it out'}"
+                )
+        return object.__new__(cls)
+
+    def __post_init__(self) -> None:
+        if self.constraint not in self.SWITCHES:
+            *most, last = self.SWITCHES
+            raise InputError(
+                f"constraint: got {self.constraint!r}, expected {', '.join(most)} or {last}; "
+                "choose one of them"
+            )
+        for name, least in _LEAST.items():
+            check_whole(name, getattr(self, name), least)
+        check_range("temperature", self.temperature, 0.0, 100.0, "0 takes the likeliest token")
+        check_range("top_p", self.top_p, 0.0, 1.0, "1 leaves every token in", least_given=False)
+        if self.temperature == 0 and (self.top_p < 1 or self.top_k > 0):
+            name = "top_p" if self.top_p < 1 else "top_k"
+            raise InputError(
+                f"{name}: got {getattr(self, name):g} with temperature=0, expected draws to choose "
+                "from; give a temperature, or leave it out"
+            )
+        object.__setattr__(self, "quote_from", checked_numbers("quote_from", self.quote_from))
+        _ = self.policy
+
+    @property
+    def constrained(self) -> bool:
+        """Whether the constraint is not off."""
+        return self.constraint != "off"
+
+    @property
+    def policy(self) -> QuotePolicy:
+        """The rules of an answer."""
+        settings = {name: getattr(self, name) for name in _POLICY}
+        return QuotePolicy(**settings, sources=self.quote_from)
+
+    def check_sources(self, count: int) -> None:
+        """See that the sources that may be quoted are among those given.
+
+        Args:
+            count: how many sources are given.
+
+        Raises:
+            InputError: one is not.
+        """
+        if self.constrained and self.quote_from and self.quote_from[-1] > count:
+            raise InputError(
+                f"quote_from: got {self.quote_from[-1]}, expected numbers from 1 to {count}; name "
+                "sources that are given"
+            )
+
+    @classmethod
+    def names_of_all(cls) -> tuple[str, ...]:
+        """Return the names of all settings."""
+        return tuple(field.name for field in fields(cls))
+
+
+_POLICY = (
+    "boundary",
+    "numbers",
+    "names",
+    "max_words",
+    "max_free_words",
+    "max_span_words",
+    "min_quotes",
+    "quote_bias",
+)
+_LEAST = {"max_new_tokens": 1, "top_k": 0, "seed": 0, "batch_size": 1}
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """See that a setting is a whole number.
+
+    Raises:
+        InputError: it is not, or less than `least`, or beyond 64 bits.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
+        raise InputError(
+            f"{name}: got {value!r}, expected a whole number from {least}; change or leave it out"
+        )
+
+
+def check_range(
+    name: str, value: object, least: float, most: float, hint: str, *, least_given: bool = True
+) -> None:
+    """See that a setting is a number of a range.
+
+    Args:
+        name: of the setting.
+        value: what was given.
+        least: the least value.
+        most: the greatest value.
+        hint: what a reader may want to know.
+        least_given: whether the least value belongs to the range.
+
+    Raises:
+        InputError: it is not.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    fits = number and math.isfinite(value) and least <= value <= most  # type: ignore[arg-type,operator]
+    if not fits or (value == least and not least_given):
+        start = f"from {least:g}" if least_given else f"above {least:g}"
+        raise InputError(f"{name}: got {value!r}, expected a number {start} to {most:g}; {hint}")

@@ -1,0 +1,36 @@
+"""Whether a prompt template goes with the constraint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from semqa.prompting import Template
+
+__all__ = ["check_template"]
+
+
+def check_template(template: Template, constraint: str) -> None:
+    """See that a template asks for what the constraint allows.
+
+    Args:
+        template: the template.
+        constraint: the setting, any but ``off``.
+
+    Raises:
+        InputError: it asks for something else than quotes, or a stop of it holds a bracket.
+    """
+    for stop in template.header.stop:
+        if "[" in stop or "]" in stop:
+            raise InputError(
+                f"prompt {template.name}: stop: got {stop!r} with constraint={constraint}, expected "
+                "texts without brackets, for a quote that is begun is closed; leave the brackets out"
+            )
+    if template.answers != "quotes":
+        raise InputError(
+            f"prompt {template.name}: asks for {template.answers}: got it with "
+            f"constraint={constraint}, expected a prompt for quotes, for the constraint allows "
+            "nothing else; turn the constraint off or choose another prompt"
+        )
