@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from copying.made_up import made_up_sources  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
-from semqa import QuotedAnswer, Source  # noqa: E402
+from semqa import QuotedAnswer  # noqa: E402
 from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary, warm_up  # noqa: E402
 
 if TYPE_CHECKING:
@@ -44,14 +45,6 @@ POLICIES = {
         quote_bias=5.0, numbers="quoted", max_words=10_000, max_span_words=30
     ),
 }
-LEXICON = (
-    "the of and to in a is was for on with as by at from it an be this which or were are has had not "
-    "but his her their one first also after new two other when there been more into who time year "
-    "years over between under during city state world war school river bridge film song team game "
-    "season family church house company government university north south east west music album "
-    "number name part area line early later long large small high great old known used called became "
-    "began won made built opened released wrote played born died president king general member"
-)
 
 
 class Setting(NamedTuple):
@@ -156,16 +149,6 @@ class Bench:
         if not quotes:
             sys.exit("no quote was written, so that nothing is measured")
         return quotes
-
-
-def made_up_sources(chance: random.Random) -> tuple[Source, ...]:
-    """Make three sources of 100 common words, some with capitals, and years."""
-    words = LEXICON.split()
-    words += [word.capitalize() for word in words[::4]] + [str(year) for year in range(1930, 1940)]
-    return tuple(
-        Source(" ".join(chance.choices(words, k=100)) + ".", title=title)
-        for title in ("White bridge", "Long river", "Old school")
-    )
 
 
 def measure(bench: Bench, setting: Setting, pairs: int) -> list[Pair]:

@@ -5,6 +5,7 @@ read the same. None means that an option was not given.
 """
 
 import inspect
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -223,7 +224,36 @@ class EngineOptions:
     ] = None
     batch_size: Annotated[
         int | None,
-        _option("Questions answered together.", _MODEL, "8", min=1, envvar="SEMQA_BATCH_SIZE"),
+        _option(
+            "Questions answered together; 64 by default for vllm.",
+            _MODEL,
+            "8",
+            min=1,
+            envvar="SEMQA_BATCH_SIZE",
+        ),
+    ] = None
+    tensor_parallel_size: Annotated[
+        int | None, _option("GPUs that share each layer (vllm).", _MODEL, "1", min=1)
+    ] = None
+    pipeline_parallel_size: Annotated[
+        int | None, _option("Groups of GPUs that share the layers (vllm).", _MODEL, "1", min=1)
+    ] = None
+    gpu_memory_utilization: Annotated[
+        float | None,
+        _option("Share of a GPU's memory to use (vllm).", _MODEL, "vLLM's", min=0.0, max=1.0),
+    ] = None
+    quantization: Annotated[
+        str | None,
+        _option("Such as awq or fp8 (vllm).", _MODEL, "the model's", metavar="NAME"),
+    ] = None
+    engine_args: Annotated[
+        str | None,
+        _option(
+            """Further arguments of vLLM, as JSON: {"max_num_seqs": 64} (vllm).""",
+            _MODEL,
+            metavar="JSON",
+            envvar="SEMQA_ENGINE_ARGS",
+        ),
     ] = None
 
     habits: frozenset[str] = frozenset()
@@ -238,6 +268,8 @@ class EngineOptions:
         values = {name: getattr(self, name) for name in _names()}
         if self.quote_from is not None:
             values["quote_from"] = _numbers("quote_from", self.quote_from)
+        if self.engine_args is not None:
+            values["engine_args"] = _object("engine_args", self.engine_args)
         return {name: _plain(value) for name, value in values.items() if value is not None}
 
 
@@ -252,6 +284,19 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
             f"{name}: got {text!r}, expected numbers of sources, such as 1,3; change or leave it out"
         )
     return tuple(map(int, parts))
+
+
+def _object(name: str, text: str) -> dict[str, object]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"{name}: got {text!r}, expected a JSON object, such as "
+            '{"max_num_seqs": 64}; change or leave it out'
+        )
+    return found
 
 
 def _plain(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Engines by name: ``extractive``, ``lead-2``, ``tail-1``, ``transformers:MODEL``.
+"""Engines by name: ``extractive``, ``lead-2``, ``tail-1``, ``transformers:MODEL``, ``vllm:MODEL``.
 
 An engine's module is imported when the engine is created, not before.
 """
@@ -24,7 +24,7 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
 
     Args:
         spec: a name, where ``lead-K`` and ``tail-K`` carry the number of sentences, and
-            ``transformers:MODEL`` a folder or the name of a model on the Hub.
+            ``transformers:MODEL`` and ``vllm:MODEL`` a folder or the name of a model on the Hub.
         options: keyword options of the engine, such as ``max_words``; None values are left out.
             Engines that ask a language model take ``prompts``, a `semqa.prompting.PromptBuilder`,
             ``say``, which is called with a message when loading is going to take long, and
@@ -76,7 +76,7 @@ def _nearest(spec: str) -> str | None:
     """Return the specification that was meant, perhaps.
 
     Example:
-        >>> _nearest("Transfomers:my/Model"), _nearest("led-2"), _nearest("vllm:x")
+        >>> _nearest("Transfomers:my/Model"), _nearest("led-2"), _nearest("ollama:x")
         ('transformers:my/Model', 'lead-2', None)
     """
     name, mark, carried = re.fullmatch(r"([^:-]*)([:-]?)(.*)", spec, re.DOTALL).groups()  # type: ignore[union-attr]  # it always fits
@@ -147,6 +147,20 @@ def _transformers_options() -> tuple[str, ...]:
     return TransformersOptions.names_of_all()
 
 
+def _vllm(model: str, options: Mapping[str, object]) -> Engine:
+    from semqa.engines.vllm import VllmEngine, VllmOptions
+
+    settings = dict(options)
+    given = {key: settings.pop(key) for key in _ASKING if key in settings}
+    return VllmEngine(model, VllmOptions(**settings), **given)  # type: ignore[arg-type]  # as above
+
+
+def _vllm_options() -> tuple[str, ...]:
+    from semqa.engines.vllm.options import VllmOptions
+
+    return VllmOptions.names_of_all()
+
+
 _ASKING = ("prompts", "say", "warm")
 
 _FACTORIES: dict[str, _Factory] = {
@@ -154,4 +168,5 @@ _FACTORIES: dict[str, _Factory] = {
     "lead-K": _Factory(_lead, tuple),
     "tail-K": _Factory(_tail, tuple),
     "transformers:MODEL": _Factory(_transformers, _transformers_options, _ASKING),
+    "vllm:MODEL": _Factory(_vllm, _vllm_options, _ASKING),
 }

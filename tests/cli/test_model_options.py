@@ -16,6 +16,7 @@ from semqa.cli.choice import Choice, choose
 from semqa.cli.engine_options import EngineOptions
 from semqa.cli.main import app
 from semqa.engines.transformers.options import TransformersOptions
+from semqa.engines.vllm.options import VllmOptions
 from semqa.errors import InputError
 from tests.cli.conftest import EXAMPLES
 from tests.cli.fake_model import FakeModel
@@ -67,12 +68,15 @@ def test_every_setting_of_the_engine_is_an_option_with_its_default() -> None:
         if name != "habits":
             (option,) = hint.__metadata__
             said[name] = option.show_default
-    for field in dataclasses.fields(TransformersOptions):
+    settings = {field.name: field for field in dataclasses.fields(VllmOptions)}
+    settings |= {field.name: field for field in dataclasses.fields(TransformersOptions)}
+    assert VllmOptions().batch_size == 64, "as the help says"
+    for field in settings.values():
         assert field.name in said
         default = said[field.name]
         if field.name == "numbers":
             assert default == "quoted"  # set by the command line, tested below
-        elif field.default not in (None, False):
+        elif field.default not in (None, False, dataclasses.MISSING):
             shown = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
             assert default == shown, field.name
 
@@ -269,7 +273,7 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--engine", "transformers:m", "--device", "cpu", "--device-map", "auto"), "--device: got 'cpu' with --device-map auto, expected"),
         (("--quote-from", "1,two"), "--quote-from: got '1,two', expected numbers of sources, such as 1,3; change"),
         (("--engine", "transformers:m", "--quote-from", "0"), "--quote-from: got 0, expected a whole number from 1"),
-        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL; did you mean transformers:my/m?"),
+        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL; did you mean transformers:my/m?"),
         (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
         (("--compare", "--format", "html"), "--compare: got --format html"),
         (("--shots", "2"), "--shots: got 2 and no file to take exemplars from"),

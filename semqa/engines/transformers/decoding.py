@@ -20,8 +20,9 @@ from transformers import (
 )
 
 from semqa.decoding import Vocabulary
-from semqa.engines.transformers.draws import Draws, seed_of
-from semqa.engines.transformers.quiet import quiet_log
+from semqa.engines.model.quiet import quiet_log
+from semqa.engines.model.seeds import seed_of
+from semqa.engines.transformers.draws import Draws
 from semqa.engines.transformers.stops import StopTexts
 from semqa.errors import InputError
 

@@ -7,7 +7,6 @@ probability when a Gumbel variable is added to each score and the highest sum wi
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,19 +15,7 @@ from transformers import LogitsProcessor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.engines.base import Request
-
-__all__ = ["Draws", "seed_of"]
-
-
-def seed_of(seed: int, request: Request) -> int:
-    """Return the seed of one request: a number of 63 bits, from what is asked."""
-    digest = hashlib.sha256(str(seed).encode())
-    parts = (request.question, *(p for s in request.sources for p in (s.title, s.text)))
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(b"%d:" % len(data) + data)
-    return int.from_bytes(digest.digest()[:8], "big") >> 1
+__all__ = ["Draws"]
 
 
 class Draws(LogitsProcessor):

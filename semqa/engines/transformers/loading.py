@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
+from semqa.engines.model.hub import explained, is_on_disk_only
+from semqa.engines.model.quiet import quiet
 from semqa.engines.transformers.device import choose_device
-from semqa.engines.transformers.hub import explained, first_line, is_on_disk_only
-from semqa.engines.transformers.quiet import quiet
 from semqa.engines.transformers.tokenizer import check_tokenizer
 from semqa.errors import InputError, MissingExtraError, SemqaError
 from semqa.extras import require
@@ -47,9 +47,9 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     for package in ("transformers", "torch"):
         if find_spec(package) is None:
             require(package, extra="local", purpose=purpose)
-    folder = _folder(name)
+    folder = folder_of(name)
     where = folder or name
-    _check_revision(folder, options)
+    check_revision(folder, options.revision)
     # Before torch and transformers are imported, which takes longer than to be refused.
     on_disk_only = folder is None and is_on_disk_only(name, options.revision)
     require("torch", extra="local", purpose=purpose)
@@ -66,7 +66,7 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     with quiet():
         try:
             config = AutoConfig.from_pretrained(where, **shared)
-            tokenizer = _load_tokenizer(name, folder, shared)
+            tokenizer = load_tokenizer(name, folder, shared)
             kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
             model, report = kind.from_pretrained(
                 where, config=config, output_loading_info=True, **shared, **weights
@@ -86,58 +86,6 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
         except Exception as error:  # the libraries below raise all sorts
             raise explained(name, options.revision, error) from error
     return LoadedModel(model.eval(), tokenizer)
-
-
-def _load_tokenizer(name: str, folder: str | None, shared: dict[str, Any]) -> Any:
-    """Load the tokenizer.
-
-    Raises:
-        InputError: the folder has none that can be loaded.
-    """
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(folder or name, **shared)
-    except ImportError:
-        raise
-    except Exception as error:
-        if folder is None:
-            raise
-        raise InputError(
-            f"model {name}: no tokenizer in this folder: got {first_line(error)!r}, expected the "
-            "files that the tokenizer's save_pretrained writes, such as tokenizer.json; put them "
-            "next to config.json"
-        ) from error
-
-
-def _check_revision(folder: str | None, options: TransformersOptions) -> None:
-    if folder is not None and options.revision is not None:
-        raise InputError(
-            f"revision: got {options.revision!r} with the folder {folder}, expected a model of the "
-            "Hub, for a folder has one state; leave it out"
-        )
-
-
-def _folder(name: str) -> str | None:
-    """Return the folder that a name stands for, if it is one.
-
-    Raises:
-        InputError: it can only be a folder, and there is none, or the folder holds no model.
-    """
-    path = Path(name).expanduser()
-    if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise InputError(
-                f"model {name}: no model in this folder: got no config.json, expected what "
-                "save_pretrained writes; give another folder"
-            )
-        return str(path)
-    if name.startswith(("/", ".", "~")) or path.is_absolute() or name.count("/") > 1:
-        raise InputError(
-            f"model {name}: no such folder: got {path}, expected a folder with config.json; give "
-            "the path of one, or a name of the Hub such as Qwen/Qwen2.5-0.5B-Instruct"
-        )
-    return None
 
 
 def _weights_options(options: TransformersOptions, device: str | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from semqa.engines.transformers.quiet import quiet_hub
+from semqa.engines.model.quiet import quiet_hub
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 
 if TYPE_CHECKING:

@@ -1,0 +1,256 @@
+"""The engine for language models that vLLM runs: prompt, generate under the constraint, parse.
+
+Loads vLLM when a model is loaded, not when it is imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from semqa.decoding import find_breach, warm_up
+from semqa.engines.base import Request, check_request
+from semqa.engines.generation import Generation
+from semqa.engines.model import AnswerText, PromptEncoder, check_template
+from semqa.engines.model.seeds import seed_of
+from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
+from semqa.engines.vllm.options import VllmOptions
+from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from semqa.prompting import Prompt, PromptBuilder
+    from semqa.quotes import Source
+
+__all__ = ["VllmEngine"]
+
+
+class _Task(NamedTuple):
+    """A request, ready for vLLM."""
+
+    request: Request
+    prompt: Prompt
+    ids: list[int]
+    params: Any
+
+
+class VllmEngine:
+    """Answers with a model that vLLM runs in processes of its own.
+
+    With the constraint on, every answer is finished and every quote in it verified, whatever the
+    model. Calls from several threads are worked on together.
+
+    Args:
+        model: a folder, or the name of a model on the Hub; or a `LoadedService`.
+        options: all settings; greedy decoding by default.
+        prompts: makes the prompts; by default zero-shot.
+        name: what the engine is called; by default ``vllm:MODEL``.
+        say: told in words when it is going to take long, which is when the constraint is compiled,
+            once for an installation.
+        warm: has no meaning here: the constraint is compiled before vLLM starts.
+
+    Attributes:
+        name: the specification that creates this engine again.
+        batch_size: how many questions are handed to vLLM together.
+        options: the settings.
+
+    Raises:
+        InputError: the model cannot be loaded, the options do not fit it, or its context is too
+            short for the answer alone.
+        UnavailableError: the model was not reached.
+        MissingExtraError: a package is missing.
+    """
+
+    def __init__(
+        self,
+        model: str | LoadedService,
+        options: VllmOptions | None = None,
+        *,
+        prompts: PromptBuilder | None = None,
+        name: str | None = None,
+        say: Callable[[str], None] | None = None,
+        warm: bool = True,  # noqa: ARG002  (as other engines that ask a model)
+    ) -> None:
+        self.options = options or VllmOptions()
+        self.name = name or f"vllm:{model if isinstance(model, str) else 'loaded'}"
+        self.batch_size = self.options.batch_size
+        self._prompts = prompts or _default_prompts()
+        if self.options.constrained:
+            check_template(self._prompts.template, self.options.constraint)
+        if isinstance(model, str):
+            require_vllm(model)
+            # Here, where it can be said that it takes long; vLLM's processes find it compiled. Even
+            # with the constraint off, for their processor is always there.
+            warm_up(say)
+            model = load_service(model, self.options)
+        self._loaded = model
+        self._encoder = PromptEncoder(
+            model.tokenizer, is_encoder_decoder=False, form=self._prompts.form
+        )
+        if self.options.max_new_tokens >= model.context:
+            raise InputError(
+                f"max_new_tokens: got {self.options.max_new_tokens}, expected less than the model's "
+                f"context of {model.context:,} tokens; lower it"
+            )
+
+    def warm_up(self, say: Callable[[str], None] | None = None) -> None:
+        """Do nothing: the constraint was made ready before vLLM started."""
+
+    def with_constraint(self, switch: Literal["on", "off"]) -> VllmEngine:
+        """Return an engine with the constraint on or off that shares this one's vLLM.
+
+        Raises:
+            InputError: the prompt does not go with it.
+        """
+        options = replace(self.options, constraint=switch)
+        return VllmEngine(self._loaded, options, prompts=self._prompts, name=self.name)
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+        """Answer one question.
+
+        Args:
+            question: the question, in words.
+            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+
+        Raises:
+            InputError: the question is blank, there is no source, the prompt does not fit into the
+                model's context, or the policy asks for what cannot be written.
+            UnavailableError: vLLM stopped working.
+        """
+        return self.answer_batch([Request(question, sources)])[0]
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
+        """Answer several questions; vLLM works on all of them together.
+
+        Raises:
+            InputError, UnavailableError: as `answer`, for any of the requests.
+        """
+        return [
+            QuotedAnswer.parse(generation.text, request.sources)
+            for request, generation in zip(requests, self.generate(requests), strict=True)
+        ]
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]:
+        """Return what the model writes for each request, as `answer_batch` reads it.
+
+        Raises:
+            InputError, UnavailableError: as `answer_batch`.
+        """
+        tasks = self._prepare(requests)
+        rows = self._loaded.service.run([(task.ids, task.params) for task in tasks])
+        return [
+            self._generation(task, row.tokens, row.ended)
+            for task, row in zip(tasks, rows, strict=True)
+        ]
+
+    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
+        """Give the answer's text piece by piece, while the model writes it.
+
+        Joined, the pieces are the text of what `answer` returns. Closing the iterator stops the
+        model.
+
+        Returns:
+            What `generate` returns.
+
+        Raises:
+            InputError, UnavailableError: as `answer`, at the first piece or at a later one.
+        """
+        (task,) = self._prepare([Request(question, sources)], streamed=True)
+        text, row, ended = self._text(task), list[int](), None
+        for written in self._loaded.service.stream(task.ids, task.params):
+            row += written.tokens
+            ended = written.ended
+            if piece := "".join(map(text.add, written.tokens)):
+                yield piece
+        if rest := text.end():
+            yield rest
+        return self._generation(task, row, ended)
+
+    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+        """Return the prompt of a question, with the exemplars that fit.
+
+        Raises:
+            InputError: as `answer`.
+        """
+        check_request(question, sources)
+        self.options.check_sources(len(sources))
+        return self._prompts.build(
+            question,
+            sources,
+            count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
+            limit=self._loaded.context - self.options.max_new_tokens,
+            reserved=self._encoder.reserved,
+        )
+
+    @property
+    def chat(self) -> bool:
+        """Whether the model is given a prompt's messages; otherwise, its completion form."""
+        return self._encoder.chat
+
+    def close(self) -> None:
+        """Stop vLLM; this engine and those that share it answer no more."""
+        self._loaded.service.close()
+
+    def _prepare(self, requests: Sequence[Request], *, streamed: bool = False) -> list[_Task]:
+        """Find what is wrong with any request before vLLM gets the first."""
+        self._prompts.prepare([request.question for request in requests])
+        tasks = []
+        for request in requests:
+            prompt = self.prompt(*request)
+            ids = self._encoder.encode(prompt)
+            tasks.append(_Task(request, prompt, ids, self._params(request, prompt, streamed)))
+        return tasks
+
+    def _params(self, request: Request, prompt: Prompt, streamed: bool) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        from semqa.decoding.vllm.request import to_extra_args
+
+        options = self.options
+        constrained = options.constrained
+        extra = to_extra_args(request.sources, options.policy, request.question)
+        try:
+            return SamplingParams(
+                max_tokens=options.max_new_tokens,
+                temperature=float(options.temperature),
+                top_p=float(options.top_p),
+                top_k=options.top_k,
+                seed=seed_of(options.seed, request) if options.temperature > 0 else None,
+                stop=[*self._stops(prompt)],
+                output_kind=RequestOutputKind.DELTA if streamed else RequestOutputKind.FINAL_ONLY,
+                extra_args=extra if constrained else None,
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def _stops(self, prompt: Prompt) -> tuple[str, ...]:
+        return () if self.chat else prompt.stop
+
+    def _text(self, task: _Task) -> AnswerText:
+        return AnswerText(self._loaded.vocabulary, self._stops(task.prompt))
+
+    def _generation(self, task: _Task, row: Sequence[int], ended: str | None) -> Generation:
+        text = self._text(task)
+        written = "".join(map(text.add, row)) + text.end()
+        question, sources = task.request
+        breach = None
+        if self.options.constrained:
+            breach = find_breach(written, sources, self.options.policy, question)
+        return Generation(
+            text=written,
+            prompt=task.prompt,
+            prompt_tokens=len(task.ids),
+            new_tokens=len(row),
+            finished=ended == "stop",
+            constraint="processor" if self.options.constrained else "off",
+            breach=breach,
+        )
+
+
+def _default_prompts() -> PromptBuilder:
+    from semqa.prompting import PromptBuilder
+
+    return PromptBuilder("zero-shot")

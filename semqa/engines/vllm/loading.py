@@ -1,0 +1,152 @@
+"""Loading a model into vLLM, with errors of one line. Knows nothing of questions and answers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
+from semqa.engines.model.hub import explained, first_line, is_on_disk_only
+from semqa.engines.model.quiet import quiet
+from semqa.engines.vllm.service import Service
+from semqa.errors import InputError, SemqaError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from semqa.decoding import Vocabulary
+    from semqa.engines.vllm.options import VllmOptions
+
+__all__ = ["LoadedService", "load_service", "require_vllm"]
+
+_PROCESSOR = "semqa.decoding.vllm:CopyConstraintProcessor"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedService:
+    """A model that vLLM runs, and its tokenizer.
+
+    Attributes:
+        service: where requests go.
+        tokenizer: of transformers.
+        vocabulary: its tokens, to read answers with.
+        context: tokens of prompt and answer together.
+    """
+
+    service: Service
+    tokenizer: Any
+    vocabulary: Vocabulary
+    context: int
+
+
+def load_service(name: str, options: VllmOptions) -> LoadedService:
+    """Start vLLM with a model and the constraint's processor.
+
+    Args:
+        name: a folder, or the name of a model on the Hub.
+        options: what to load, and how.
+
+    Raises:
+        InputError: there is no such model, it cannot be loaded so, or it has no tokenizer.
+        UnavailableError: the Hub was not reached.
+        MissingExtraError: a package is missing.
+    """
+    folder = folder_of(name)
+    check_revision(folder, options.revision)
+    on_disk_only = folder is None and is_on_disk_only(name, options.revision)
+    # vLLM reads these when it is imported; what the user has set stays.
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    # The engine is started in a thread, and a process with threads is not to be forked.
+    os.environ.setdefault("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
+    if on_disk_only:
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    shared: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
+    if options.revision is not None:
+        shared["revision"] = options.revision
+    if on_disk_only:
+        shared["local_files_only"] = True
+    with quiet():
+        try:
+            tokenizer = load_tokenizer(name, folder, shared)
+            vocabulary = _vocabulary(tokenizer)
+            service = Service(lambda: _start(folder or name, options))
+        except SemqaError:
+            raise
+        except Exception as error:  # the libraries below raise all sorts
+            raise _explained(name, options, error) from error
+    return LoadedService(service, tokenizer, vocabulary, service.context)
+
+
+def require_vllm(name: str) -> None:
+    """See that vLLM is there, without importing it, which takes long.
+
+    Raises:
+        MissingExtraError: it is not.
+    """
+    if find_spec("vllm") is None:
+        require("vllm", extra="vllm", purpose=f"the engine vllm:{name}")
+
+
+def _start(where: str, options: VllmOptions) -> Any:
+    """Start the engine; runs in the thread, and in the event loop, that it will live in."""
+    vllm: Any = require("vllm", extra="vllm", purpose="the engine vllm")
+    given: dict[str, Any] = {
+        "model": where,
+        "dtype": options.dtype,
+        "trust_remote_code": options.trust_remote_code,
+        "tensor_parallel_size": options.tensor_parallel_size,
+        "pipeline_parallel_size": options.pipeline_parallel_size,
+        "seed": options.seed % 2**32,
+        # As a name in this list: vLLM passes over processors that it finds by itself in some set-ups.
+        "logits_processors": [_PROCESSOR],
+        "disable_log_stats": True,
+        "use_tqdm_on_load": False,
+        **options.engine_args,
+    }
+    for name in ("revision", "quantization", "gpu_memory_utilization"):
+        if getattr(options, name) is not None:
+            given[name] = getattr(options, name)
+    if options.context is not None:
+        given["max_model_len"] = options.context
+    try:
+        arguments = vllm.AsyncEngineArgs(**given)
+    except TypeError as error:
+        raise InputError(
+            f"engine_args: got {first_line(error)!r}, expected arguments of vLLM's AsyncEngineArgs; "
+            "correct or leave them out"
+        ) from error
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    return AsyncLLM.from_engine_args(arguments)
+
+
+def _vocabulary(tokenizer: Any) -> Vocabulary:
+    """Return the tokens of a tokenizer, to read answers with: special tokens are no text."""
+    from semqa.decoding import Vocabulary
+
+    ends = {tokenizer.eos_token_id} - {None}
+    return Vocabulary.from_tokenizer(tokenizer, len(tokenizer), ends)
+
+
+def _explained(name: str, options: VllmOptions, error: Exception) -> SemqaError:
+    """Say in one line what an error of starting means; vLLM tells causes in its log alone."""
+    causes = [error, error.__cause__, error.__context__]
+    if any(type(cause).__module__.startswith(("vllm", "pydantic")) for cause in causes) or (
+        isinstance(error, (RuntimeError, ValueError))
+    ):
+        return InputError(
+            f"model {name}: vLLM did not start: got {_message(error)!r}, expected a model and "
+            "options that it can run; set VLLM_LOGGING_LEVEL=INFO to see its log"
+        )
+    return explained(name, options.revision, error)
+
+
+def _message(error: Exception) -> str:
+    """Return what an error says; pydantic's begins with a line that says nothing."""
+    listed: Any = getattr(error, "errors", None)
+    if callable(listed):
+        for one in listed():
+            return first_line(ValueError(one.get("msg", "")))
+    return first_line(error)

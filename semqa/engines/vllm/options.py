@@ -1,0 +1,100 @@
+"""The settings of the engine: what to load, and how.
+
+Knows nothing of vLLM, so that a wrong setting is found before it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from semqa.engines.model import AnswerOptions, check_range, check_whole
+from semqa.errors import InputError
+
+__all__ = ["VllmOptions"]
+
+_DTYPES = ("auto", "float32", "float16", "bfloat16")
+_OURS = ("model", "tokenizer", "logits_processors", "max_model_len", "skip_tokenizer_init")
+"""Arguments of vLLM that the engine gives itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VllmOptions(AnswerOptions):
+    """All settings of a `VllmEngine`, besides those of `AnswerOptions`.
+
+    Attributes:
+        batch_size: how many questions are handed to vLLM together; it forms its own batches.
+        dtype: of the weights: ``auto`` as they were saved, ``float32``, ``float16`` or
+            ``bfloat16``.
+        revision: branch, tag or commit of the model on the Hub.
+        trust_remote_code: whether code that comes with the model may run here.
+        context: tokens of prompt and answer together; by default what the model's configuration
+            says.
+        tensor_parallel_size: GPUs that share each layer.
+        pipeline_parallel_size: groups of GPUs that share the layers.
+        gpu_memory_utilization: share of a GPU's memory to use; by default vLLM's.
+        quantization: how the weights are quantised, such as ``awq`` or ``fp8``; by default as the
+            model's configuration says.
+        engine_args: further arguments of vLLM's ``AsyncEngineArgs``, by name.
+
+    Raises:
+        InputError: there is no such setting, one is out of its range, or two of them exclude each
+            other.
+    """
+
+    batch_size: int = 64
+    dtype: str = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    context: int | None = None
+    tensor_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
+    gpu_memory_utilization: float | None = None
+    quantization: str | None = None
+    engine_args: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _DTYPES:
+            raise InputError(
+                f"dtype: got {self.dtype!r}, expected {', '.join(_DTYPES)}; choose one of them"
+            )
+        if self.context is not None:
+            check_whole("context", self.context, 2)
+        check_whole("tensor_parallel_size", self.tensor_parallel_size, 1)
+        check_whole("pipeline_parallel_size", self.pipeline_parallel_size, 1)
+        if self.gpu_memory_utilization is not None:
+            check_range(
+                "gpu_memory_utilization",
+                self.gpu_memory_utilization,
+                0.0,
+                1.0,
+                "it is a share",
+                least_given=False,
+            )
+        given: object = self.engine_args
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise InputError(
+                f"engine_args: got {given!r}, expected arguments of vLLM by name, such as "
+                '{"max_num_seqs": 64}; change or leave it out'
+            )
+        for name in given:
+            if name in (*_OURS, *_NAMED):
+                use = _NAMED.get(name, "leave it out")
+                raise InputError(
+                    f"engine_args: got {name}, expected arguments that the engine does not set "
+                    f"itself; {use}"
+                )
+        AnswerOptions.__post_init__(self)
+
+
+_NAMED = {
+    "dtype": "use the setting dtype",
+    "revision": "use the setting revision",
+    "trust_remote_code": "use the setting trust_remote_code",
+    "max_model_len": "use the setting context",
+    "tensor_parallel_size": "use the setting tensor_parallel_size",
+    "pipeline_parallel_size": "use the setting pipeline_parallel_size",
+    "gpu_memory_utilization": "use the setting gpu_memory_utilization",
+    "quantization": "use the setting quantization",
+    "seed": "use the setting seed",
+}

@@ -1,0 +1,200 @@
+"""The engine with the real vLLM, in processes of its own: answers, streams, refusals, the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa import InputError, QuotedAnswer, Source
+from semqa.engines import Request, create_engine
+from semqa.engines.vllm import VllmEngine
+from semqa.errors import UnavailableError
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("vllm") is None, reason="needs vLLM; run make test-vllm"),
+    pytest.mark.filterwarnings("ignore"),  # those of vLLM
+]
+
+SOURCES = [
+    Source("Ann built the bridge in 1932, and Bob crossed it first.", title="The bridge"),
+    Source("It opened in March. [ 1 nobody ] had asked him to."),
+]
+REQUESTS = [
+    Request("Who built it?", SOURCES),
+    Request("When was it opened?", SOURCES[::-1]),
+    Request("A café?", [Source("Un café — naïve, 日本.")]),
+]
+SMALL = {"enforce_eager": True, "kv_cache_memory_bytes": 64 << 20, "max_num_seqs": 8}
+OPTIONS: dict[str, Any] = {
+    "dtype": "float32",
+    "max_new_tokens": 60,
+    "temperature": 1.0,
+    "min_quotes": 2,
+    "quote_bias": 4.0,
+    "engine_args": SMALL,
+}
+
+
+def save_model(folder: Path) -> Path:
+    """Save a model with heads as wide as vLLM's attention wants them."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from tests.models import tiny
+
+    made = tiny("llama-chat")
+    torch.manual_seed(3)
+    config = LlamaConfig(
+        vocab_size=made.model.config.vocab_size,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=2048,
+        eos_token_id=1,
+        bos_token_id=3,
+        pad_token_id=0,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    made.tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Iterator[VllmEngine]:
+    made = create_engine(f"vllm:{folder}", OPTIONS)
+    assert isinstance(made, VllmEngine)
+    yield made
+    made.close()
+
+
+def text_of(engine: VllmEngine, request: Request) -> tuple[str, Any]:
+    pieces, stream = [], engine.stream(*request)
+    while True:
+        try:
+            pieces.append(next(stream))
+        except StopIteration as end:
+            return "".join(pieces), end.value
+
+
+def test_answers_quote_what_stands_there(engine: VllmEngine) -> None:
+    made = engine.generate(REQUESTS * 4)
+    for request, generation in zip(REQUESTS * 4, made, strict=True):
+        answer = QuotedAnswer.parse(generation.text, request.sources)
+        assert answer.verified
+        assert len(answer.quotes) >= 2
+        assert generation.finished
+        assert generation.constraint == "processor"
+        assert generation.breach is None
+        assert 0 < generation.new_tokens <= 60
+        assert generation.prompt_tokens > 50
+    # The same question with the same seed gets the same answer, whatever is asked besides.
+    assert made[0].text == made[3].text
+    assert made[0].text != made[1].text
+    assert engine.answer(*REQUESTS[0]).marked == QuotedAnswer.parse(made[0].text, SOURCES).marked
+
+
+def test_a_stream_is_the_answer_piece_by_piece(engine: VllmEngine) -> None:
+    for request, generation in zip(REQUESTS, engine.generate(REQUESTS), strict=True):
+        text, streamed = text_of(engine, request)
+        assert text == generation.text
+        assert streamed == generation
+
+
+def test_a_stream_may_be_left(engine: VllmEngine) -> None:
+    stream = engine.stream(*REQUESTS[0])
+    next(stream)
+    stream.close()
+    assert engine.answer(*REQUESTS[1]).verified
+
+
+def test_threads_share_an_engine(engine: VllmEngine) -> None:
+    alone = [generation.text for generation in engine.generate(REQUESTS)]
+    found: dict[int, str] = {}
+
+    def ask(number: int) -> None:
+        found[number] = text_of(engine, REQUESTS[number % 3])[0]
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[number] for number in range(9)] == alone * 3
+
+
+def test_without_the_constraint_nothing_is_promised(engine: VllmEngine) -> None:
+    free = engine.with_constraint("off")
+    (generation,) = free.generate(REQUESTS[:1])
+    assert generation.constraint == "off"
+    assert generation.breach is None
+    (again,) = engine.generate(REQUESTS[:1])
+    assert again.constraint == "processor"
+    assert again.text != generation.text
+
+
+def test_what_cannot_be_answered_is_refused_and_the_engine_goes_on(engine: VllmEngine) -> None:
+    long = [Source("word " * 3000)]
+    with pytest.raises(InputError, match=r"^the prompt is too long: got [\d,]+ tokens"):
+        engine.answer("Who?", long)
+    with pytest.raises(InputError, match=r"^the question is blank"):
+        engine.answer(" ", SOURCES)
+    with pytest.raises(InputError, match="no source to answer from"):
+        engine.answer("Who?", [])
+    assert engine.answer(*REQUESTS[0]).verified
+
+
+def test_an_engine_that_died_says_so_and_one_that_is_closed_too(folder: Path) -> None:
+    import psutil
+
+    made = create_engine(f"vllm:{folder}", OPTIONS)
+    assert isinstance(made, VllmEngine)
+    children = psutil.Process().children(recursive=True)
+    workers = [one for one in children if "tracker" not in " ".join(one.cmdline())]
+    mine = sorted(workers, key=lambda one: one.create_time())[-2:]
+    for one in mine:
+        one.kill()
+    with pytest.raises(UnavailableError, match=r"^vLLM stopped working: got .+; set VLLM_LOGGING"):
+        made.generate(REQUESTS)
+    made.close()
+    made.close()
+    with pytest.raises(InputError, match=r"^engine: closed: got a question after close\(\)"):
+        made.answer(*REQUESTS[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"engine_args": {"nonsense": 1}},
+            r"^engine_args: got .+nonsense.+, expected arguments of",
+        ),
+        ({"quantization": "nope"}, r"^model .+: vLLM did not start: got .+nope"),
+        ({"context": 100_000}, r"^model .+: vLLM did not start: got .+max_model_len"),
+    ],
+    ids=["argument", "quantization", "context"],
+)
+def test_what_vllm_refuses_is_told_in_one_line(
+    folder: Path, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        create_engine(f"vllm:{folder}", settings)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_answer_longer_than_the_context_is_refused(engine: VllmEngine) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(InputError, match=r"^max_new_tokens: got 2048, expected less than the mod"):
+        VllmEngine(engine._loaded, replace(engine.options, max_new_tokens=2048))

@@ -1,0 +1,73 @@
+"""Settings of the engine for vLLM: what is refused, before anything is loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from semqa import InputError
+from semqa.engines import accepted_options, create_engine
+from semqa.engines.vllm import VllmOptions
+from semqa.errors import MissingExtraError
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"dtype": "int3"}, r"^dtype: got 'int3', expected auto, float32, float16, bfloat16; choose"),
+    ({"constraint": "maybe"}, r"^constraint: got 'maybe', expected on or off; choose one of them$"),
+    ({"context": 1}, r"^context: got 1, expected a whole number from 2"),
+    ({"tensor_parallel_size": 0}, r"^tensor_parallel_size: got 0, expected a whole number from 1"),
+    ({"pipeline_parallel_size": True}, r"^pipeline_parallel_size: got True, expected a whole"),
+    (
+        {"gpu_memory_utilization": 0.0},
+        r"^gpu_memory_utilization: got 0.0, expected .+ above 0 to 1",
+    ),
+    ({"engine_args": [1]}, r"^engine_args: got \[1\], expected arguments of vLLM by name, such as"),
+    ({"engine_args": {"model": "x"}}, r"^engine_args: got model, .+ set itself; leave it out$"),
+    (
+        {"engine_args": {"max_model_len": 9}},
+        r"^engine_args: got max_model_len, .+ setting context$",
+    ),
+    ({"engine_args": {"logits_processors": []}}, r"^engine_args: got logits_processors, expected"),
+    ({"max_words": 0}, r"^max_words: got 0, expected a whole number from 1"),
+    ({"temperature": -1}, r"^temperature: got -1, expected a number from 0 to 100"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED, ids=lambda value: str(value)[:40])
+def test_a_setting_out_of_range_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        create_engine("vllm:no/model", settings)
+
+
+def test_beams_are_no_option_for_vllm_drops_what_a_request_brings_there() -> None:
+    accepted = accepted_options("vllm:no/model")
+    assert accepted is not None
+    assert {"constraint", "prompts", "tensor_parallel_size", "quote_from"} <= set(accepted)
+    assert "num_beams" not in accepted
+    with pytest.raises(InputError, match=r"^engine vllm:x does not take the option num_beams"):
+        create_engine("vllm:x", {"num_beams": 4})
+
+
+def test_settings_are_a_value() -> None:
+    made = VllmOptions(engine_args={"max_num_seqs": 4}, numbers="quoted")
+    assert made == VllmOptions(engine_args={"max_num_seqs": 4}, numbers="quoted")
+    assert made.policy.numbers == "quoted"
+    assert made.batch_size == 64
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is installed")
+def test_a_missing_vllm_is_named() -> None:
+    with pytest.raises(MissingExtraError, match=r"^the engine vllm:x needs .+ -e '\.\[vllm\]'$"):
+        create_engine("vllm:x", {"constraint": "off"})
+
+
+def test_importing_the_engine_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, semqa.engines.vllm, semqa.engines.registry\n"
+        "sys.exit(bool({'torch', 'transformers', 'numba', 'vllm'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], check=False)
+    assert done.returncode == 0
