@@ -19,7 +19,7 @@ from semqa.decoding.compiled import (
 )
 from semqa.decoding.core import layout
 from semqa.decoding.core.cost import NO_WAY, QUOTE_COST
-from semqa.decoding.core.entries import ACCEPTS, ADVANCE, FINISH, FOREIGN, MASKS, entries
+from semqa.decoding.core.entries import ACCEPTS, DONE, FINISH, FOREIGN, entries
 from semqa.decoding.core.state import (
     AT_START,
     CONTEXT,
@@ -51,7 +51,6 @@ State = tuple[int, ...]
 
 _DEFAULT = QuotePolicy()
 _NO_TOKENS = np.empty(0, np.int64)
-_NO_ROWS = np.empty((0, 0), np.int32)
 
 
 class CopyConstraint:
@@ -178,7 +177,7 @@ class CopyConstraint:
     def _cost(self, state: State) -> int:
         """Return how many tokens it takes to finish."""
         compiled, rows = self._ready(0), _as_rows([state])
-        cost = entries().rows(compiled.handle, FINISH, rows, _NO_TOKENS, _NO_ROWS)
+        cost = entries().ask(compiled.handle, FINISH, rows)
         if cost == FOREIGN:
             raise _foreign()
         return int(cost & 0xFFFFFFFF)
@@ -234,7 +233,7 @@ class CopyConstraint:
     def is_accepting(self, state: State) -> bool:
         """Tell whether an end token is allowed, or the answer has ended."""
         compiled, rows = self._compiled, _as_rows([state])
-        accepts = entries().rows(compiled.handle, ACCEPTS, rows, _NO_TOKENS, _NO_ROWS)
+        accepts = entries().ask(compiled.handle, ACCEPTS, rows)
         if accepts == FOREIGN:
             raise _foreign()
         return bool(accepts)
@@ -273,14 +272,13 @@ class CopyConstraint:
                 f"masks: got shape {out.shape}, expected ({len(states)}, {self._width}); resize it"
             )
         if len(states):
-            compiled = self._ready(int(states[:, TOKENS].min()))
             try:
-                status = entries().rows(compiled.handle, MASKS, states, _NO_TOKENS, out)
+                status = self._step(states, _NO_TOKENS, out)
             except TypeError:
                 raise InputError(
                     f"masks: got an array of {out.dtype}, expected {_WRITABLE}; use np.empty"
                 ) from None
-            if status == FOREIGN:
+            if (status == FOREIGN).any():
                 raise _foreign()
         return out
 
@@ -301,15 +299,40 @@ class CopyConstraint:
                 "int64; give a token a row"
             )
         tokens = np.ascontiguousarray(given, np.int64)
-        after = np.empty_like(states)
+        after = states.copy()
         if len(states):
-            compiled = self._ready(int(states[:, TOKENS].min()))
-            bad = entries().rows(compiled.handle, ADVANCE, states, tokens, after)
-            if bad == FOREIGN:
+            status = self._step(after, tokens, np.empty((len(states), 0), np.int32))
+            if (status == FOREIGN).any():
                 raise _foreign()
-            if bad >= 0:
+            if (status != DONE).any():
+                bad = int(np.flatnonzero(status != DONE)[0])
                 raise self._refusal(int(tokens[bad]), f" (row {bad})")
         return after
+
+    def _step(
+        self, states: NDArray[np.int32], tokens: NDArray[np.int64], masks: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """Advance states, in place, by a token each or none at all, and fill masks."""
+        compiled = self._ready(int(states[:, TOKENS].min()))
+        rows = len(states)
+        addresses = np.full(rows, compiled.handle.__array_interface__["data"][0], np.int64)
+        starts = np.arange(rows + 1) if tokens.size else np.zeros(rows + 1, np.int64)
+        status = np.empty(rows, np.int64)
+        entries().step(addresses, states, tokens, starts, masks, status)
+        return status
+
+    def tables(self, fewest_tokens: int) -> tuple[Compiled, int]:
+        """Return what compiled code takes for states with at least so many tokens left.
+
+        Args:
+            fewest_tokens: the fewest tokens left of any state that it is going to be given.
+
+        Returns:
+            The tables, to be kept while the address of their handle is in use, and the most tokens
+            of a state for which they have to be asked for anew.
+        """
+        scarce = self._scarce  # read first: then it is never that of newer tables
+        return self._ready(fewest_tokens), scarce
 
     def __getstate__(self) -> dict[str, Any]:
         kept = self.__dict__.copy()

@@ -13,9 +13,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["apply_masks", "compile_masking"]
+__all__ = ["apply_masks", "compile_masking", "compile_masking_in_place", "mask_in_place"]
 
 _SIGNATURE = "void(f4[:, ::1], i4[:, ::1], f4[:, ::1], b1[::1])"
+_IN_PLACE = "void(f4[::1], i8[::1], i8, i4[:, ::1], b1[::1])"
 
 
 def apply_masks(
@@ -44,17 +45,87 @@ def apply_masks(
     return alive
 
 
+def mask_in_place(
+    scores: NDArray[np.float32], rows: NDArray[np.int64], masks: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Forbid what the masks do not allow, in some rows; nothing else is written.
+
+    Args:
+        scores: [R, S], its columns next to each other, its rows at any distance: written, minus
+            infinity where not allowed.
+        rows: [M], which rows, each once.
+        masks: [M, W], C-contiguous, as for `apply_masks`.
+
+    Returns:
+        For each of `rows` whether a score above minus infinity is left in it.
+
+    Example:
+        >>> scores = np.ones((2, 3), np.float32)
+        >>> mask_in_place(scores, np.array([1]), np.array([[5]], np.int32)).tolist()
+        [True]
+        >>> scores.tolist()
+        [[1.0, 1.0, 1.0], [1.0, -inf, 1.0]]
+    """
+    alive = np.zeros(rows.size, np.bool_)
+    height, width = scores.shape
+    if rows.size and width:
+        between = scores.strides[0] // scores.itemsize
+        whole = np.lib.stride_tricks.as_strided(
+            scores, ((height - 1) * between + width,), (scores.itemsize,)
+        )
+        compile_masking_in_place()(whole, rows * between, width, masks, alive)
+    return alive
+
+
 @cache
 def compile_masking() -> Any:
-    """Compile the loop, or load it: a second the first time on a machine."""
+    """Compile the loop of `apply_masks`, or load it: a second the first time on a machine."""
+    return _compile(_SIGNATURE, _loop)
+
+
+@cache
+def compile_masking_in_place() -> Any:
+    """Do the same for `mask_in_place`."""
+    return _compile(_IN_PLACE, _loop_in_place)
+
+
+def _compile(signature: str, loop: Any) -> Any:
     import numba
 
     try:
-        return numba.njit(_SIGNATURE, cache=True, nogil=True)(_loop)
+        return numba.njit(signature, cache=True, nogil=True)(loop)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        return numba.njit(_SIGNATURE, nogil=True)(_loop)  # no folder to write to
+        return numba.njit(signature, nogil=True)(loop)  # no folder to write to
+
+
+def _loop_in_place(scores: Any, starts: Any, width: Any, masks: Any, alive: Any) -> None:
+    nothing = np.float32(-np.inf)
+    words = masks.shape[1]
+    for row in range(starts.size):
+        start = starts[row]
+        found: Any = False
+        for word in range(min(words, width // 32)):
+            bits, first = masks[row, word], start + 32 * word
+            if bits == 0:
+                for column in range(first, first + 32):
+                    scores[column] = nothing
+            elif bits == -1 and found:
+                continue
+            else:
+                for bit in range(32):
+                    if (bits >> bit) & 1:
+                        found |= scores[first + bit] > nothing
+                    else:
+                        scores[first + bit] = nothing
+        for column in range(32 * min(words, width // 32), width):
+            word = column >> 5
+            if word < words and (masks[row, word] >> (column & 31)) & 1:
+                found |= scores[start + column] > nothing
+            else:
+                scores[start + column] = nothing
+        alive[row] = found
 
 
 def _loop(scores: Any, masks: Any, out: Any, alive: Any) -> None:

@@ -18,6 +18,8 @@ from semqa.extras import require
 try:
     import torch
     from transformers import LogitsProcessor
+
+    from semqa.decoding.device_masks import unpack_on_device
 except ModuleNotFoundError:  # names the command that installs them
     require("transformers", extra="local", purpose="semqa.decoding.transformers")
     raise
@@ -285,14 +287,6 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             f"{self._length + 1}, one more than before; make a processor for each call of generate, "
             "without assisted or prompt-lookup decoding"
         )
-
-
-def unpack_on_device(masks: torch.Tensor) -> torch.Tensor:
-    """Turn masks [R, W] int32, bit 1 = allowed, into [R, 32 W] bool, true = not allowed."""
-    shifts = torch.arange(_WORD_BITS, dtype=torch.int32, device=masks.device)
-    # [R, W, 32]: token t is bit t % 32 of word t // 32. The shift keeps the sign, the and drops it.
-    bits = torch.bitwise_and(torch.bitwise_right_shift(masks[:, :, None], shifts), 1)
-    return (bits == 0).flatten(1)
 
 
 def _as_slice(rows: NDArray[np.intp]) -> slice | NDArray[np.intp]:

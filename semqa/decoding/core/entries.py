@@ -35,7 +35,7 @@ from semqa.decoding.core.layout import (
     open_handle,
 )
 from semqa.decoding.core.mask import fill_mask
-from semqa.decoding.core.pointers import ints_of
+from semqa.decoding.core.pointers import ints_of, longs_pointer
 from semqa.decoding.core.state import (
     ENDED,
     FREE,
@@ -46,7 +46,6 @@ from semqa.decoding.core.state import (
     STATE_WIDTH,
     TOKENS,
     clear_state,
-    copy_state,
     new_state,
     row_of,
 )
@@ -76,9 +75,13 @@ class Entries(NamedTuple):
         mask: (h, state, out int32[W]) -> FOREIGN for the state of another constraint, else 0.
         advance: (h, state, token) -> state; its first field is REFUSED if the token is not allowed,
             FOREIGN for the state of another constraint.
-        rows: (h, task, states int32[B, S], tokens int64[B], out int32[B, *]) -> int64. MASKS fills
-            masks; ADVANCE fills states and returns the first bad row, or -1; ACCEPTS tells whether
-            the first state accepts; FINISH returns its cost. All return FOREIGN, as above.
+        step: (addresses of handles int64[B], states int32[B, S], tokens int64[T], starts
+            int64[B + 1], masks int32[B, W] or int32[B, 0], status int64[B]). Each row on its own,
+            by a constraint of its own: advances states[b], in place, by tokens[starts[b]:starts[b +
+            1]], then fills masks[b], if there is room for masks. status[b] is DONE, FOREIGN, or
+            which of its tokens was not allowed, from 0; then the state is lost and no mask filled.
+        ask: (h, task, states int32[1, S]) -> int64. ACCEPTS tells whether a state accepts; FINISH
+            returns its cost. Both return FOREIGN, as above.
         build: (h, task, number, ints, out int32[*]). DISTANCES fills distances and the costs of
             runs, `ints` being the digits of each word node.
             FREE_TEXT marks what free text may go on with in context `number`, UNFINISHED_TEXT those
@@ -96,7 +99,8 @@ class Entries(NamedTuple):
 
     mask: Any
     advance: Any
-    rows: Any
+    step: Any
+    ask: Any
     build: Any
     lists: Any
     lay_out: Any
@@ -109,7 +113,8 @@ class Entries(NamedTuple):
 
 
 REFUSED, FOREIGN = -1, -2
-MASKS, ADVANCE, ACCEPTS, FINISH = range(4)
+DONE = -1
+ACCEPTS, FINISH = range(2)
 DISTANCES, FREE_TEXT, UNFINISHED_TEXT, CLOSING_TEXT = range(4)
 
 MOST_LISTED = 4_000_000
@@ -208,25 +213,28 @@ def entries() -> Entries:
             first, s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13]
         )  # fmt: skip
 
-    def rows(handle: Any, task: int, states: Any, tokens: Any, out: Any) -> int:
-        h = open_handle(handle)
-        result = digest * 0 - 1
-        for row in range(states.shape[0]):
-            if row_of(states, row)[OWNER] != h[SELF]:
-                return FOREIGN
-        if task == ACCEPTS:
-            return int(_accepts(h, row_of(states, 0)))
-        if task == FINISH:
-            return cost_of(h, row_of(states, 0))
-        for row in range(states.shape[0]):
-            if task == MASKS:
-                fill_mask(h, row_of(states, row), ints_of(out, row * h[WIDTH]))
-            else:
-                after = row_of(out, row)
-                copy_state(row_of(states, row), after)
-                if not _advance(h, after, tokens[row]) and result < 0:
-                    result = row
-        return result
+    def step(
+        addresses: Any, states: Any, tokens: Any, starts: Any, masks: Any, status: Any
+    ) -> None:
+        width = masks.shape[1]
+        for row in range(addresses.shape[0]):
+            h, s = longs_pointer(addresses[row]), row_of(states, row)
+            status[row] = digest * 0 + DONE
+            if s[OWNER] != h[SELF] or (width and width != h[WIDTH]):
+                status[row] = FOREIGN
+                continue
+            for place in range(starts[row], starts[row + 1]):
+                if not _advance(h, s, tokens[place]):
+                    status[row] = place - starts[row]
+                    break
+            if width and status[row] == DONE:
+                fill_mask(h, s, ints_of(masks, row * width))
+
+    def ask(handle: Any, task: int, states: Any) -> int:
+        h, s = open_handle(handle), row_of(states, 0)
+        if s[OWNER] != h[SELF]:
+            return digest * 0 + FOREIGN
+        return int(_accepts(h, s)) if task == ACCEPTS else cost_of(h, s)
 
     def build(handle: Any, task: int, number: int, ints: Any, out: Any) -> int:
         h = open_handle(handle)
@@ -286,7 +294,8 @@ def entries() -> Entries:
     return Entries(
         _compile(mask, number(_HANDLE, _STATE, _INTS)),
         _compile(advance, _STATE(_HANDLE, _STATE, number)),
-        _compile(rows, number(_HANDLE, number, _ROWS, _LONGS, _ROWS)),
+        _compile(step, types.void(_LONGS, _ROWS, _LONGS, _LONGS, _ROWS, _LONGS)),
+        _compile(ask, number(_HANDLE, number, _ROWS)),
         _compile(build, number(_HANDLE, number, number, _INTS, _INTS)),
         _compile(make_lists, listed(_HANDLE, _INTS, number, _INTS, _INTS)),
         _compile(lay_out, laid_out(_FIXED, _CHARACTERS, _FIXED, truth, _LONGS, _BYTES, _INTS)),

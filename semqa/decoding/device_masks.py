@@ -1,0 +1,56 @@
+"""Masks applied to scores on the device where they are, with one upload and no wait.
+
+Loads torch; knows nothing of constraints.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["mask_on_device", "unpack_on_device"]
+
+_WORD_BITS = 32
+
+
+def unpack_on_device(masks: torch.Tensor) -> torch.Tensor:
+    """Turn masks [R, W] int32, bit 1 = allowed, into [R, 32 W] bool, true = not allowed."""
+    shifts = torch.arange(_WORD_BITS, dtype=torch.int32, device=masks.device)
+    # [R, W, 32]: token t is bit t % 32 of word t // 32. The shift keeps the sign, the and drops it.
+    bits = torch.bitwise_and(torch.bitwise_right_shift(masks[:, :, None], shifts), 1)
+    return (bits == 0).flatten(1)
+
+
+def mask_on_device(
+    scores: torch.Tensor, rows: NDArray[np.int64], masks: NDArray[np.int32], end: int
+) -> None:
+    """Forbid what the masks do not allow, in some rows of scores on any device, in place.
+
+    Args:
+        scores: [R, S], float.
+        rows: [M], which rows, each once.
+        masks: [M, W] int32, as for `semqa.decoding.masking.apply_masks`.
+        end: the token that is left to rows in which nothing else is.
+
+    Example:
+        >>> import numpy as np
+        >>> scores = torch.zeros(2, 3)
+        >>> mask_on_device(scores, np.array([1]), np.array([[5]], np.int32), 0)
+        >>> scores.tolist()
+        [[0.0, 0.0, 0.0], [0.0, -inf, 0.0]]
+    """
+    width = scores.shape[-1]
+    places = torch.from_numpy(rows).to(scores.device, non_blocking=True)
+    forbidden = unpack_on_device(torch.from_numpy(masks).to(scores.device, non_blocking=True))
+    if forbidden.shape[-1] < width:
+        beyond = width - forbidden.shape[-1]
+        forbidden = torch.nn.functional.pad(forbidden, (0, beyond), value=True)
+    kept = scores[places].masked_fill(forbidden[:, :width], -torch.inf)
+    dead = ~(kept.amax(dim=-1) > -torch.inf)  # where a score is no number, too
+    kept[:, end] = torch.where(dead, torch.zeros_like(kept[:, end]), kept[:, end])
+    scores[places] = kept

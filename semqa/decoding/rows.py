@@ -1,0 +1,208 @@
+"""Many answers side by side, each under a constraint of its own, taken forward in one compiled call.
+
+Knows nothing of engines and scores: it sees tokens and fills masks. A row that cannot be gone on
+with may only end: it never disturbs its neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semqa.decoding.core.entries import DONE, entries
+from semqa.decoding.core.state import ENDED, FREE, MODE, STATE_WIDTH, TOKENS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from semqa.decoding.constraint import CopyConstraint
+    from semqa.decoding.vocabulary import Vocabulary
+
+__all__ = ["ConstraintRows", "ends_mask"]
+
+_WORD_BITS = 32
+
+
+class ConstraintRows:
+    """The states of answers that are being written, by slot.
+
+    Args:
+        vocabulary: the tokens, of all constraints.
+        slots: how many answers there may be at a time.
+
+    Example:
+        >>> from semqa import Source
+        >>> from semqa.decoding import CopyConstraint, Vocabulary
+        >>> vocabulary = Vocabulary.from_tokens([bytes([b]) for b in range(256)] + [b""], [256])
+        >>> rows = ConstraintRows(vocabulary, slots=4)
+        >>> rows.admit(2, CopyConstraint(vocabulary, [Source("In 1943.")]), budget=50)
+        >>> slots, masks = np.array([2]), np.empty((1, rows.width), np.int32)
+        >>> rows.advance(slots, [list(b"[ 1 ")]).tolist()
+        [-1]
+        >>> rows.fill(slots, masks).tolist()
+        [-1]
+        >>> bits = np.unpackbits(masks.view(np.uint8), bitorder="little")
+        >>> bytes(np.flatnonzero(bits).tolist())
+        b'.1I'
+    """
+
+    def __init__(self, vocabulary: Vocabulary, slots: int) -> None:
+        self.vocabulary = vocabulary
+        self.width = -(-vocabulary.size // _WORD_BITS)
+        self._ends = ends_mask(vocabulary)
+        self._states = np.zeros((slots, STATE_WIDTH), np.int32)
+        self._addresses = np.zeros(slots, np.int64)
+        self._scarce = np.full(slots, -1, np.int64)  # with so few tokens left, other tables
+        self._live = np.zeros(slots, np.bool_)
+        self._bias = np.zeros(slots, np.float32)
+        self._constraints: list[CopyConstraint | None] = [None] * slots
+        self._owners: list[Any] = [None] * slots  # of the addresses
+
+    def admit(self, slot: int, constraint: CopyConstraint, budget: int | None) -> None:
+        """Begin an answer.
+
+        Args:
+            slot: where; whatever was there is forgotten.
+            constraint: its rules.
+            budget: the most tokens of it, its end token included; None for no limit.
+
+        Raises:
+            InputError: no answer is so short. Then the slot is empty.
+        """
+        self.release(slot)
+        state = constraint.start(budget)
+        self._constraints[slot] = constraint
+        self._take_tables(slot, state[TOKENS])
+        self._states[slot] = state
+        self._bias[slot] = constraint.policy.quote_bias
+        self._live[slot] = True
+
+    def release(self, slot: int) -> None:
+        """Forget an answer; rows of an empty slot may only end."""
+        self._live[slot] = False
+        self._bias[slot] = 0
+        self._scarce[slot] = -1
+        self._addresses[slot] = 0
+        self._constraints[slot] = self._owners[slot] = None
+
+    def is_live(self, slot: int) -> bool:
+        """Tell whether a slot holds an answer that can be gone on with."""
+        return bool(self._live[slot])
+
+    def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
+        """Take answers forward, for good.
+
+        Args:
+            slots: [R], which, each once.
+            tokens: the new tokens of each.
+
+        Returns:
+            [R] int64, for each the place in `tokens` of the first that is not allowed, or -1. Such
+            an answer is released, as is one whose state is broken (-2).
+        """
+        status = np.full(len(slots), DONE, np.int64)
+        places = np.flatnonzero(self._live[slots])
+        if not places.size:
+            return status
+        live = slots[places]
+        flat, starts = _flat([tokens[place] for place in places.tolist()])
+        states = self._states[live]
+        self._prepare(live, states, np.diff(starts))
+        told = np.empty(live.size, np.int64)
+        none = np.empty((live.size, 0), np.int32)
+        entries().step(self._addresses[live], states, flat, starts, none, told)
+        self._states[live] = states
+        status[places] = told
+        for slot in live[told != DONE].tolist():
+            self.release(slot)
+        return status
+
+    def fill(
+        self,
+        slots: NDArray[np.int64],
+        masks: NDArray[np.int32],
+        ahead: Sequence[Sequence[int]] | None = None,
+    ) -> NDArray[Any]:
+        """Write which tokens may come next.
+
+        Args:
+            slots: [R], which; a slot may be there several times.
+            masks: [R, W] int32, C-contiguous, written. Empty slots, and rows that are not allowed
+                to go ahead, may only end.
+            ahead: tokens of each row to suppose after its answer, which itself stays where it is.
+
+        Returns:
+            [R] int64, as `advance`; the place in `ahead`.
+        """
+        states = self._states[slots]
+        count = len(slots)
+        flat, starts = _flat(ahead) if ahead is not None else (_NO_TOKENS, np.zeros(count + 1, int))
+        live = self._live[slots]
+        told = np.full(count, DONE, np.int64)
+        if live.all():
+            self._prepare(slots, states, np.diff(starts))
+            entries().step(self._addresses[slots], states, flat, starts, masks, told)
+        elif live.any():
+            places = np.flatnonzero(live).tolist()
+            some = np.empty((len(places), self.width), np.int32)
+            given = None if ahead is None else [ahead[place] for place in places]
+            told[places] = self.fill(slots[places], some, given)
+            masks[places] = some
+        masks[(told != DONE) | ~live] = self._ends
+        return told
+
+    def openers(self, slots: NDArray[np.int64]) -> list[tuple[int, float, NDArray[np.int64]]]:
+        """Return what is to be added to which tokens' scores.
+
+        Returns:
+            For each row that does not stand in a quote and whose policy has a `quote_bias`: its
+            place in `slots`, the bias, and the tokens that open a quote.
+        """
+        biased = (self._bias[slots] != 0) & self._live[slots]
+        if not biased.any():
+            return []
+        found = []
+        for place in np.flatnonzero(biased & (self._states[slots, MODE] == FREE)).tolist():
+            constraint = self._constraints[slots[place]]
+            if constraint is not None:
+                bias = float(self._bias[slots[place]])
+                found.append((place, bias, constraint.quote_openers))
+        return found
+
+    def _prepare(
+        self, slots: NDArray[np.int64], states: NDArray[np.int32], taken: NDArray[np.int64]
+    ) -> None:
+        """See to it that where few tokens are left the tables know what it costs to finish."""
+        left = states[:, TOKENS] - taken
+        scarce = (left <= self._scarce[slots]) & (states[:, MODE] != ENDED)
+        for place in np.flatnonzero(scarce).tolist():
+            self._take_tables(int(slots[place]), max(0, int(left[place])))
+
+    def _take_tables(self, slot: int, tokens_left: int) -> None:
+        constraint = self._constraints[slot]
+        if constraint is None:
+            return
+        tables, scarce = constraint.tables(tokens_left)
+        self._owners[slot] = tables
+        self._addresses[slot] = tables.handle.__array_interface__["data"][0]
+        self._scarce[slot] = scarce if tokens_left > scarce else -1
+
+
+_NO_TOKENS = np.empty(0, np.int64)
+
+
+def ends_mask(vocabulary: Vocabulary) -> NDArray[np.int32]:
+    """Return the mask of the end tokens: int32[W]."""
+    bits = np.zeros(_WORD_BITS * -(-vocabulary.size // _WORD_BITS), np.bool_)
+    bits[list(vocabulary.eos_ids)] = True
+    return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
+
+
+def _flat(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    starts = np.zeros(len(tokens) + 1, np.int64)
+    np.cumsum([len(row) for row in tokens], out=starts[1:])
+    flat = np.fromiter((token for row in tokens for token in row), np.int64, int(starts[-1]))
+    return flat, starts

@@ -1,0 +1,90 @@
+"""What a request to vLLM may ask for besides its sources: whatever would break a quote is refused.
+
+Looks at sampling parameters by name only; knows no vLLM. Runs where requests arrive, in several
+threads, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+from semqa.decoding.vllm.request import SOURCES, ConstraintRequest
+from semqa.decoding.vllm.stops import check_stops
+from semqa.errors import InputError
+
+__all__ = ["REQUIRE_VARIABLE", "check_params"]
+
+REQUIRE_VARIABLE = "SEMQA_VLLM_REQUIRE_SOURCES"
+
+_REFUSED = {
+    "min_tokens": "it forbids the end where nothing else may follow; ask for semqa_min_quotes",
+    "stop_token_ids": "they would end the answer inside a quote; use stop, or leave them out: the "
+    "model's own end tokens end an answer anyway",
+    "allowed_token_ids": "they may not hold what a quote goes on with; leave them out",
+    "bad_words": "they may forbid what a quote goes on with; leave them out",
+    "structured_outputs": "two grammars may have no token in common; leave one out",
+    "thinking_token_budget": "it forces tokens into quotes; leave it out",
+    "repetition_detection": "it cuts answers off inside quotes; leave it out",
+    "trace_decode_token_ids": "they replace what is written; leave them out",
+}
+"""Sampling parameters that a constrained request cannot have, and why."""
+
+
+def check_params(params: Any) -> ConstraintRequest | None:
+    """Read and check a request.
+
+    Args:
+        params: vLLM's sampling parameters.
+
+    Returns:
+        None for a request without sources, which is none of ours.
+
+    Raises:
+        InputError: the request is wrong in itself, or its other parameters would break the
+            guarantee; or it has no sources where ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
+    """
+    request = ConstraintRequest.from_extra_args(params.extra_args)
+    if request is None:
+        if os.environ.get(REQUIRE_VARIABLE, "") not in ("", "0"):
+            raise InputError(
+                f"{SOURCES}: got none, expected sources in every request, for this server was "
+                f"started with {REQUIRE_VARIABLE}; give them in vllm_xargs (beam search loses them "
+                "on its way, so do without it)"
+            )
+        return None
+    for name, reason in _REFUSED.items():
+        if value := getattr(params, name, None):
+            shown = type(value).__name__ if len(repr(value)) > 60 else repr(value)
+            raise InputError(f"{name}: got {shown} with {SOURCES}, expected none, for {reason}")
+    for token, bias in (params.logit_bias or {}).items():
+        if not math.isfinite(bias):
+            raise InputError(
+                f"logit_bias: got {bias} for token {token} with {SOURCES}, expected finite numbers, "
+                "for it may forbid what a quote goes on with; use -100"
+            )
+    stops = [params.stop] if isinstance(params.stop, str) else list(params.stop or ())
+    check_stops(stops, len(request.sources))
+    if request.policy.min_quotes:
+        _check_min_quotes(request, stops)
+    return request
+
+
+def _check_min_quotes(request: ConstraintRequest, stops: list[str]) -> None:
+    if stops:
+        raise InputError(
+            f"stop: got {stops[0]!r} with semqa_min_quotes, expected none, for it may end the answer "
+            "before it has them; leave one out"
+        )
+    if not any(
+        not character.isspace() and character not in "[]"
+        for number, source in enumerate(request.sources, start=1)
+        if request.policy.sources is None or number in request.policy.sources
+        for text in (source.text, source.title)
+        for character in text
+    ):
+        raise InputError(
+            f"semqa_min_quotes: got {request.policy.min_quotes} with no source that can be quoted, "
+            "expected 0; give sources with text, or lower it"
+        )

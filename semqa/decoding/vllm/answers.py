@@ -1,0 +1,224 @@
+"""The answers that an engine is writing under constraints, by slot: on the host.
+
+What goes wrong with one answer ends that answer and is logged; nothing is raised and no other
+answer notices. Knows the sampling parameters of vLLM by name, and neither of its model runners.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semqa.decoding.masking import compile_masking_in_place, mask_in_place
+from semqa.decoding.rows import ConstraintRows, ends_mask
+from semqa.decoding.vllm.admission import check_params
+from semqa.decoding.vllm.compiling import ConstraintCache
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+
+    import torch
+    from numpy.typing import NDArray
+
+    from semqa.decoding.constraint import CopyConstraint
+    from semqa.decoding.vocabulary import Vocabulary
+
+__all__ = ["Answers", "logger"]
+
+logger = logging.getLogger("semqa.vllm")
+
+
+class Answers:
+    """Constrained answers in the slots of an engine.
+
+    Args:
+        vocabulary: the tokens.
+        slots: how many answers there may be at a time.
+        most_tokens: the length of the model's context.
+
+    Attributes:
+        own: [slots] bool, which slots hold constrained answers, broken ones among them.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, slots: int, most_tokens: int) -> None:
+        self._vocabulary = vocabulary
+        self._most_tokens = most_tokens
+        self._cache = ConstraintCache(vocabulary)
+        self._rows = ConstraintRows(vocabulary, slots)
+        self._ends = ends_mask(vocabulary)
+        self._masks = np.empty((8, self._rows.width), np.int32)
+        self._futures: list[Future[CopyConstraint] | None] = [None] * slots
+        self._most: list[int | None] = [None] * slots
+        self._pending = np.zeros(slots, np.bool_)
+        self.own = np.zeros(slots, np.bool_)
+        compile_masking_in_place()
+
+    def admit(self, slot: int, params: Any) -> bool:
+        """Begin the answer to a request, whose constraint is compiled from now on.
+
+        Args:
+            slot: where; whatever was there is forgotten.
+            params: the request's sampling parameters.
+
+        Returns:
+            Whether the request is ours.
+        """
+        self.release(slot)
+        try:
+            request = check_params(params)
+            if request is None:
+                return False
+            self.own[slot] = True
+            stops = [params.stop] if isinstance(params.stop, str) else list(params.stop or ())
+            self._futures[slot] = self._cache.get(request, stops)
+            self._most[slot] = params.max_tokens
+            self._pending[slot] = True
+        except Exception as error:  # noqa: BLE001  (one answer's, and the engine goes on)
+            self.own[slot] = True
+            self.fail(slot, error)
+        return True
+
+    def release(self, slot: int) -> None:
+        """Forget an answer."""
+        self._rows.release(slot)
+        self._futures[slot] = None
+        self.own[slot] = self._pending[slot] = False
+
+    def restart(self, slot: int) -> None:
+        """Go back to the beginning of an answer."""
+        if self._futures[slot] is not None:
+            self._rows.release(slot)
+            self._pending[slot] = True
+
+    def fail(self, slot: int, reason: object) -> None:
+        """End an answer that cannot be gone on with, at once."""
+        self._rows.release(slot)
+        self._futures[slot] = None
+        self._pending[slot] = False
+        logger.error(
+            "An answer is ended, for it cannot be constrained any more (slot %d): %s", slot, reason
+        )
+
+    def begin(self, slots: NDArray[np.int64], prompt_lengths: Sequence[int | None]) -> None:
+        """See to it that answers have their constraints; waits for those that are being compiled.
+
+        Args:
+            slots: [R].
+            prompt_lengths: the tokens of each prompt, None where that is not known.
+        """
+        for place in np.flatnonzero(self._pending[slots]).tolist():
+            slot = int(slots[place])
+            self._pending[slot] = False
+            try:
+                self._begin(slot, prompt_lengths[place])
+            except Exception as error:  # noqa: BLE001
+                self.fail(slot, error)
+
+    def _begin(self, slot: int, prompt_length: int | None) -> None:
+        future, most = self._futures[slot], self._most[slot]
+        if future is None:
+            return
+        if prompt_length is None:
+            self.fail(
+                slot,
+                "prompt: got embeddings, expected tokens, which are counted; send a text or ids",
+            )
+            return
+        room = self._most_tokens - prompt_length
+        self._rows.admit(slot, future.result(), room if most is None else min(most, room))
+
+    def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> None:
+        """Take answers forward by the tokens that the engine has taken for good.
+
+        Args:
+            slots: [R], each once.
+            tokens: the new tokens of each.
+        """
+        try:
+            status = self._rows.advance(slots, tokens)
+        except Exception:
+            if len(slots) > 1:
+                for place in range(len(slots)):  # to find out whose fault it is
+                    self.advance(slots[place : place + 1], tokens[place : place + 1])
+                return
+            logger.exception("advance")
+            status = np.full(len(slots), -2)
+        for place in np.flatnonzero(status != -1).tolist():
+            found = int(status[place])
+            what = f"token {tokens[place][found]}" if found >= 0 else "a state of no constraint"
+            self.fail(
+                int(slots[place]),
+                f"got {what} after the constraint, expected one that it allows; leave out what "
+                "forces tokens",
+            )
+
+    def mask(
+        self,
+        logits: torch.Tensor,
+        places: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        ahead: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Forbid in some rows of the logits, in place, what must not come next.
+
+        Args:
+            logits: [N, S] float32.
+            places: [R], rows of the logits, each once.
+            slots: [R], whose they are.
+            ahead: drafts of each row, supposed to have been taken. Rows after a draft that is not
+                allowed may only end; they are never sampled from.
+        """
+        if len(self._masks) < len(slots):
+            self._masks = np.empty((2 * len(slots), self._rows.width), np.int32)
+        masks = self._masks[: len(slots)]
+        try:
+            self._rows.fill(slots, masks, ahead)
+            self._write(logits, places, slots, masks)
+        except Exception as error:  # noqa: BLE001
+            if len(slots) > 1:
+                for place in range(len(slots)):
+                    one = slice(place, place + 1)
+                    drafts = None if ahead is None else ahead[one]
+                    self.mask(logits, places[one], slots[one], drafts)
+                return
+            self.fail(int(slots[0]), error)
+            _end_only(logits, places, self._vocabulary.eos_ids[0])
+
+    def _write(
+        self,
+        logits: torch.Tensor,
+        places: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        masks: NDArray[np.int32],
+    ) -> None:
+        for place, bias, openers in self._rows.openers(slots):
+            some = openers[openers < logits.shape[-1]]
+            logits[int(places[place]), some] += bias
+        end = self._vocabulary.eos_ids[0]
+        if logits.device.type == "cpu" and logits.element_size() == 4 and logits.stride(-1) == 1:
+            alive = mask_in_place(logits.numpy(), places, masks)
+            if not alive.all():
+                dead = np.flatnonzero(~alive)
+                logger.error(
+                    "No token is left for %d answers, which are ended: got minus infinity or no "
+                    "number for all that their constraints allow; leave out what forbids tokens",
+                    len(dead),
+                )
+                _end_only(logits, places[dead], end)
+            return
+        from semqa.decoding.device_masks import mask_on_device
+
+        mask_on_device(logits, places, masks, end)
+
+    def close(self, logits: torch.Tensor, places: NDArray[np.int64]) -> None:
+        """Let some rows of the logits end, and do nothing else."""
+        _end_only(logits, places, self._vocabulary.eos_ids[0])
+
+
+def _end_only(logits: torch.Tensor, places: NDArray[np.int64], end: int) -> None:
+    for place in places.tolist():
+        logits[place] = -np.inf
+        logits[place, end] = 0.0

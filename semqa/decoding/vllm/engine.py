@@ -1,0 +1,120 @@
+"""What the constraint has to know of a vLLM engine: its tokens, and whether it will be heard.
+
+Looks at vLLM's configuration when the engine starts, and refuses set-ups in which answers would be
+written that are not constrained.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from semqa.decoding.tokenizers import read_tokenizer
+from semqa.decoding.vocabulary import Vocabulary
+from semqa.errors import InputError
+
+__all__ = ["NAME", "check_setup", "vocabulary_of"]
+
+NAME = "semqa.decoding.vllm:CopyConstraintProcessor"
+"""How vLLM is told of the processor."""
+
+_HOW = f"start vLLM with --logits-processors {NAME}"
+
+
+def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
+    """Refuse an engine that would not constrain every answer.
+
+    Args:
+        config: vLLM's whole configuration.
+        processor: the class that is being made.
+        second_runner: whether Model Runner V2 runs it.
+
+    Raises:
+        InputError: the first runner was not given the processor in its list (then it hands over no
+            output tokens, or skips the processor), the processor is loaded twice, or the engine
+            takes tokens that were not sampled.
+    """
+    model = config.model_config
+    listed = [one for one in model.logits_processors or () if _is(one, processor)]
+    plugged = [
+        one.value
+        for one in entry_points(group="vllm.logits_processors")
+        if _is(one.value, processor)
+    ]
+    if not listed and not second_runner:
+        raise InputError(
+            f"logits processor: got {NAME} as a plugin only, expected it in the list of the engine, "
+            "for vLLM's first model runner gives plugins no tokens under asynchronous scheduling "
+            f"and skips them under speculative decoding; {_HOW}"
+        )
+    if len(listed) + len(plugged) > 1:
+        raise InputError(
+            f"logits processor: got {NAME} {len(listed) + len(plugged)} times, expected it once; "
+            "list it once, and remove the plugin if there is one"
+        )
+    speculative = config.speculative_config
+    method = getattr(speculative, "rejection_sample_method", None)
+    if method == "synthetic":
+        raise InputError(
+            "speculative decoding: got rejection_sample_method=synthetic, expected one that asks "
+            "the model, for it takes drafts whatever they are; leave it out"
+        )
+    if getattr(model, "is_diffusion", False):
+        raise InputError(
+            "model: got one that writes by diffusion, expected one that writes from left to right; "
+            "start vLLM without the processor"
+        )
+
+
+def vocabulary_of(config: Any) -> Vocabulary:
+    """Return the tokens of an engine's model.
+
+    Args:
+        config: vLLM's whole configuration.
+
+    Raises:
+        InputError: the engine has no tokenizer, or one that is not understood, or no end token.
+    """
+    from vllm.tokenizers import cached_tokenizer_from_config
+
+    model = config.model_config
+    tokenizer = cached_tokenizer_from_config(model)
+    if tokenizer is None:
+        raise InputError(
+            "tokenizer: got skip_tokenizer_init, expected a tokenizer, which says what tokens stand "
+            "for; start vLLM without that option"
+        )
+    width = int(model.get_vocab_size())
+    read = read_tokenizer(tokenizer)
+    # Nothing beyond the model's scores is ever written; scores may go beyond the tokenizer.
+    tokens = [*read.tokens[:width], *[b""] * (width - len(read.tokens))]
+    ends = {number for number in _ends(model, tokenizer, read.eos_ids) if number < width}
+    if not ends:
+        raise InputError(
+            "tokenizer: got no end token, nor one in the model's generation configuration, expected "
+            "one, which ends answers; name it in generation_config.json"
+        )
+    special = [number for number in read.special_ids if number < width]
+    return Vocabulary.from_tokens(
+        tokens, ends, special, strips_leading_space=read.strips_leading_space
+    )
+
+
+def _ends(model: Any, tokenizer: Any, own: tuple[int, ...]) -> set[int]:
+    """Return the tokens on which vLLM ends an answer."""
+    given = model.try_get_generation_config().get("eos_token_id")
+    named = set(own) if given is None else {*own, *([given] if isinstance(given, int) else given)}
+    if getattr(tokenizer, "eos_token_id", None) is not None:
+        named.add(int(tokenizer.eos_token_id))
+    return named
+
+
+def _is(named: object, processor: type) -> bool:
+    """Tell whether an entry of vLLM's list is this processor."""
+    if isinstance(named, type):
+        return named is processor
+    module, _, name = str(named).partition(":")
+    return name == processor.__qualname__ and module in (
+        processor.__module__,
+        processor.__module__.rpartition(".")[0],
+    )

@@ -1,0 +1,133 @@
+"""The constraint under vLLM's Model Runner V2: slots of requests, and rows of drafts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from semqa.decoding.vllm.answers import Answers
+
+if TYPE_CHECKING:
+    import torch
+    from numpy.typing import NDArray
+
+    from semqa.decoding.vocabulary import Vocabulary
+
+__all__ = ["SecondRunner"]
+
+
+class _Step(NamedTuple):
+    """The rows of a step, on the host: [N] int64 each, but for the last.
+
+    Attributes:
+        slots: whose row it is.
+        drafts: how many drafts of its request stand before it, itself included.
+        fed: the token that was fed to the model for it: a draft, or the last token that was taken.
+        lengths: the tokens of its request that were taken for good, prompt included.
+        reading: whether its request is still reading the prompt; then nothing is sampled.
+        tails: [N, K] the last tokens of its request that were taken.
+    """
+
+    slots: NDArray[np.int64]
+    drafts: NDArray[np.int64]
+    fed: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    reading: NDArray[np.bool_]
+    tails: NDArray[np.int64]
+
+
+class SecondRunner:
+    """Follows the requests of Model Runner V2.
+
+    Args:
+        vocabulary: the tokens.
+        requests: vLLM's record of all requests, on the device.
+        most_tokens: the length of the model's context.
+        drafts: the most drafts of a request in a step.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, requests: Any, most_tokens: int, drafts: int
+    ) -> None:
+        self._answers = Answers(vocabulary, requests.max_num_reqs, most_tokens)
+        self._requests = requests
+        self._tail = drafts + 1
+        self._taken = np.zeros(requests.max_num_reqs, np.int64)  # tokens that states have seen
+
+    def add_request(self, slot: int, params: Any) -> bool:
+        """Begin the answer to a request; also one that was preempted and comes again."""
+        self._taken[slot] = 0
+        return self._answers.admit(slot, params)
+
+    def apply(self, logits: torch.Tensor, context: Any) -> torch.Tensor:
+        """Mask the rows of constrained answers, in place."""
+        if not self._answers.own[context.idx_mapping_np].any():
+            return logits
+        step = self._read(context)
+        rows = np.flatnonzero(self._answers.own[step.slots] & ~step.reading)
+        if rows.size:
+            slots, first = np.unique(step.slots[rows], return_index=True)
+            self._take(slots, rows[first], step)
+            self._answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
+        return logits
+
+    def close(self, logits: torch.Tensor, context: Any) -> None:
+        """Let all constrained answers end, when nothing else is left to do."""
+        slots = context.expanded_idx_mapping.cpu().numpy()
+        self._answers.close(logits, np.flatnonzero(self._answers.own[slots]))
+
+    def _read(self, context: Any) -> _Step:
+        """Bring what is needed of a step to the host, in one copy."""
+        import torch
+
+        slots = context.expanded_idx_mapping.long()
+        lengths = self._requests.total_len.gpu[slots].long()
+        back = torch.arange(-self._tail, 0, device=slots.device)
+        places = (lengths[:, None] + back).clamp(min=0)
+        tails = self._requests.all_token_ids.gpu[slots[:, None], places].long()
+        columns = (slots, context.expanded_local_pos, context.input_ids, context.pos, lengths)
+        whole = torch.cat([torch.stack([one.long() for one in columns], 1), tails], 1)
+        read: NDArray[np.int64] = whole.cpu().numpy()
+        on_host = read[:, 0]
+        reading = read[:, 3] - read[:, 1] + 1 < self._requests.prefill_len.np[on_host]
+        return _Step(on_host, read[:, 1], read[:, 2], read[:, 4], reading, read[:, 5:])
+
+    def _take(self, slots: NDArray[np.int64], rows: NDArray[np.int64], step: _Step) -> None:
+        """Take the answers forward by what was taken for good since the last step.
+
+        Args:
+            slots: [R], each once.
+            rows: [R], a row of each.
+            step: the step.
+        """
+        prompts = self._requests.prompt_len.np[slots].astype(np.int64)
+        written = step.lengths[rows] - prompts
+        for slot in slots[written < self._taken[slots]].tolist():
+            self._answers.restart(slot)
+            self._taken[slot] = 0
+        counts = written - self._taken[slots]
+        new = []
+        for place in range(len(slots)):
+            count = int(counts[place])
+            if count <= self._tail:
+                new.append(step.tails[rows[place], self._tail - count :].tolist())
+            else:  # after preemption: all of them again
+                end = int(step.lengths[rows[place]])
+                slot = int(slots[place])
+                tokens = self._requests.all_token_ids.gpu[slot, end - count : end]
+                new.append(tokens.cpu().tolist())
+        self._answers.begin(slots, prompts.tolist())
+        self._answers.advance(slots, new)
+        self._taken[slots] = written
+
+
+def _ahead(step: _Step, rows: NDArray[np.int64]) -> list[list[int]] | None:
+    """Return the drafts before each row, None where there are none at all."""
+    if not step.drafts[rows].any():
+        return None
+    fed = {(int(step.slots[row]), int(step.drafts[row])): int(step.fed[row]) for row in rows}
+    return [
+        [fed.get((int(step.slots[row]), place), -1) for place in range(1, step.drafts[row] + 1)]
+        for row in rows.tolist()
+    ]
