@@ -1,21 +1,23 @@
-"""The logits processor that vLLM loads: one class for both of its model runners."""
+"""The logits processor that vLLM loads: one class for both of its model runners.
+
+Imported where requests arrive, too, so what is compiled is imported by whoever makes a processor.
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as _FirstInterface
 
-from semqa.decoding import warm_up
 from semqa.decoding.vllm.admission import check_params
-from semqa.decoding.vllm.answers import logger
-from semqa.decoding.vllm.engine import check_setup, vocabulary_of
-from semqa.decoding.vllm.first_runner import FirstRunner
-from semqa.decoding.vllm.second_runner import SecondRunner
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     import torch
+
+    from semqa.decoding.vllm.first_runner import FirstRunner
+    from semqa.decoding.vllm.second_runner import SecondRunner
 
 try:
     from vllm.v1.worker.gpu.sample.logits_processor.interface import (
@@ -32,6 +34,8 @@ except ImportError:  # before Model Runner V2 had an interface
 
 
 __all__ = ["CopyConstraintProcessor"]
+
+_logger = logging.getLogger("semqa.vllm")
 
 
 class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignore[misc]
@@ -52,20 +56,26 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
 
     def __init__(self, vllm_config: Any, given: Any, is_pin_memory: bool | None = None) -> None:
         del is_pin_memory
+        from semqa.decoding import warm_up
+        from semqa.decoding.vllm.engine import check_setup, vocabulary_of
+        from semqa.decoding.vllm.first_runner import FirstRunner
+        from semqa.decoding.vllm.second_runner import SecondRunner
+
         second = isinstance(given, LogitsProcRequestState)
         check_setup(vllm_config, type(self), second_runner=second)
         vocabulary = vocabulary_of(vllm_config)
         warm_up(vocabulary=vocabulary)  # now, and in no step
         length = int(vllm_config.model_config.max_model_len)
-        self._runner: FirstRunner | SecondRunner
+        self._first: FirstRunner | None = None
+        self._second: SecondRunner | None = None
         if second:
             speculative = vllm_config.speculative_config
             drafts = 0 if speculative is None else int(speculative.num_speculative_tokens or 0)
-            self._runner = SecondRunner(vocabulary, given, length, drafts)
+            self._second = SecondRunner(vocabulary, given, length, drafts)
         else:
             rows = int(vllm_config.scheduler_config.max_num_seqs)
-            self._runner = FirstRunner(vocabulary, rows, length)
-        logger.info("Constrains requests that bring sources, on runner V%d", 1 + second)
+            self._first = FirstRunner(vocabulary, rows, length)
+        _logger.info("Constrains requests that bring sources, on runner V%d", 1 + second)
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
@@ -85,29 +95,27 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
 
     def update_state(self, batch_update: Any) -> None:
         """Follow the batch of the first runner."""
-        if isinstance(self._runner, FirstRunner):
-            self._runner.update_state(batch_update)
+        if self._first is not None:
+            self._first.update_state(batch_update)
 
     def add_request(self, req_idx: int, sampling_params: Any) -> bool:
         """Begin a request of Model Runner V2; tell whether it is ours."""
-        if isinstance(self._runner, SecondRunner):
-            return self._runner.add_request(req_idx, sampling_params)
-        return False
+        return self._second is not None and self._second.add_request(req_idx, sampling_params)
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mask the rows of constrained answers, in place: logits [N, V] float32.
 
         Whatever goes wrong ends answers: an error would end the engine.
         """
-        runner = self._runner
         try:
-            if isinstance(runner, SecondRunner):
-                return runner.apply(logits, ctx)
-            return runner.apply(logits)
-        except Exception:  # noqa: BLE001
-            logger.exception("All constrained answers of this step are ended")
-        if isinstance(runner, SecondRunner):
-            runner.close(logits, ctx)
-        else:
-            runner.close(logits)
+            if self._first is not None:
+                return self._first.apply(logits)
+            if self._second is not None:
+                return self._second.apply(logits, ctx)
+        except Exception:
+            _logger.exception("All constrained answers of this step are ended")
+        if self._first is not None:
+            self._first.close(logits)
+        elif self._second is not None:
+            self._second.close(logits, ctx)
         return logits
