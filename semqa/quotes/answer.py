@@ -7,7 +7,7 @@ models, prompts or HTTP.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
@@ -18,10 +18,10 @@ from semqa.quotes.quote import FreeText, Quote, Segment, Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.quotes.quote import Occurrence
+    from semqa.quotes.quote import Dropped, Occurrence
     from semqa.quotes.source import Source
 
-__all__ = ["MAX_MARKS", "QuotedAnswer"]
+__all__ = ["MAX_MARKS", "QuotedAnswer", "check_bounds"]
 
 MAX_MARKS = 10_000
 """An answer with more marks than this is refused: nobody reads it, and checking it is work."""
@@ -39,10 +39,13 @@ class QuotedAnswer:
     Attributes:
         segments: free text and quotes, in reading order; nothing of the text is lost.
         sources: the numbered sources; source *k* is ``sources[k - 1]``.
+        dropped: marks that lost their brackets where the text was repaired (`semqa.quotes.repair`);
+            without effect on equality.
     """
 
     segments: tuple[Segment, ...]
     sources: tuple[Source, ...]
+    dropped: tuple[Dropped, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, text: str, sources: Iterable[Source]) -> QuotedAnswer:
@@ -71,7 +74,7 @@ class QuotedAnswer:
         numbered = tuple(sources)
         pieces = list(scan_marks(text))
         marks = [piece for piece in pieces if not isinstance(piece, FreePiece)]
-        _check_bounds(len(marks), numbered)
+        check_bounds(len(marks), numbered)
         check = _Check(
             [(m.source, m.span) for m in marks if not isinstance(m, BrokenMark)], numbered
         )
@@ -142,6 +145,7 @@ class QuotedAnswer:
             "verified": self.verified,
             "counts": self.counts,
             "quotes": [quote.to_dict() for quote in self.quotes],
+            "dropped": [mark._asdict() for mark in self.dropped],
             "sources": [
                 {"number": number, "title": source.title, "text": source.text, "url": source.url}
                 for number, source in enumerate(self.sources, start=1)
@@ -149,7 +153,12 @@ class QuotedAnswer:
         }
 
 
-def _check_bounds(marks: int, sources: Sequence[Source]) -> None:
+def check_bounds(marks: int, sources: Sequence[Source]) -> None:
+    """See that checking so many marks is a bounded work.
+
+    Raises:
+        InputError: there are too many of them, or too many for sources of that length.
+    """
     if marks > MAX_MARKS:
         raise InputError(
             f"the answer has too many marks: got {marks:,}, expected at most {MAX_MARKS:,}; split it"

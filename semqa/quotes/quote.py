@@ -5,13 +5,14 @@ All offsets are Unicode code points, 0-based, end exclusive.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from semqa.quotes.source import Field  # noqa: TC001 - a NamedTuple resolves it at run time
 
-__all__ = ["FreeText", "Occurrence", "Quote", "Segment", "Status"]
+__all__ = ["Dropped", "FreeText", "Occurrence", "Quote", "Repair", "Segment", "Status"]
 
 
 class Status(StrEnum):
@@ -33,6 +34,45 @@ class Occurrence(NamedTuple):
     field: Field
     start: int
     end: int
+
+
+class Repair(NamedTuple):
+    """How a quote was written before it was made verbatim (`semqa.quotes.repair`).
+
+    Attributes:
+        source: the number that it named.
+        text: what stood between its brackets.
+        distance: insertions and deletions of characters from that to the quote, to the characters
+            of both: from 0 to 1. It is 0 where the number alone was changed.
+    """
+
+    source: int
+    text: str
+    distance: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as a JSON-ready object."""
+        return {"source": self.source, "text": self.text, "distance": round(self.distance, 4)}
+
+
+class Dropped(NamedTuple):
+    """A mark that lost its brackets, for no source says what it held; its words are free text.
+
+    Attributes:
+        source: the number that it named.
+        text: its words, empty for a mark that held none.
+        reason: why, in words for a reader.
+        answer_start, answer_end: place of the words in the marked answer.
+        plain_start, plain_end: their place in the plain answer.
+    """
+
+    source: int
+    text: str
+    reason: str
+    answer_start: int
+    answer_end: int
+    plain_start: int
+    plain_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +108,7 @@ class Quote:
             are cut at `semqa.quotes.locate.MAX_OCCURRENCES`.
         found_in: for a misattributed quote, the numbers of the sources that do hold the text.
         reason: why the quote is not verified, in words for a reader; empty for a verified one.
+        repaired: how it was written, if it was made verbatim afterwards; without effect on equality.
     """
 
     source: int
@@ -83,6 +124,7 @@ class Quote:
     occurrences: tuple[Occurrence, ...] = ()
     found_in: tuple[int, ...] = ()
     reason: str = ""
+    repaired: Repair | None = dataclasses.field(default=None, compare=False)
 
     @property
     def verified(self) -> bool:
@@ -105,6 +147,7 @@ class Quote:
             "source_end": self.source_end,
             "occurrences": [place._asdict() for place in self.occurrences],
             "found_in": list(self.found_in),
+            "repaired": None if self.repaired is None else self.repaired.to_dict(),
         }
 
 

@@ -1,0 +1,224 @@
+"""Words of a text as repairs compare them: what must be the same, and what may differ.
+
+Knows nothing of marks or sources. The lists are English, with the commonest negations of some other
+languages; in scripts without capitals every word must be the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+__all__ = ["Kind", "Word", "read_words"]
+
+
+class Kind(IntEnum):
+    """What a repair may do with a word."""
+
+    LITTLE = 0
+    """May be added, and may be left out."""
+    PLAIN = 1
+    """May be left out, and may have a typing error."""
+    FIXED = 2
+    """Must be there, and be the same: numbers, names, negations and what else turns a sentence."""
+
+
+class Word(NamedTuple):
+    """A word of a text: ``text[start:end]``.
+
+    Attributes:
+        key: equal for words that count as the same.
+        kind: what a repair may do with it.
+    """
+
+    key: str
+    kind: Kind
+    start: int
+    end: int
+
+
+# Scripts that write words without spaces between: each character is taken for a word.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff"
+    "\U00020000-\U0003ffff"
+)
+_PUNCTUATION = (
+    "!-/:-@\\[-`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf\u00d7\u00f7"
+    "\u2010-\u205e\u20a0-\u20cf\u2100-\u2bff\u3000-\u3003\u3008-\u3020\u3030\u30fb"
+    "\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+)
+# What says nothing by itself, or can be told again. "%", "$" and the like are words of their own.
+_QUOTES_AND_STOPS = "\"'`´“”„‟‘’‚‛«»‹›(){}[],;:.!?…*_¡¿·•，、。．：；！？「」『』（）【】《》〈〉"
+_DASHES = "-‐‑‒–—―"
+_SOFT = frozenset(_QUOTES_AND_STOPS + _DASHES)
+
+_PIECE = re.compile(rf"([{_UNSPACED}])|[^\s{_UNSPACED}]+")
+_INNER = re.compile(rf"([^{_PUNCTUATION}]+(?:['’ʼ][^{_PUNCTUATION}]+)*)|[{_PUNCTUATION}]")
+_NUMERIC = re.compile(
+    r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218f\u2460-\u249b]"
+)
+_DASH = "-"
+_APOSTROPHES = "'’ʼ"
+_ONE_DASH = str.maketrans(dict.fromkeys(_DASHES, "-"))
+_ONE_APOSTROPHE = str.maketrans("’ʼ", "''")
+
+_LITTLE = frozenset("a an the and also that".split())
+
+_FIXED = frozenset(
+    # Negations, also of other languages, and other words that turn a sentence.
+    """no not none never neither nor nothing nobody nowhere without cannot non hardly scarcely barely
+    rarely seldom few little less fewer least lack lacks lacking fail fails failed refuse refused
+    deny denied denies false untrue former formerly ex except unless instead rather nicht kein keine
+    keinen keinem keiner nie niemals ohne weder ne pas jamais aucun aucune sans nunca jamás sin ni
+    não nem sem mai senza nessun niet geen nooit zonder inte aldrig utan ikke aldri uden nie bez не
+    ни нет без никогда but however although though despite because or either whether than if may
+    might could would should must can will shall perhaps maybe possibly probably likely unlikely
+    allegedly reportedly supposedly same different true only just even
+    """
+    # Numbers in words, what bounds them, and how many.
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
+    hundreds thousand thousands million millions billion billions trillion trillions dozen dozens
+    half quarter third fourth fifth sixth seventh eighth ninth tenth first second once twice thrice
+    single double triple both percent per minus plus times over under above below about around
+    nearly almost approximately roughly exactly most more many much several some any all every each
+    """
+    # Time, direction and persons.
+    """january february march april june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday before after until till since during ago later
+    earlier from to by between against with for i you he she it we they him her us them his hers its
+    their our my your who whom whose""".split()
+)
+
+_OTHER_WITH_A_CAPITAL = frozenset(
+    """may march august sun sat mon wed us it who will mark bill rose grace hope faith frank jack rob
+    sue pat gene chuck nice reading mobile job jordan apple amazon shell target gap oracle windows
+    word meta polish turkey china mercury earth mars aids cat""".split()
+)
+
+_CONFUSED = tuple(
+    frozenset(pair.split("/"))
+    for pair in (
+        "causal/casual martial/marital united/untied desert/dessert uniformed/uninformed "
+        "prescribed/proscribed statue/statute averse/adverse ordinance/ordnance former/farmer "
+        "interstate/intestate persecuted/prosecuted ingenious/ingenuous perspective/prospective "
+        "immigrated/emigrated dairies/diaries trails/trials clothes/cloths conversation/conservation"
+    ).split()
+)
+_LEAST_FOR_TYPO = 6
+
+
+def read_words(text: str) -> list[Word]:
+    """Return the words of a text in order, in time linear in it.
+
+    Example:
+        >>> [word.key for word in read_words("Bing Crosby's 6% of (the) sales.")]
+        ['bing', 'crosby', "'s", '6%', 'of', 'the', 'sales']
+    """
+    words: list[Word] = []
+    for piece in _PIECE.finditer(text):
+        raw, at = piece[0], piece.start()
+        if piece[1]:
+            words.append(Word(raw, Kind.FIXED, at, at + 1))
+        elif _NUMERIC.search(raw):
+            words.append(_number(raw, at))
+        elif raw in _DASHES:
+            words.append(Word(_DASH, Kind.FIXED, at, at + 1))
+        elif raw.isalpha():
+            words.append(Word(*_key(raw), at, at + len(raw)))
+        else:
+            words.extend(_inner_words(raw, at))
+    return _settled(words)
+
+
+def is_typo(written: Word, meant: Word) -> bool:
+    """Whether a word is another with one typing error inside it.
+
+    One letter too many, too few or wrong, or two exchanged, in words of at least six letters whose
+    first and last letters agree: prefixes and endings change what a word says.
+
+    Example:
+        >>> def is_typo_of(one, other):
+        ...     return is_typo(*read_words(one), *read_words(other))
+        >>> is_typo_of("relaesed", "released"), is_typo_of("decreased", "increased")
+        (True, False)
+    """
+    one, other = written.key, meant.key
+    if written.kind is not Kind.PLAIN or meant.kind is not Kind.PLAIN:
+        return False
+    if min(len(one), len(other)) < _LEAST_FOR_TYPO or abs(len(one) - len(other)) > 1:
+        return False
+    if one[0] != other[0] or one[-1] != other[-1] or {one, other} in _CONFUSED:
+        return False
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(one, other, score_cutoff=1) <= 1
+
+
+def _number(raw: str, at: int) -> Word:
+    """Read a piece with digits as one word, with its sign and unit, and without stops around it."""
+    start, end = 0, len(raw)
+    while raw[start] in _QUOTES_AND_STOPS:
+        start += 1
+    while raw[end - 1] in _QUOTES_AND_STOPS:
+        end -= 1
+    key = unicodedata.normalize("NFC", raw[start:end]).translate(_ONE_DASH)
+    return Word(key, Kind.FIXED, at + start, at + end)
+
+
+def _inner_words(raw: str, at: int) -> list[Word]:
+    words = []
+    for match in _INNER.finditer(raw):
+        start, end = at + match.start(), at + match.end()
+        surface = match[1]
+        if surface is None:
+            if match[0] not in _SOFT:
+                words.append(Word(match[0], Kind.FIXED, start, end))
+        elif len(surface) > 2 and surface[-2] in _APOSTROPHES and surface[-1] in "sS":
+            words.append(Word(*_key(surface[:-2]), start, end - 2))
+            words.append(Word("'s", Kind.LITTLE, end - 2, end))
+        else:
+            words.append(Word(*_key(surface), start, end))
+    return words
+
+
+@lru_cache(maxsize=1 << 15)
+def _key(raw: str) -> tuple[str, Kind]:
+    folded = unicodedata.normalize("NFKC", raw).casefold().translate(_ONE_APOSTROPHE)
+    if folded in _OTHER_WITH_A_CAPITAL or _is_acronym(raw):
+        return unicodedata.normalize("NFC", raw), Kind.FIXED
+    if folded in _LITTLE:
+        return folded, Kind.LITTLE
+    cased = raw.islower() and all(c.lower() != c.upper() for c in raw if c.isalpha())
+    if not cased or folded in _FIXED or "n't" in folded:
+        return folded, Kind.FIXED
+    return folded, Kind.PLAIN
+
+
+def _is_acronym(raw: str) -> bool:
+    return len(raw) > 1 and raw.isupper() and raw.isalpha()
+
+
+def _settled(words: list[Word]) -> list[Word]:
+    """Return the words as their neighbours make them.
+
+    A word in capitals among others in capitals is no acronym; a dash counts next to a number, where
+    it may be a minus.
+    """
+    loud = [_is_acronym(word.key) for word in words]
+    for place, word in enumerate(words):
+        if loud[place] and any(loud[max(0, place - 1) : place] + loud[place + 1 : place + 2]):
+            folded = word.key.casefold()
+            if folded not in _OTHER_WITH_A_CAPITAL:
+                words[place] = word._replace(key=folded)
+    if _DASH not in {word.key for word in words}:
+        return words
+    numeric = [_NUMERIC.search(word.key) is not None for word in words]
+    return [
+        word
+        for place, word in enumerate(words)
+        if word.key != _DASH or any(numeric[max(0, place - 1) : place + 2])
+    ]
