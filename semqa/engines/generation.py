@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semqa.prompting import Prompt
+    from semqa.quotes import QuotedAnswer, Source
+    from semqa.quotes.repair import Repairs
 
 __all__ = ["Generation", "Way"]
 
@@ -22,19 +26,36 @@ class Generation:
     Attributes:
         text: the answer.
         prompt: what the model was given.
-        prompt_tokens: how many tokens it read.
-        new_tokens: how many tokens it wrote, the end token included.
+        prompt_tokens: how many tokens it read; None where an endpoint does not say.
+        new_tokens: how many tokens it wrote, the end token included; None likewise.
         finished: whether it ended by itself; otherwise the token budget cut it off, which cannot
             happen under the constraint.
         constraint: how the model was kept to verbatim quotes.
         breach: which rule the text breaks for all that, in words; None where it breaks none, or the
-            constraint is off. Found by reading the text (`semqa.decoding.find_breach`).
+            constraint is off. Found by reading the text (`semqa.decoding.find_breach`): with
+            ``repair`` the repaired text, else as the model wrote it.
+        written: what the model wrote, where `text` is a repaired form of it; else None.
+        repairs: what was changed in it.
     """
 
     text: str
     prompt: Prompt
-    prompt_tokens: int
-    new_tokens: int
+    prompt_tokens: int | None
+    new_tokens: int | None
     finished: bool
     constraint: Way = "off"
     breach: str | None = None
+    written: str | None = None
+    repairs: Repairs | None = None
+
+    def read(self, sources: Sequence[Source]) -> QuotedAnswer:
+        """Return the answer, checked, with what was repaired in it on record.
+
+        Raises:
+            InputError: there are more marks than `QuotedAnswer.parse` takes.
+        """
+        from semqa.quotes import QuotedAnswer
+
+        if self.repairs is not None:
+            return self.repairs.read(self.text, sources)
+        return QuotedAnswer.parse(self.text, sources)

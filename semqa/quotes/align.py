@@ -37,7 +37,7 @@ MAX_SOURCE_CHARACTERS = 4_000_000
 BUDGET = 3_000_000
 """Pairs of words that one aligner compares, all spans together: seconds of work."""
 
-_PAIRS = ("()", "“”", "«»", "„“", '""')
+_PAIRS = (("(", ")"), ("“", "”"), ("«", "»"), ("„", "“"), ('"', '"'))
 _MAX_PLACES = 200
 _IMPOSSIBLE = 1 << 30
 _TYPO = 2

@@ -273,7 +273,7 @@ class Repairer:
     def _write_stop(self, following: str) -> None:
         """Write the stop that a repaired quote ended with, unless one follows."""
         stop, self._stop = self._stop, ""
-        if stop and following[:1] not in _STOPS or (stop and not following):
+        if stop and (not following or following[0] not in _STOPS):
             self._out.append(stop)
             self._free += len(stop)
 

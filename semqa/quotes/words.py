@@ -57,17 +57,20 @@ _SOFT = frozenset(_QUOTES_AND_STOPS + _DASHES)
 
 _PIECE = re.compile(rf"([{_UNSPACED}])|[^\s{_UNSPACED}]+")
 _INNER = re.compile(rf"([^{_PUNCTUATION}]+(?:['’ʼ][^{_PUNCTUATION}]+)*)|[{_PUNCTUATION}]")
-_NUMERIC = re.compile(
-    r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218f\u2460-\u249b]"
-)
+_NUMERIC = re.compile(r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218f\u2460-\u249b]")
 _DASH = "-"
 _APOSTROPHES = "'’ʼ"
 _ONE_DASH = str.maketrans(dict.fromkeys(_DASHES, "-"))
 _ONE_APOSTROPHE = str.maketrans("’ʼ", "''")
 
-_LITTLE = frozenset("a an the and also that".split())
 
-_FIXED = frozenset(
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LITTLE = _listed("a an the and also that")
+
+_FIXED = _listed(
     # Negations, also of other languages, and other words that turn a sentence.
     """no not none never neither nor nothing nobody nowhere without cannot non hardly scarcely barely
     rarely seldom few little less fewer least lack lacks lacking fail fails failed refuse refused
@@ -90,23 +93,23 @@ _FIXED = frozenset(
     """january february march april june july august september october november december monday
     tuesday wednesday thursday friday saturday sunday before after until till since during ago later
     earlier from to by between against with for i you he she it we they him her us them his hers its
-    their our my your who whom whose""".split()
+    their our my your who whom whose"""
 )
 
-_OTHER_WITH_A_CAPITAL = frozenset(
+_OTHER_WITH_A_CAPITAL = _listed(
     """may march august sun sat mon wed us it who will mark bill rose grace hope faith frank jack rob
     sue pat gene chuck nice reading mobile job jordan apple amazon shell target gap oracle windows
-    word meta polish turkey china mercury earth mars aids cat""".split()
+    word meta polish turkey china mercury earth mars aids cat"""
 )
 
 _CONFUSED = tuple(
     frozenset(pair.split("/"))
-    for pair in (
+    for pair in _listed(
         "causal/casual martial/marital united/untied desert/dessert uniformed/uninformed "
         "prescribed/proscribed statue/statute averse/adverse ordinance/ordnance former/farmer "
         "interstate/intestate persecuted/prosecuted ingenious/ingenuous perspective/prospective "
         "immigrated/emigrated dairies/diaries trails/trials clothes/cloths conversation/conservation"
-    ).split()
+    )
 )
 _LEAST_FOR_TYPO = 6
 

@@ -3,12 +3,13 @@
 from semqa.engines.model.encoding import PromptEncoder
 from semqa.engines.model.options import AnswerOptions, check_range, check_whole
 from semqa.engines.model.template import check_template
-from semqa.engines.model.text import AnswerText, find_stop
+from semqa.engines.model.text import AnswerText, StoppedText, find_stop
 
 __all__ = [
     "AnswerOptions",
     "AnswerText",
     "PromptEncoder",
+    "StoppedText",
     "check_range",
     "check_template",
     "check_whole",

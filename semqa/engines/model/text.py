@@ -13,7 +13,42 @@ if TYPE_CHECKING:
 
     from semqa.decoding import Vocabulary
 
-__all__ = ["AnswerText", "find_stop"]
+__all__ = ["AnswerText", "StoppedText", "find_stop"]
+
+
+class StoppedText:
+    """Holds back of a text what may turn out to be a stop.
+
+    Args:
+        stops: texts that end an answer when the last piece completes one; they are cut off.
+
+    Attributes:
+        stopped: whether the last piece completed one; the next piece makes it part of the text.
+
+    Example:
+        >>> text = StoppedText([" Q:"])
+        >>> [text.add(piece) for piece in ("It is.", " Q", "uiet.", " Q", ": why?")], text.end()
+        (['It is.', '', ' Quiet.', '', ''], '')
+    """
+
+    def __init__(self, stops: Sequence[str] = ()) -> None:
+        self._stops = tuple(stops)
+        self._held = ""
+        self.stopped = False
+
+    def add(self, piece: str) -> str:
+        """Take one more piece, and return the text that is sure now."""
+        text = self._held + piece
+        at = find_stop(text, len(piece), self._stops)
+        self.stopped = at is not None
+        if at is None:
+            at = len(text) - _overlap(text, self._stops)
+        self._held = text[at:]
+        return text[:at]
+
+    def end(self) -> str:
+        """Return what was held back and belongs to the answer."""
+        return "" if self.stopped else self._held
 
 
 class AnswerText:
@@ -35,11 +70,9 @@ class AnswerText:
 
     def __init__(self, vocabulary: Vocabulary, stops: Sequence[str] = ()) -> None:
         self._vocabulary = vocabulary
-        self._stops = tuple(stops)
+        self._text = StoppedText(stops)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._strip = vocabulary.strips_leading_space
-        self._held = ""
-        self._stopped = False
 
     def add(self, token_id: int) -> str:
         """Take one more token, and return the text that is sure now."""
@@ -48,22 +81,13 @@ class AnswerText:
             return ""
         if self._strip:
             data, self._strip = data.removeprefix(b" "), False
-        return self._take(self._decoder.decode(data))
+        return self._text.add(self._decoder.decode(data))
 
     def end(self) -> str:
         """Return what was held back and belongs to the answer."""
-        if self._stopped:
+        if self._text.stopped:
             return ""
-        return self._held + self._decoder.decode(b"", final=True)
-
-    def _take(self, piece: str) -> str:
-        text = self._held + piece
-        at = find_stop(text, len(piece), self._stops)
-        self._stopped = at is not None
-        if at is None:
-            at = len(text) - _overlap(text, self._stops)
-        self._held = text[at:]
-        return text[:at]
+        return self._text.end() + self._decoder.decode(b"", final=True)
 
 
 def find_stop(text: str, new: int, stops: Iterable[str]) -> int | None:

@@ -1,0 +1,148 @@
+"""Putting tasks to a model, some at a time, and what comes of them.
+
+A task that an endpoint refuses is asked once more in a form that it may take: with fewer exemplars
+where it is too long, without the grammar where that was the engine's own choice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.engines.model import StoppedText
+from semqa.engines.openai.remote import Wording
+from semqa.engines.openai.sink import AnswerSink
+from semqa.engines.openai.transport import RefusedError
+from semqa.quotes.repair import Repairer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from semqa.engines.base import Request
+    from semqa.engines.openai.options import OpenAIOptions
+    from semqa.engines.openai.remote import RemoteModel
+    from semqa.engines.openai.replies import Piece
+    from semqa.engines.openai.task import Task
+    from semqa.prompting import Prompt
+    from semqa.quotes.repair import Repairs
+
+__all__ = ["Asker", "Written"]
+
+_TOO_LONG = re.compile(
+    r"context (?:length|window|size)|maximum (?:context|model)|max_model_len|too (?:long|many tokens)",
+    re.IGNORECASE,
+)
+
+
+class Written(NamedTuple):
+    """What came of a task.
+
+    Attributes:
+        task: as it was asked in the end.
+        piece: what the model wrote, without stops.
+        text: the same with its quotes repaired, unless the constraint is off.
+        repairs: what was changed; None where the constraint is off.
+    """
+
+    task: Task
+    piece: Piece
+    text: str
+    repairs: Repairs | None
+
+
+class Asker:
+    """Puts tasks to a model.
+
+    Args:
+        remote: the model.
+        options: how to decode, and how many to ask at the same time.
+        fewer_shots: makes the prompt of a request anew with so many exemplars.
+    """
+
+    def __init__(
+        self,
+        remote: RemoteModel,
+        options: OpenAIOptions,
+        fewer_shots: Callable[[Request, int], Prompt],
+    ) -> None:
+        self._remote = remote
+        self._options = options
+        self._fewer_shots = fewer_shots
+
+    async def ask_all(self, tasks: Sequence[Task]) -> list[Written]:
+        """Ask for all; the first that fails ends the others.
+
+        Raises:
+            RefusedError: the endpoint refuses one.
+            UnavailableError: one has no whole answer.
+        """
+        at_once = asyncio.Semaphore(self._options.batch_size)
+
+        async def one(task: Task) -> Written:
+            async with at_once:
+                return await self._adapting(task, self._ask)
+
+        running = [asyncio.ensure_future(one(task)) for task in tasks]
+        try:
+            return list(await asyncio.gather(*running))
+        finally:
+            for each in running:
+                each.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def stream(self, task: Task, show: Callable[[str], None]) -> Written:
+        """Ask, and show the text that is sure while it comes.
+
+        Raises:
+            RefusedError: as `ask_all`.
+            UnavailableError: as `ask_all`.
+        """
+
+        async def send(task: Task) -> Written:
+            sinks: list[AnswerSink] = []
+
+            def sink_for(chat: bool) -> AnswerSink:
+                sources = None if task.way == "off" else task.request.sources
+                stops = () if chat else task.prompt.stop
+                budget = self._options.max_new_tokens
+                sinks.append(AnswerSink(show, sources, stops, budget, chat=chat))
+                return sinks[-1]
+
+            wording = Wording.of(task.prompt)
+            await self._remote.stream(wording, self._options, task.fields, sink_for)
+            return Written(task, *sinks[-1].end())
+
+        return await self._adapting(task, send)
+
+    async def _ask(self, task: Task) -> Written:
+        wording = Wording.of(task.prompt)
+        piece = await self._remote.ask(wording, self._options, task.fields)
+        stopped = StoppedText(() if self._remote.chats(wording.form) else wording.stops)
+        text = stopped.add(piece.text) + stopped.end()
+        piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
+        if task.way == "off":
+            return Written(task, piece, text, None)
+        repairer = Repairer(task.request.sources)
+        repaired = repairer.add(text) + repairer.end()
+        return Written(task, piece, repaired, repairer.repairs)
+
+    async def _adapting(self, task: Task, send: Callable[[Task], Awaitable[Written]]) -> Written:
+        while True:
+            try:
+                return await send(task)
+            except RefusedError as error:
+                other = self._other(task, error)
+                if other is None:
+                    raise
+                task = other
+
+    def _other(self, task: Task, error: RefusedError) -> Task | None:
+        """Return what to ask in place of a task that was refused, if anything."""
+        shots = len(task.prompt.exemplars)
+        if shots and _TOO_LONG.search(error.detail):
+            fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
+            return task._replace(prompt=fewer)
+        if task.way == "grammar" and self._options.constraint == "auto":
+            return task._replace(way="repair", fields={})
+        return None

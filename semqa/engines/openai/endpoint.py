@@ -1,0 +1,93 @@
+"""Where an endpoint is, and the key to it, which is never shown."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlsplit
+
+from semqa.errors import InputError
+
+__all__ = ["Endpoint"]
+
+_URLS = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
+_KEYS = ("SEMQA_API_KEY", "OPENAI_API_KEY")
+_HIDDEN = "<key>"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint, such as ``http://localhost:8000/v1``.
+
+    Attributes:
+        url: what the paths of requests are appended to; without a slash at its end.
+        key: sent as a bearer token; None sends none. It is left out of the representation.
+    """
+
+    url: str
+    key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def find(cls, base_url: str | None = None, api_key: str | None = None) -> Self:
+        """Return the endpoint that was given, or else that of the environment.
+
+        Args:
+            base_url: by default ``SEMQA_BASE_URL`` or ``OPENAI_BASE_URL``.
+            api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``; empty for none.
+
+        Raises:
+            InputError: there is no address, or it or the key is none.
+        """
+        url = _given(base_url, _URLS)
+        if not url:
+            raise InputError(
+                "base_url: got none, expected the address of an OpenAI-compatible endpoint, such as "
+                f"http://localhost:8000/v1; give it, or set {_URLS[0]}"
+            )
+        return cls(_checked_url(url), _checked_key(_given(api_key, _KEYS)))
+
+    def hide(self, text: str) -> str:
+        """Return a text without the key, which some servers repeat in their errors."""
+        return text if not self.key else text.replace(self.key, _HIDDEN)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers that every request has."""
+        return {} if not self.key else {"Authorization": f"Bearer {self.key}"}
+
+
+def _given(value: str | None, names: tuple[str, ...]) -> str:
+    found = value if value is not None else next(filter(None, map(os.environ.get, names)), "")
+    return found.strip()
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if parts.username is not None or parts.password is not None:
+        # Not shown: what stands there may be secret.
+        raise InputError(
+            "base_url: got an address with a user or password in it, expected one without; give a "
+            f"key in {_KEYS[0]}"
+        )
+    if parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment:
+        raise InputError(
+            f"base_url: got {url!r}, expected an http or https address, such as "
+            "http://localhost:8000/v1; correct it"
+        )
+    return url.rstrip("/")
+
+
+def _checked_key(key: str) -> str | None:
+    if not key:
+        return None
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise InputError(
+            "api_key: got one with white space or characters that no key has, expected printable "
+            f"ASCII; look for a line break or a quotation mark in {_KEYS[0]} or {_KEYS[1]}"
+        )
+    return key

@@ -1,0 +1,307 @@
+"""The engine for models behind an OpenAI-compatible endpoint: ask, check, repair, say how.
+
+Knows nothing of HTTP; loads the client when it asks for the first time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from semqa.decoding.breach import find_breach
+from semqa.engines.base import Request, check_request
+from semqa.engines.generation import Generation
+from semqa.engines.model import check_template
+from semqa.engines.openai.asking import Asker
+from semqa.engines.openai.connection import Connection
+from semqa.engines.openai.endpoint import Endpoint
+from semqa.engines.openai.options import OpenAIOptions
+from semqa.engines.openai.replies import Usage
+from semqa.engines.openai.task import make_task
+from semqa.engines.openai.transport import Patience
+from semqa.engines.openai.ways import PROBE, find_way
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from semqa.engines.generation import Way
+    from semqa.engines.openai.asking import Written
+    from semqa.engines.openai.replies import Piece
+    from semqa.engines.openai.task import Task
+    from semqa.prompting import Prompt, PromptBuilder
+    from semqa.quotes import QuotedAnswer, Source
+
+__all__ = ["OpenAIEngine"]
+
+# What tokenizers of chat models read as control tokens; a server reads it so in any message.
+_CONTROL = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|</?s>|<(?:start|end)_of_turn>|\[/?(?:INST|AVAILABLE_TOOLS)\]"
+)
+
+
+class OpenAIEngine:
+    """Answers with a model behind an OpenAI-compatible endpoint, with the best quoting it offers.
+
+    Three ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
+    semqa's logits processor. ``grammar``: it keeps to a grammar. ``repair``: nothing keeps the model
+    to anything, and its quotes are repaired afterwards. Whatever the way, the text is read and
+    checked here: each quote of an answer is verified, what was changed is on record, and each
+    `Generation` names the way and, in `breach`, whether the text obeyed. Safe to call from several
+    threads, which ask at the same time.
+
+    Args:
+        model: its name at the endpoint.
+        options: all settings; greedy decoding by default.
+        prompts: makes the prompts; by default zero-shot.
+        base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``
+            or ``OPENAI_BASE_URL``.
+        api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
+        name: what the engine is called; by default ``openai:MODEL``.
+        say: told in words what takes long, which is nothing here.
+        warm: whether the endpoint is asked now what it offers; otherwise by `warm_up`, or by the
+            first answer.
+
+    Attributes:
+        name: the specification that creates this engine again.
+        batch_size: how many questions are asked at the same time.
+        options: the settings.
+
+    Raises:
+        InputError: there is no address, or the endpoint refuses, or does not offer the constraint.
+        UnavailableError: the endpoint does not answer.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        options: OpenAIOptions | None = None,
+        *,
+        prompts: PromptBuilder | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        name: str | None = None,
+        say: Callable[[str], None] | None = None,
+        warm: bool = True,
+        connection: Connection | None = None,
+    ) -> None:
+        self.options = options or OpenAIOptions()
+        self.name = name or f"openai:{model}"
+        self.batch_size = self.options.batch_size
+        self._model = model
+        self._prompts = prompts or _default_prompts()
+        if self.options.constrained:
+            check_template(self._prompts.template, self.options.constraint)
+        self._connection = connection or Connection(
+            model, Endpoint.find(base_url, api_key), _patience(self.options)
+        )
+        self._asker = Asker(self._connection.remote, self.options, self._prompt)
+        self._closed = False
+        if warm:
+            self.warm_up(say)
+
+    def warm_up(self, say: Callable[[str], None] | None = None) -> None:  # noqa: ARG002 - a protocol
+        """Ask the endpoint what it offers, unless that is known.
+
+        Raises:
+            InputError: it does not offer the constraint.
+            UnavailableError: it does not answer.
+        """
+        self._way()
+
+    def with_constraint(self, switch: Literal["on", "off"]) -> OpenAIEngine:
+        """Return an engine with the constraint on or off that shares this one's connections.
+
+        Raises:
+            InputError: the prompt does not go with it, or the engine is closed.
+        """
+        self._check_open()
+        options = replace(self.options, constraint=switch)
+        shared = self._connection.share()
+        try:
+            return OpenAIEngine(
+                self._model,
+                options,
+                prompts=self._prompts,
+                name=self.name,
+                warm=False,
+                connection=shared,
+            )
+        except BaseException:
+            shared.release()
+            raise
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+        """Answer one question.
+
+        Args:
+            question: the question, in words.
+            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+
+        Raises:
+            InputError: the question is blank, there is no source, or the endpoint refuses.
+            UnavailableError: there is no whole answer.
+        """
+        return self.answer_batch([Request(question, sources)])[0]
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
+        """Answer several questions, at most `batch_size` at the same time.
+
+        Raises:
+            InputError: as `answer`. What only the endpoint can find wrong with one is found when the
+                others are under way: these are given up.
+            UnavailableError: as `answer`.
+        """
+        return [
+            generation.read(request.sources)
+            for request, generation in zip(requests, self.generate(requests), strict=True)
+        ]
+
+    def generate(self, requests: Sequence[Request]) -> list[Generation]:
+        """Return what the model writes for each request, as `answer_batch` reads it.
+
+        Raises:
+            InputError: as `answer_batch`.
+            UnavailableError: as `answer`.
+        """
+        tasks = self._prepare(requests)
+        return [
+            self._generation(written)
+            for written in self._connection.background.run(self._asker.ask_all(tasks))
+        ]
+
+    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
+        """Give the answer's text piece by piece, while the model writes it.
+
+        Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
+        it is closed and checked. Closing the iterator closes the connection.
+
+        Returns:
+            What `generate` returns.
+
+        Raises:
+            InputError: as `answer`, at the first piece.
+            UnavailableError: as `answer`; a connection that breaks is tried again until the first
+                piece, and raises afterwards.
+        """
+        (task,) = self._prepare([Request(question, sources)])
+        written: list[Written] = []
+
+        async def work(show: Callable[[str], None]) -> None:
+            written.append(await self._asker.stream(task, show))
+
+        yield from self._connection.background.iterate(work)
+        return self._generation(written[0])
+
+    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+        """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
+
+        Raises:
+            InputError: as `answer`.
+        """
+        return self._prompt(Request(question, sources))
+
+    @property
+    def chat(self) -> bool:
+        """Whether the model is given a prompt's messages, as far as is known; else its text."""
+        return self._connection.remote.chats(self._prompts.form)
+
+    def close(self) -> None:
+        """Close the connections; the engine answers no more."""
+        if not self._closed:
+            self._closed = True
+            self._connection.release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError(
+                "engine: closed: got a question after close(), expected none; make another"
+            )
+
+    def _way(self) -> Way:
+        """Return the way to take; found out once for all engines that share the connections."""
+        self._check_open()
+        asked, connection = self.options.constraint, self._connection
+
+        async def ask(fields: Mapping[str, object], budget: int) -> Piece:
+            wording = PROBE._replace(form=self._prompts.form)
+            return await connection.remote.ask(wording, self.options, fields, budget)
+
+        with connection.lock:
+            if asked not in connection.ways:
+                connection.ways[asked] = connection.background.run(find_way(asked, ask))
+            return connection.ways[asked]
+
+    def _prepare(self, requests: Sequence[Request]) -> list[Task]:
+        self._check_open()
+        for request in requests:
+            self._check(request)
+        self._prompts.prepare([request.question for request in requests])
+        prompts = [self._prompt(request) for request in requests]
+        way = self._way() if requests else "off"
+        return [
+            make_task(request, prompt, way, self.options)
+            for request, prompt in zip(requests, prompts, strict=True)
+        ]
+
+    def _check(self, request: Request) -> None:
+        check_request(*request)
+        self.options.check_sources(len(request.sources))
+        texts = [request.question]
+        for source in request.sources:
+            texts += [source.title, source.text]
+        for text in texts:
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"half of a surrogate pair: got {error.object[error.start]!a} in the question or "
+                    "a source, expected Unicode text; remove it"
+                ) from error
+
+    def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
+        """Return a prompt, with so many exemplars at most."""
+        self._check(request)
+        texts = [request.question, *(t for s in request.sources for t in (s.title, s.text))]
+        return self._prompts.build(
+            *request,
+            count_tokens=None if shots is None else lambda prompt: len(prompt.exemplars),
+            limit=shots,
+            reserved={found for text in texts for found in _CONTROL.findall(text)},
+        )
+
+    def _generation(self, written: Written) -> Generation:
+        task, piece, text, repairs = written
+        question, sources = task.request
+        breach = None
+        if task.way != "off":
+            judged = text if task.way == "repair" else piece.text
+            breach = find_breach(judged, sources, self.options.policy, question)
+        usage = piece.usage or Usage()
+        return Generation(
+            text=text,
+            prompt=task.prompt,
+            prompt_tokens=usage.prompt_tokens,
+            new_tokens=usage.new_tokens,
+            finished=bool(piece.finished),
+            constraint=task.way,
+            breach=breach,
+            written=piece.text if repairs else None,
+            repairs=repairs or None,
+        )
+
+
+def _patience(options: OpenAIOptions) -> Patience:
+    return Patience(
+        total=options.timeout,
+        connect=options.connect_timeout,
+        read=options.read_timeout,
+        attempts=options.attempts,
+    )
+
+
+def _default_prompts() -> PromptBuilder:
+    from semqa.prompting import PromptBuilder
+
+    return PromptBuilder("zero-shot")

@@ -1,0 +1,369 @@
+"""Requests to an endpoint over HTTP: tried again where that may help, bounded in time and size.
+
+Knows nothing of what is asked. The key goes to the endpoint's own host only, and appears in no message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from semqa.engines.openai.sse import EventReader
+from semqa.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    import httpx
+
+    from semqa.engines.openai.endpoint import Endpoint
+
+__all__ = ["MAX_BYTES", "Patience", "RefusedError", "Sink", "Transport"]
+
+MAX_BYTES = 32 << 20
+"""Bytes of one reply; more is no answer."""
+
+_MAX_REDIRECTS = 3
+_RETRIED = frozenset({408, 409, 425, 429})
+_LONGEST_WAIT = 120.0
+_SHOWN = 300
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a request is given.
+
+    Attributes:
+        total: seconds for all tries together.
+        connect: seconds until a connection stands.
+        read: seconds of silence on a connection.
+        attempts: how often it is tried.
+        pause: seconds before the second try; doubled before each further one, up to half drawn.
+        longest_pause: bound of a pause that the server did not ask for.
+    """
+
+    total: float = 600.0
+    connect: float = 10.0
+    read: float = 300.0
+    attempts: int = 5
+    pause: float = 0.5
+    longest_pause: float = 20.0
+
+
+class Sink(Protocol):
+    """What takes the events of a stream."""
+
+    def begin(self) -> None:
+        """Start from nothing: a try begins."""
+
+    def take(self, value: object) -> None:
+        """Take the JSON of one event."""
+
+    def take_whole(self, value: object) -> None:
+        """Take the JSON of a reply that was not streamed for all that."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the answer is whole."""
+
+    @property
+    def shown(self) -> int:
+        """How many characters were shown, so that nothing can be tried again."""
+
+
+class RefusedError(InputError):
+    """The endpoint understood a request and refuses it.
+
+    Attributes:
+        status: of HTTP.
+        detail: what it says, in its own words.
+    """
+
+    def __init__(self, message: str, status: int, detail: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.detail = detail
+
+
+class _PassingError(Exception):
+    """What may be gone at the next try.
+
+    Attributes:
+        wait: seconds that the server asks for.
+    """
+
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+class Transport:
+    """Makes requests to one endpoint.
+
+    Args:
+        endpoint: where to, and the key.
+        patience: how long to wait.
+    """
+
+    def __init__(self, endpoint: Endpoint, patience: Patience) -> None:
+        self.endpoint = endpoint
+        self._patience = patience
+        self._http: httpx.AsyncClient | None = None
+
+    async def post(self, path: str, body: Mapping[str, object]) -> object:
+        """Ask, and return the JSON that is answered.
+
+        Raises:
+            RefusedError: the endpoint refuses the request.
+            UnavailableError: there is no answer, after all tries, or it is no JSON.
+        """
+
+        async def once() -> object:
+            async with self._asked(path, body) as response:
+                return await self._json(response)
+
+        return await self._patiently(once)
+
+    async def stream(self, path: str, body: Mapping[str, object], sink: Sink) -> None:
+        """Ask for a stream, and hand out its events until the answer is whole.
+
+        A connection that breaks is tried again as long as nothing was shown.
+
+        Raises:
+            RefusedError: the endpoint refuses the request.
+            UnavailableError: there is no whole answer, after all tries.
+        """
+
+        async def once() -> None:
+            sink.begin()
+            try:
+                async with self._asked(path, body) as response:
+                    if response.headers.get("Content-Type", "").startswith("application/json"):
+                        sink.take_whole(await self._json(response))
+                    else:
+                        await self._read_events(response, sink)
+            except _PassingError:
+                if not sink.whole:  # only the count of tokens may be missing
+                    raise
+            if not sink.whole:
+                raise _PassingError("a stream that ended before the answer did")
+
+        def may_go_on() -> str | None:
+            if not sink.shown:
+                return None
+            return f" after {sink.shown:,} characters of the answer"
+
+        await self._patiently(once, may_go_on)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._http is not None:
+            http, self._http = self._http, None
+            await http.aclose()
+
+    async def _patiently(
+        self,
+        once: Callable[[], Awaitable[_T]],
+        spoilt: Callable[[], str | None] = lambda: None,
+    ) -> _T:
+        """Try until it works; `spoilt` says why it cannot be tried again, if so."""
+        patience = self._patience
+        reason = "no answer"
+        try:
+            async with asyncio.timeout(patience.total):
+                for attempt in range(patience.attempts):
+                    try:
+                        return await once()
+                    except _PassingError as error:
+                        reason, wait = str(error), error.wait
+                    if spoilt() or attempt + 1 == patience.attempts or wait > _LONGEST_WAIT:
+                        break
+                    pause = min(patience.pause * 2**attempt, patience.longest_pause)
+                    await asyncio.sleep(max(wait, pause * random.uniform(0.5, 1)))  # noqa: S311
+        except TimeoutError:
+            reason = f"no answer within {patience.total:g} seconds ({reason})"
+        raise UnavailableError(
+            self._hidden(
+                f"{self.endpoint.url}: not answering: got {reason}{spoilt() or ''}, expected a whole "
+                "answer; see whether the server runs, and try again"
+            )
+        )
+
+    @asynccontextmanager
+    async def _asked(self, path: str, body: Mapping[str, object]) -> AsyncIterator[httpx.Response]:
+        """Make one request, and give its response when that is a good one."""
+        import httpx
+
+        url = httpx.URL(self.endpoint.url + path)
+        try:
+            for _ in range(_MAX_REDIRECTS):
+                async with self._client().stream("POST", url, json=body) as response:
+                    if response.has_redirect_location:
+                        url = self._redirected(url, response)
+                        continue
+                    await self._check(response, path)
+                    yield response
+                    return
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
+            raise InputError(
+                f"base_url: got {self.endpoint.url!r} ({error}), expected the address of an "
+                "endpoint; correct it"
+            ) from error
+        except httpx.TransportError as error:
+            said = str(error)
+            raise _PassingError(type(error).__name__ + (f" ({said})" if said else "")) from error
+        raise self._wrong("endless redirection", "an answer")
+
+    def _client(self) -> httpx.AsyncClient:
+        import httpx
+
+        if self._http is None:
+            patience = self._patience
+            timeout = httpx.Timeout(patience.read, connect=patience.connect, pool=None)
+            # A coding could hide how much there is.
+            headers = {"Accept-Encoding": "identity", **self.endpoint.headers}
+            try:
+                self._http = httpx.AsyncClient(
+                    headers=headers,
+                    timeout=timeout,
+                    follow_redirects=False,
+                    limits=httpx.Limits(max_connections=None),
+                )
+            except (ImportError, OSError, ValueError) as error:
+                raise UnavailableError(
+                    f"network: cannot be used: got {error}, expected working proxy and certificate "
+                    "settings; check the environment variables HTTPS_PROXY, ALL_PROXY and "
+                    "SSL_CERT_FILE"
+                ) from error
+        return self._http
+
+    def _redirected(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
+        """Return where a redirection leads; to no other host, for it would get the key."""
+        import httpx
+
+        try:
+            target = url.join(response.headers["Location"])
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise self._wrong("a redirection to no address", "an answer") from error
+        same = (url.scheme, url.host, url.port) == (target.scheme, target.host, target.port)
+        if not same or response.status_code not in {307, 308}:
+            where = f"{target.scheme}://{target.host}{target.path}"[:_SHOWN]
+            raise InputError(
+                self._hidden(
+                    f"{self.endpoint.url}: redirects: got HTTP status {response.status_code} to "
+                    f"{where}, expected an answer, for neither question nor key is sent elsewhere; "
+                    "give that address as --base-url if you trust it"
+                )
+            )
+        return target
+
+    async def _check(self, response: httpx.Response, path: str) -> None:
+        """See that a response is an answer."""
+        status = response.status_code
+        if 200 <= status < 300:
+            coding = response.headers.get("Content-Encoding", "identity")
+            if coding != "identity":
+                raise self._wrong(f"content coded as {coding!r}", "plain content")
+            return
+        detail = self._hidden(await _said(response))
+        reason = f"HTTP status {status} {response.reason_phrase}".rstrip()
+        shown = f"{reason}{f': {_cut(detail)}' if detail else ''}"
+        if status in _RETRIED or status >= 500:
+            raise _PassingError(shown, _wait(response.headers.get("Retry-After")))
+        advice = {
+            401: "a key that it takes; set SEMQA_API_KEY",
+            403: "a key that may do this; set SEMQA_API_KEY",
+            404: "a path and a model that it has; check --base-url (such as …/v1) and the model",
+        }.get(status, "a request that it takes; change what it names")
+        raise RefusedError(
+            f"{self.endpoint.url}{path}: refused: got {shown}, expected {advice}", status, detail
+        )
+
+    async def _json(self, response: httpx.Response) -> object:
+        data = await _read(response)
+        if data is None:
+            raise self._wrong(f"more than {MAX_BYTES:,} bytes", "an answer")
+        try:
+            return json.loads(data.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            kind = response.headers.get("Content-Type", "no content type")
+            start = _cut(data[:_SHOWN].decode("utf-8", "replace"))
+            raise self._wrong(f"{kind} that begins {start!r}", "JSON") from error
+
+    async def _read_events(self, response: httpx.Response, sink: Sink) -> None:
+        reader, size = EventReader(), 0
+        try:
+            async for block in response.aiter_raw():
+                size += len(block)
+                if size > MAX_BYTES:
+                    raise self._wrong(f"a stream of more than {MAX_BYTES:,} bytes", "an answer")
+                for data in reader.add(block):
+                    if data == "[DONE]":
+                        return
+                    sink.take(json.loads(data))
+            for data in reader.end():
+                if data != "[DONE]":
+                    sink.take(json.loads(data))
+        except (ValueError, RecursionError) as error:
+            raise self._wrong(f"a stream with {_cut(str(error))}", "events in JSON") from error
+
+    def _wrong(self, got: str, expected: str) -> UnavailableError:
+        return UnavailableError(
+            self._hidden(
+                f"{self.endpoint.url}: not an answer: got {got}, expected {expected}; check --base-url "
+                "(such as http://localhost:8000/v1)"
+            )
+        )
+
+    def _hidden(self, text: str) -> str:
+        return self.endpoint.hide(text)
+
+
+async def _read(response: httpx.Response, most: int = MAX_BYTES) -> bytes | None:
+    """Return the body; None if it is longer than it may be."""
+    blocks, size = [], 0
+    async for block in response.aiter_raw():
+        size += len(block)
+        if size > most:
+            return None
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+async def _said(response: httpx.Response) -> str:
+    """Return what an endpoint says of an error, in its own words."""
+    data = await _read(response, 1 << 20) or b""
+    text = data.decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return "" if "html" in response.headers.get("Content-Type", "") else text.strip()
+    for name in ("error", "message", "detail"):
+        if isinstance(value, dict) and value.get(name):
+            value = value[name]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _wait(retry_after: str | None) -> float:
+    """Return the seconds of a Retry-After header: a number, or a date."""
+    if not retry_after:
+        return 0.0
+    try:
+        return max(0.0, float(retry_after)) if len(retry_after) < 20 else 0.0
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, OverflowError, TypeError):
+        return 0.0
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
