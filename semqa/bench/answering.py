@@ -75,7 +75,7 @@ def _answers(items: Sequence[Item], engine: Engine) -> list[_Answer]:
     requests = [Request(item.question.question, item.question.sources) for item in items]
     if isinstance(engine, GeneratingEngine):
         return [
-            _Answer(QuotedAnswer.parse(made.text, request.sources), Asked.by(made))
+            _Answer(made.read(request.sources), Asked.by(made))
             for request, made in zip(requests, engine.generate(requests), strict=True)
         ]
     if isinstance(engine, BatchEngine) and len(items) > 1:

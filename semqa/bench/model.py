@@ -21,9 +21,11 @@ def model_identity(engine: str, revision: object = None) -> str | None:
         revision: branch, tag or commit, for a model of the Hub.
 
     Returns:
-        None for a model that is not on this machine yet.
+        None for a model that is not on this machine, or not yet.
     """
-    name = engine.partition(":")[2]
+    family, _, name = engine.partition(":")
+    if family == "openai":
+        return None  # what stands behind an endpoint, it alone knows
     folder = Path(name).expanduser()  # as the model is loaded
     if folder.is_dir():
         return f"sha256:{folder_digest(folder)}"

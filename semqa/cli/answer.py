@@ -110,7 +110,9 @@ def answer(
         for run in runs:
             if compare or (run.choice.prompts is not None and not run.choice.constrained):
                 switch = "on" if run.choice.constrained else "off"
-                say("; ".join([f"constraint {switch}: {counted(run.result)}", *run.cut_off()]))
+                say("; ".join([f"constraint {switch}: {counted(run.result)}", *run.remarks()]))
+            elif run.remarks():
+                say("; ".join(run.remarks()))
 
 
 class _Request(NamedTuple):
@@ -136,14 +138,28 @@ class _Run(NamedTuple):
         """Return a remark if the budget of tokens cut the answer off."""
         if self.generation is None or self.generation.finished:
             return []
-        return [f"cut off at {self.generation.new_tokens} tokens"]
+        tokens = self.generation.new_tokens
+        return ["cut off" if tokens is None else f"cut off at {tokens} tokens"]
+
+    def remarks(self) -> list[str]:
+        """Return what a reader should know of how the answer came about."""
+        made = self.generation
+        if made is None:
+            return []
+        told = self.cut_off()
+        if made.constraint in {"grammar", "repair"}:
+            told.append(f"constraint: {made.constraint}")
+        if made.breach is not None:
+            kept = "keeps not every rule" if made.constraint == "repair" else "was not constrained"
+            told.append(f"{kept}: {made.breach}")
+        return told
 
     def page(self, request: _Request, *, color: bool) -> str:
         """Return the answer in the format that was asked for, which is not JSON."""
         shown = show_answer(self.result, request.question, request.output_format, color=color)
-        if request.output_format is not Format.TERMINAL or not self.cut_off():
+        if request.output_format is not Format.TERMINAL or not self.remarks():
             return shown
-        return "\n".join([shown.rstrip("\n"), *(f"({remark})" for remark in self.cut_off()), ""])
+        return "\n".join([shown.rstrip("\n"), *(f"({remark})" for remark in self.remarks()), ""])
 
     def record(self, request: _Request) -> dict[str, object]:
         """Return all of it, ready for JSON."""
@@ -162,6 +178,10 @@ class _Run(NamedTuple):
         if self.generation is not None:
             record["new_tokens"] = self.generation.new_tokens
             record["finished"] = self.generation.finished
+            record["constraint"] = self.generation.constraint
+            record["breach"] = self.generation.breach
+            if self.generation.written is not None:
+                record["written"] = self.generation.written
         return record
 
 
@@ -223,7 +243,9 @@ def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation
         text = generation.text
     else:
         return engine.answer(request.question, request.sources), None
-    return QuotedAnswer.parse(text, request.sources), generation
+    if generation is not None:
+        return generation.read(request.sources), generation
+    return QuotedAnswer.parse(text, request.sources), None
 
 
 def _side_by_side(pages: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ def quotesum(
         str,
         typer.Option(
             envvar="SEMQA_ENGINE",
-            help="extractive, lead-K, tail-K, human, or transformers:MODEL.",
+            help="extractive, lead-K, tail-K, human, transformers:MODEL, or openai:MODEL.",
         ),
     ] = "extractive",
     limit: Annotated[

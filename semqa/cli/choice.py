@@ -54,7 +54,7 @@ class Choice:
     @property
     def constrained(self) -> bool:
         """Whether a model is kept to verbatim quotes; `choose` sets the option where there is one."""
-        return self.options.get("constraint") == "on"
+        return self.options.get("constraint", "off") != "off"
 
     def with_constraint(self, switch: str) -> Choice:
         """Return the same choice with the constraint on or off."""

@@ -23,13 +23,18 @@ _PROMPT = "Prompt (language models)"
 _RULES = "What an answer may do"
 _DECODING = "Decoding (language models)"
 _MODEL = "Model (language models)"
+_ENDPOINT = "Endpoint (openai)"
 
 
 class Switch(StrEnum):
-    """On or off."""
+    """How a model is kept to verbatim quotes; an engine says which of these it knows."""
 
     ON = "on"
     OFF = "off"
+    AUTO = "auto"
+    PROCESSOR = "processor"
+    GRAMMAR = "grammar"
+    REPAIR = "repair"
 
 
 class Placing(StrEnum):
@@ -103,7 +108,12 @@ class EngineOptions:
 
     constraint: Annotated[
         Switch | None,
-        _option("Whether only verbatim quotes can be written (language models).", _RULES, "on"),
+        _option(
+            "Whether only verbatim quotes can be written (language models): on, off; for openai also "
+            "how: auto, processor, grammar, repair.",
+            _RULES,
+            "on",
+        ),
     ] = None
     max_words: Annotated[
         int | None,
@@ -254,6 +264,21 @@ class EngineOptions:
             metavar="JSON",
             envvar="SEMQA_ENGINE_ARGS",
         ),
+    ] = None
+
+    base_url: Annotated[
+        str | None,
+        _option(
+            "Address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1. A key is "
+            "read from SEMQA_API_KEY or OPENAI_API_KEY.",
+            _ENDPOINT,
+            envvar=["SEMQA_BASE_URL", "OPENAI_BASE_URL"],
+            metavar="URL",
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        _option("Seconds until an answer must be there, all tries together.", _ENDPOINT, "600"),
     ] = None
 
     habits: frozenset[str] = frozenset()

@@ -15,7 +15,8 @@ EngineName = Annotated[
     str,
     typer.Option(
         envvar="SEMQA_ENGINE",
-        help="extractive, lead-K, tail-K, or transformers:MODEL, a folder or a name on the Hub.",
+        help="extractive, lead-K, tail-K, transformers:MODEL, a folder or a name on the Hub, or "
+        "openai:MODEL, a name at the endpoint --base-url.",
     ),
 ]
 

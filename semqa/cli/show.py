@@ -63,5 +63,9 @@ def counted(result: QuotedAnswer) -> str:
         '2 quotes: 1 verified, 0 misattributed, 1 fabricated, 0 malformed'
     """
     quotes = len(result.quotes)
-    counts = ", ".join(f"{count} {status}" for status, count in result.counts.items())
-    return f"{quotes} quote{'s' if quotes != 1 else ''}: {counts}"
+    counts = [f"{count} {status}" for status, count in result.counts.items()]
+    if repaired := sum(quote.repaired is not None for quote in result.quotes):
+        counts.append(f"{repaired} repaired")
+    if result.dropped:
+        counts.append(f"{len(result.dropped)} more lost their brackets")
+    return f"{quotes} quote{'s' if quotes != 1 else ''}: {', '.join(counts)}"

@@ -1,4 +1,4 @@
-"""Engines by name: ``extractive``, ``lead-2``, ``tail-1``, ``transformers:MODEL``, ``vllm:MODEL``.
+"""Engines by name: ``extractive``, ``lead-2``, ``transformers:MODEL``, ``vllm:MODEL``, ``openai:MODEL``.
 
 An engine's module is imported when the engine is created, not before.
 """
@@ -24,7 +24,8 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
 
     Args:
         spec: a name, where ``lead-K`` and ``tail-K`` carry the number of sentences, and
-            ``transformers:MODEL`` and ``vllm:MODEL`` a folder or the name of a model on the Hub.
+            ``transformers:MODEL`` and ``vllm:MODEL`` a folder or the name of a model on the Hub, and
+            ``openai:MODEL`` the name of a model at an endpoint, which is in the option ``base_url``.
         options: keyword options of the engine, such as ``max_words``; None values are left out.
             Engines that ask a language model take ``prompts``, a `semqa.prompting.PromptBuilder`,
             ``say``, which is called with a message when loading is going to take long, and
@@ -161,6 +162,20 @@ def _vllm_options() -> tuple[str, ...]:
     return VllmOptions.names_of_all()
 
 
+def _openai(model: str, options: Mapping[str, object]) -> Engine:
+    from semqa.engines.openai import OpenAIEngine, OpenAIOptions
+
+    settings = dict(options)
+    given = {key: settings.pop(key) for key in (*_ASKING, "base_url") if key in settings}
+    return OpenAIEngine(model, OpenAIOptions(**settings), **given)  # type: ignore[arg-type]  # as above
+
+
+def _openai_options() -> tuple[str, ...]:
+    from semqa.engines.openai.options import OpenAIOptions
+
+    return (*OpenAIOptions.names_of_all(), "base_url")
+
+
 _ASKING = ("prompts", "say", "warm")
 
 _FACTORIES: dict[str, _Factory] = {
@@ -169,4 +184,5 @@ _FACTORIES: dict[str, _Factory] = {
     "tail-K": _Factory(_tail, tuple),
     "transformers:MODEL": _Factory(_transformers, _transformers_options, _ASKING),
     "vllm:MODEL": _Factory(_vllm, _vllm_options, _ASKING),
+    "openai:MODEL": _Factory(_openai, _openai_options, _ASKING),
 }
