@@ -131,6 +131,14 @@ class Quote:
         """Whether the text stands, character for character, in the source it names."""
         return self.status is Status.VERIFIED
 
+    @property
+    def note(self) -> str:
+        """What a reader is told of a repaired quote, in a word or two; empty for any other."""
+        if self.repaired is None:
+            return ""
+        moved = self.repaired.source != self.source
+        return f"was [{self.repaired.source}]" if moved else "repaired"
+
     def to_dict(self) -> dict[str, object]:
         """Return the quote as one JSON-ready record, offsets on both sides included."""
         return {

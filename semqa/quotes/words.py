@@ -97,10 +97,11 @@ _FIXED = _listed(
 )
 
 _OTHER_WITH_A_CAPITAL = _listed(
-    """may march august sun sat mon wed us it who will mark bill rose grace hope faith frank jack rob
-    sue pat gene chuck nice reading mobile job jordan apple amazon shell target gap oracle windows
-    word meta polish turkey china mercury earth mars aids cat"""
+    """may march august sun sat mon wed will mark bill rose grace hope faith frank jack rob sue pat
+    gene chuck nice reading mobile job jordan apple amazon shell target gap oracle windows word meta
+    polish turkey china mercury earth mars"""
 )
+_OTHER_IN_CAPITALS = _listed("us it who aids cat all am pm")
 
 _CONFUSED = tuple(
     frozenset(pair.split("/"))
@@ -215,7 +216,7 @@ def _settled(words: list[Word]) -> list[Word]:
     for place, word in enumerate(words):
         if loud[place] and any(loud[max(0, place - 1) : place] + loud[place + 1 : place + 2]):
             folded = word.key.casefold()
-            if folded not in _OTHER_WITH_A_CAPITAL:
+            if folded not in _OTHER_WITH_A_CAPITAL | _OTHER_IN_CAPITALS:
                 words[place] = word._replace(key=folded)
     if _DASH not in {word.key for word in words}:
         return words

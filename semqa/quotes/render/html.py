@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Quote
+from semqa.quotes.render.changes import change_summary
 from semqa.quotes.render.excerpts import quoted_pieces
 from semqa.quotes.render.safe import safe_text
 
@@ -60,6 +61,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "") -> str:
         total=len(quotes),
         verified=sum(quote.verified for quote in quotes),
         counts={status: count for status, count in answer.counts.items() if count},
+        changes=change_summary(answer),
         style=_asset("answer.css"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

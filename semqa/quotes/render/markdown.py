@@ -21,7 +21,7 @@ def to_markdown(answer: QuotedAnswer) -> str:
 
     White space in quotes, titles and at line breaks is shown as one space. Nothing in the text acts
     as Markdown or HTML; some viewers make links of bare web addresses all the same. Unverified
-    quotes are struck out and named as such.
+    quotes are struck out and named as such; repaired ones are named as such, too.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -38,7 +38,8 @@ def to_markdown(answer: QuotedAnswer) -> str:
         if isinstance(segment, FreeText):
             body.append(shown)
         elif segment.verified:
-            body.append(f"**{shown}**[^{segment.source}]")
+            note = f" *({_escape(segment.note)})*" if segment.note else ""
+            body.append(f"**{shown}**[^{segment.source}]{note}")
         else:
             body.append(f"~~{shown}~~ *({segment.status.value})*")
     text = _LIST_ITEM.sub(r"\1\\\2", "".join(body).strip())

@@ -10,6 +10,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import FreeText, Quote, Status
+from semqa.quotes.render.changes import change_summary
 from semqa.quotes.render.excerpts import excerpt, quoted_pieces
 from semqa.quotes.render.safe import safe_text
 
@@ -22,6 +23,7 @@ __all__ = ["answer_text", "sources_text", "summary_text", "to_ansi"]
 
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
+_CHANGED = "dim yellow"
 _CONTEXT = 60
 
 
@@ -65,6 +67,8 @@ def answer_text(answer: QuotedAnswer) -> Text:
             text.append(f"[ {segment.source} ", style="dim")
             text.append(safe_text(segment.text), style=f"bold {_colour(segment.source)}")
             text.append(" ]", style="dim")
+            if segment.note:
+                text.append(f" ({segment.note})", style=_CHANGED)
         else:
             text.append(_unverified(segment), style=_UNVERIFIED)
     return text
@@ -105,11 +109,14 @@ def summary_text(answer: QuotedAnswer) -> Text:
     from rich.text import Text
 
     total = len(answer.quotes)
+    changes = change_summary(answer)
     if not total:
-        return Text("Nothing is quoted, so nothing can be checked.", style="yellow")
+        nothing = "Nothing is quoted, so nothing can be checked."
+        return Text(" ".join([nothing, *changes]), style="yellow")
     noun = "quote" if total == 1 else "quotes"
     if answer.verified:
-        return Text(f"✓ {total} {noun}, verified character for character.", style="green")
+        verified = f"✓ {total} {noun}, verified character for character."
+        return Text(" ".join([verified, *changes]), style="yellow" if changes else "green")
     parts = [f"{count} {status}" for status, count in answer.counts.items() if count]
     return Text(f"✗ {total} {noun}: {', '.join(parts)}.", style="red")
 

@@ -81,6 +81,7 @@ def whole(asked: Asked, answer: Answer) -> dict[str, Any]:
 def chunks(asked: Asked, answer: Answer) -> bytes:
     """Return a stream's events."""
     events: list[Any] = []
+    said: dict[str, Any]
     pieces = answer.pieces if answer.pieces is not None else tuple(answer.text or "")
     if asked.chat:
         events.append({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]})
