@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
     from semqa.quotes import Source
 
-__all__ = ["MAX_CHARACTERS", "RULES", "quoting_grammar"]
+__all__ = ["MAX_FIELDS", "MAX_PIECES", "RULES", "quoting_grammar"]
 
-MAX_CHARACTERS = 50_000
-"""Characters of all sources together that a grammar takes: servers compile it for each request."""
+MAX_PIECES = 25_000
+"""Pieces of all sources together that a grammar takes: servers compile it for each request, and
+llguidance with its default limits refuses longer ones. In English, two or three characters each."""
+
+MAX_FIELDS = 500
+"""Titles and bodies that a grammar takes, for the same reason."""
 
 RULES = frozenset({"boundary", "numbers", "min_quotes", "sources"})
 """The settings of a `QuotePolicy` that a grammar keeps."""
@@ -48,27 +52,28 @@ def quoting_grammar(
         question: whose numbers may stand in free text, with ``numbers="quoted"``.
 
     Raises:
-        InputError: the sources are longer than `MAX_CHARACTERS`, or the policy asks for what no
-            grammar can say: quotes where nothing can be quoted, a source that is not given.
+        InputError: the sources have more than `MAX_PIECES` or `MAX_FIELDS`, or the policy asks for what no grammar
+            can say: quotes where nothing can be quoted, a source that is not given.
     """
     policy = policy or QuotePolicy()
-    size = sum(len(source.text) + len(source.title) for source in sources)
-    if size > MAX_CHARACTERS:
-        raise InputError(
-            f"sources are too long for a grammar: got {size:,} characters, expected at most "
-            f"{MAX_CHARACTERS:,}; use another constraint, or give fewer sources"
-        )
-    rules, quotes = [], []
+    rules: list[str] = []
+    quotes: list[str] = []
+    size = 0
     for number in _numbers(sources, policy):
         source = sources[number - 1]
-        names = []
         for field, text in (("T", source.title), ("B", source.text)):
-            for part, pieces in enumerate(_parts(text, policy.boundary)):
-                name = f"{field}{number}_{part}"
-                chunks = json.dumps({"substring_chunks": pieces})
-                rules.append(f'{name}: "[ {number} " (%regex {chunks} & SPAN) " ]"')
-                names.append(name)
-        quotes += names
+            parts = list(_parts(text, policy.boundary))
+            if parts:
+                size += sum(map(len, parts))
+                spans = (f"%regex {json.dumps({'substring_chunks': part})}" for part in parts)
+                quotes.append(f"{field}{number}")
+                rules.append(f'{quotes[-1]}: "[ {number} " (({" | ".join(spans)}) & SPAN) " ]"')
+            if size > MAX_PIECES or len(quotes) > MAX_FIELDS:
+                raise InputError(
+                    f"sources: too long for a grammar: got more than {MAX_PIECES:,} words, marks and "
+                    f"spaces, or {MAX_FIELDS} titles and bodies, expected at most as many; take "
+                    "another constraint, or give fewer or shorter sources"
+                )
     least = policy.min_quotes
     if least and (not quotes or least > _MOST_QUOTES):
         raise InputError(

@@ -1,0 +1,199 @@
+"""The grammar admits the language of the constraint, by llguidance's own reading of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa import InputError, QuotedAnswer, Source
+from semqa.data import read_quotesum
+from semqa.decoding import QuotePolicy, find_breach
+from semqa.decoding.grammar import MAX_FIELDS, MAX_PIECES, RULES, quoting_grammar
+from tests.decoding.strategies import FREE, QUESTIONS, TEXTS
+
+llguidance: Any = pytest.importorskip("llguidance", reason="needs llguidance")
+
+
+@cache
+def tokenizer() -> Any:
+    return llguidance.LLTokenizer("byte")
+
+
+def matcher_of(grammar: str) -> Any:
+    matcher = llguidance.LLMatcher(tokenizer(), grammar, log_level=0)
+    assert not matcher.get_error(), matcher.get_error()
+    return matcher
+
+
+def admits(matcher: Any, text: str) -> bool:
+    matcher.reset()
+    ids = list(text.encode())
+    return matcher.validate_tokens(ids) == len(ids) and bool(
+        matcher.consume_tokens(ids) and matcher.is_accepting()
+    )
+
+
+SOUND = [text for text in TEXTS if text.isprintable() or text.isspace()]
+sources = st.lists(
+    st.builds(
+        Source, st.sampled_from(SOUND) | st.text("ab1 .é", max_size=8), st.sampled_from(SOUND)
+    ),
+    min_size=1,
+    max_size=3,
+)
+policies = st.builds(
+    QuotePolicy,
+    boundary=st.sampled_from(["word", "char"]),
+    numbers=st.sampled_from(["free", "quoted"]),
+    min_quotes=st.integers(0, 2),
+    sources=st.none() | st.just((1,)),
+)
+
+
+@st.composite
+def answers(draw: st.DrawFn, given_sources: Sequence[Source]) -> str:
+    """Nearly valid answers: spans that are cut anywhere, with something wrong in some places."""
+    pieces = []
+    for _ in range(draw(st.integers(0, 3))):
+        pieces.append(draw(st.sampled_from([f for f in FREE if f.isprintable()])))
+        number = draw(st.integers(0, len(given_sources)))
+        source = given_sources[number - 1]
+        text = draw(st.sampled_from([source.text, source.title, "x"]))
+        low = draw(st.integers(0, len(text)))
+        span = text[low : draw(st.integers(low, len(text)))]
+        if draw(st.booleans()):
+            span = span.strip()
+        frame = draw(
+            st.sampled_from(["[ {} {} ]"] * 6 + ["[{} {}]", "[ {} {}]", "[ {}  {} ]", "[ {} {} "])
+        )
+        pieces.append(frame.format(number, span))
+    pieces.append(draw(st.sampled_from([f for f in FREE if f.isprintable()])))
+    return "".join(pieces)
+
+
+@settings(max_examples=150)
+@given(st.data(), sources, policies, st.sampled_from(QUESTIONS[:3]))
+def test_it_admits_what_the_language_does(
+    data: st.DataObject, given_sources: list[Source], policy: QuotePolicy, question: str
+) -> None:
+    try:
+        matcher = matcher_of(quoting_grammar(given_sources, policy, question=question))
+    except InputError:
+        assert policy.min_quotes
+        return
+    for _ in range(8):
+        text = data.draw(answers(given_sources))
+        breach = find_breach(text, given_sources, policy, question)
+        assert admits(matcher, text) == (breach is None), (text, breach)
+
+
+@pytest.mark.parametrize("boundary", ["word", "char"])
+def test_it_admits_the_human_answers_that_the_constraint_does(shared: Path, boundary: Any) -> None:
+    questions = read_quotesum(shared / "data" / "quotesum" / "dev_a.jsonl")
+    policy = QuotePolicy(boundary=boundary)
+    admitted = 0
+    for question in questions:
+        matcher = matcher_of(quoting_grammar(question.sources, policy))
+        for reference in question.references:
+            text = QuotedAnswer.parse(reference.text, question.sources).marked
+            breach = find_breach(text, question.sources, policy)
+            assert admits(matcher, text) == (breach is None), (text, breach)
+            admitted += breach is None
+    assert admitted == {"word": 123, "char": 126}[boundary]
+
+
+@pytest.mark.parametrize("boundary", ["word", "char"])
+def test_all_that_it_lets_a_random_model_write_verifies(boundary: Any) -> None:
+    """Bytes drawn from the masks, brackets and numbers preferred, so that there are many quotes."""
+    given_sources = [
+        Source("In 1942, Bing [or Bob] Crosby sang.", "A song"),
+        Source("日本語 (x)  y"),
+    ]
+    matcher = matcher_of(
+        quoting_grammar(given_sources, QuotePolicy(boundary=boundary, min_quotes=1))
+    )
+    rng = random.Random(0)
+    size = tokenizer().vocab_size
+    quotes = 0
+    for _ in range(60):
+        matcher.reset()
+        written = bytearray()
+        while True:
+            mask = np.frombuffer(matcher.compute_bitmask(), np.uint32)
+            allowed = np.unpackbits(mask.view(np.uint8), bitorder="little")[:size].nonzero()[0]
+            bytes_allowed = [int(token) for token in allowed if token < 128 or len(allowed) < 130]
+            bytes_allowed = [token for token in bytes_allowed if token < 256]
+            ends = matcher.is_accepting() and (len(written) > 40 and rng.random() < 0.2)
+            if ends or not bytes_allowed:
+                break
+            likely = [token for token in bytes_allowed if token in b"[]12 "]
+            token = rng.choice(likely if likely and rng.random() < 0.6 else bytes_allowed)
+            written.append(token)
+            assert matcher.consume_token(token)
+            if len(written) > 400:
+                break
+        text = written.decode("utf-8", "ignore")
+        if not matcher.is_accepting():
+            continue
+        answer = QuotedAnswer.parse(text, given_sources)
+        assert answer.verified, text
+        assert find_breach(text, given_sources, QuotePolicy(boundary=boundary)) is None
+        quotes += len(answer.quotes)
+    assert quotes > 50
+
+
+def test_it_says_which_rules_it_keeps() -> None:
+    assert {"boundary", "numbers", "min_quotes", "sources"} == RULES
+    lax = quoting_grammar([Source("a b")], QuotePolicy(names="quoted", max_words=3))
+    assert lax == quoting_grammar([Source("a b")])
+
+
+def test_numbers_of_the_question_stand_anywhere() -> None:
+    policy = QuotePolicy(numbers="quoted")
+    matcher = matcher_of(quoting_grammar([Source("x 7")], policy, question="From 19 to 1943?"))
+    assert all(admits(matcher, text) for text in ("19", "a 1943 b 19", "[ 1 7 ]", "1943[ 1 x ]19"))
+    assert not any(
+        admits(matcher, text) for text in ("1", "191943", "7", "a 3", "٣", "²", "1 [ 1 x ]")
+    )
+
+
+def test_what_it_cannot_take_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"^sources: too long for a grammar: got more than 25,000 "
+    ):
+        quoting_grammar([Source("ab " * (MAX_PIECES // 2 + 1))])
+    with pytest.raises(InputError, match="or 500 titles and bodies"):
+        quoting_grammar([Source("ab")] * (MAX_FIELDS + 1))
+    with pytest.raises(InputError, match=r"^sources: got 2, expected numbers from 1 to 1"):
+        quoting_grammar([Source("ab")], QuotePolicy(sources=(2,)))
+    with pytest.raises(InputError, match=r"^min_quotes: got 1, expected at most 0, for nothing"):
+        quoting_grammar([Source(" ")], QuotePolicy(min_quotes=1))
+    with pytest.raises(InputError, match=r"^min_quotes: got 21, expected at most 20"):
+        quoting_grammar([Source("ab")], QuotePolicy(min_quotes=21))
+
+
+@pytest.mark.parametrize(
+    ("texts", "boundary"),
+    [
+        (["the " * (MAX_PIECES // 2)], "word"),
+        (["漢字" * (MAX_PIECES // 2 - 10)], "char"),
+        (["a" * (MAX_PIECES - 10)], "char"),
+        (["ab ["] * (MAX_FIELDS - 1), "word"),
+        (["ab [" * 8_000], "word"),
+    ],
+)
+def test_the_largest_ones_compile(texts: list[str], boundary: Any) -> None:
+    given_sources = [Source(text) for text in texts]
+    matcher = matcher_of(quoting_grammar(given_sources, QuotePolicy(boundary=boundary)))
+    number, text = len(texts), texts[-1].split(" [")[0][:40].strip()
+    assert admits(matcher, f"by [ 1 {texts[0][:2].strip()} ] and [ {number} {text} ].") == (
+        boundary == "char" or not texts[0].startswith("the")
+    )
