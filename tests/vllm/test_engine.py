@@ -38,8 +38,7 @@ def test_answers_of_a_full_engine_are_valid(engine: Engine, runner: int) -> None
     """Requests join one by one, are preempted, go on, and leave."""
     count = 60 if runner == 1 else 12
     given = [
-        params(POLICIES[n % 4], max_tokens=90, temperature=1.0 + n % 3 / 2)
-        for n in range(count)
+        params(POLICIES[n % 4], max_tokens=90, temperature=1.0 + n % 3 / 2) for n in range(count)
     ]
     before = engine.metric("vllm:num_preemptions")
     outputs = engine.run(given, prompts=[LONG if n % 2 else "Who?" for n in range(count)])
