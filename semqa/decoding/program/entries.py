@@ -1,0 +1,71 @@
+"""The compiled entry points of programs; kept apart, so that nobody else compiles them."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numba import types
+
+from semqa.decoding.core.entries import _DIGEST, _compile
+from semqa.decoding.core.layout import SUFFIXES, open_handle
+from semqa.decoding.program import explore
+
+__all__ = ["ProgramEntries", "program_entries"]
+
+
+class ProgramEntries(NamedTuple):
+    """What Python calls; see the functions of these names in `explore`.
+
+    Attributes:
+        bases: (h, kinds uint8[V], targets int16[BASES, V]) -> deep int32[*, 2].
+        explore: (h, deep, openers, most states, most edges) -> rows, tokens, targets, places.
+        settle: (rows, tokens, targets, order int64[n], reaches int64[BASES]) -> quote cost.
+    """
+
+    bases: Any
+    explore: Any
+    settle: Any
+
+
+def _digest_of_sources() -> int:
+    digest = hashlib.sha256(str(_DIGEST).encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return int.from_bytes(digest.digest()[:7], "little")
+
+
+_OWN_DIGEST = _digest_of_sources()
+
+
+@cache
+def program_entries() -> ProgramEntries:
+    """Compile the entry points, or load them: once a process."""
+    digest = _OWN_DIGEST  # in a closure, so that numba's cache is keyed by it
+
+    def bases(handle: Any, kinds: Any, targets: Any) -> Any:
+        targets[0, 0] = digest * 0
+        return explore.fill_bases(open_handle(handle), kinds, targets)
+
+    def explore_all(
+        handle: Any, deep: Any, openers: Any, most_states: int, most_edges: int
+    ) -> Any:
+        suffixes = handle[2 * SUFFIXES + 1] + digest * 0
+        return explore.explore_all(
+            open_handle(handle), suffixes, deep, openers, most_states, most_edges
+        )
+
+    def settle(rows: Any, tokens: Any, targets: Any, order: Any, reaches: Any) -> int:
+        return explore.settle_costs(rows, tokens, targets, order, reaches) + digest * 0
+
+    number, longs = types.int64, types.Array(types.int64, 1, "C")
+    ints, pairs = types.Array(types.int32, 1, "C"), types.Array(types.int32, 2, "C")
+    kinds, table = types.Array(types.uint8, 1, "C"), types.Array(types.int16, 2, "C")
+    explored = types.Tuple((pairs, ints, ints, ints))
+    return ProgramEntries(
+        _compile(bases, pairs(longs, kinds, table)),
+        _compile(explore_all, explored(longs, pairs, pairs, number, number)),
+        _compile(settle, number(pairs, ints, ints, longs, longs)),
+    )

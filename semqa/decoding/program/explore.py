@@ -1,0 +1,319 @@
+"""All states of a constraint, and what it costs to finish from each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semqa.decoding.core.layout import (
+    ANY_QUOTABLE,
+    BLOB,
+    FAR,
+    OFFSETS,
+    OPENERS,
+    SIZE,
+    bytes_at,
+    ints_at,
+    jit,
+    size_of,
+)
+from semqa.decoding.core.state import (
+    CONTEXT,
+    DEPTH,
+    FREE,
+    HIGH,
+    LOW,
+    MODE,
+    NOT_PENDING,
+    OPENED,
+    PART,
+    PENDING,
+    RUN,
+    SPAN,
+    TOKENS,
+    WORDS,
+    clear_state,
+    copy_state,
+    new_state,
+    row_of,
+)
+from semqa.decoding.core.step import end_kind, step_byte
+from semqa.decoding.program.edges import find_edges, new_room
+from semqa.decoding.program.states import (
+    ENDED_STATE,
+    FIRST_OWN,
+    FULL,
+    OPENED_STATE,
+    UNFINISHED_STATES,
+    new_known,
+    number_of,
+)
+
+__all__ = ["explore_all", "fill_bases", "settle_costs"]
+
+BASES = 11
+"""One for each state of free text, numbered alike; then what may close a span:"""
+CLOSERS_BASE = 8  # with " ]", behind a place where it may end
+ENDERS_BASE = 9  # with "]", behind the space that follows such a place
+BOTH_BASE = 10
+
+UNFINISHED = np.array(
+    [1 << 21 | 2, 2 << 21 | 1, 2 << 21, 2 << 21 | 13, 3 << 21 | 1, 3 << 21, 3 << 21 | 4]
+)
+"""One unfinished character of each class, see `core.unfinished.character_class`."""
+FEW = 40
+
+
+@jit
+def _set_base(base: int, s: Any) -> None:
+    """Make the state whose tokens a base holds, CLOSERS_BASE behind its space."""
+    clear_state(s)
+    s[WORDS] = s[RUN] = s[TOKENS] = 2**31 - 1
+    if base >= CLOSERS_BASE:
+        s[MODE], s[CONTEXT] = SPAN, PENDING
+    elif base:
+        s[PART] = UNFINISHED[base - UNFINISHED_STATES]
+
+
+@jit
+def fill_bases(h: Any, kinds: Any, targets: Any) -> Any:
+    """Fill what all constraints over a vocabulary share.
+
+    Args:
+        h: a handle of the vocabulary under which some source may be quoted.
+        kinds: uint8[V], see `core.layout.KIND`.
+        targets: int16[BASES, V], written: the state behind each token; -1 where the token is not
+            allowed, or goes past a bracket that opens a quote.
+
+    Returns:
+        int32[pairs, 2]: a base and a token that goes past such a bracket.
+    """
+    s = new_state()
+    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
+    deep = np.empty((BASES * 256, 2), np.int32)
+    count = 0
+    for base in range(BASES):
+        for token in range(kinds.size):
+            targets[base, token] = -1
+            begin, end = offsets[token], offsets[token + 1]
+            if kinds[token] != 1 or base == BOTH_BASE:
+                continue
+            _set_base(base, s)
+            if base == CLOSERS_BASE:
+                if blob[begin] != 0x20 or end - begin < 2:
+                    continue
+                begin += 1
+            if base >= CLOSERS_BASE and blob[begin] != 0x5D:
+                continue
+            going = True
+            while going and begin < end and s[MODE] != OPENED:
+                going = step_byte(h, s, blob[begin])
+                begin += 1
+            if not going:
+                continue
+            if begin < end:
+                if count == deep.shape[0]:
+                    grown = np.empty((2 * count, 2), np.int32)
+                    grown[:count] = deep
+                    deep = grown
+                deep[count, 0], deep[count, 1] = base, token
+                count += 1
+            elif s[MODE] == OPENED:
+                targets[base, token] = OPENED_STATE
+            else:
+                targets[base, token] = _free_number(s)
+    for token in range(kinds.size):
+        both = targets[CLOSERS_BASE, token]
+        targets[BOTH_BASE, token] = both if both >= 0 else targets[ENDERS_BASE, token]
+    return deep[:count].copy()
+
+
+@jit
+def _free_number(s: Any) -> int:
+    """Return the number of a state in free text."""
+    if s[PART] == 0:
+        return 0
+    missing, bits = s[PART] >> 21, s[PART] & 0x1FFFFF
+    if missing == 1:
+        return 1
+    if missing == 2:
+        return 3 if bits == 0 else 4 if bits == 0xD else 2
+    return 6 if bits == 0 else 7 if bits == 4 else 5
+
+
+@jit
+def _past_bracket(h: Any, known: Any, base: int, token: int) -> int:
+    """Return the state behind a token that goes past an opening bracket; -1 if it is not allowed."""
+    s = new_state()
+    _set_base(base, s)
+    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
+    begin = offsets[token] + (base == CLOSERS_BASE)
+    for place in range(begin, offsets[token + 1]):
+        if not step_byte(h, s, blob[place]):
+            return -1
+    return number_of(h, known, s)
+
+
+@jit
+def _sort(found: Any, size: int) -> None:
+    """Sort a list that is short as a rule."""
+    if size > FEW:
+        found[:size].sort()
+        return
+    for place in range(1, size):
+        moved, hole = found[place], place
+        while hole and found[hole - 1] > moved:
+            found[hole] = found[hole - 1]
+            hole -= 1
+        found[hole] = moved
+
+
+@jit
+def _base_of(h: Any, s: Any) -> int:
+    """Return the base of a state, -1 if it has none."""
+    if s[MODE] == FREE:
+        return 0
+    if s[MODE] != SPAN:
+        return -1
+    ends = end_kind(h, s[LOW], s[HIGH], s[DEPTH]) != NOT_PENDING
+    if s[CONTEXT] != NOT_PENDING:
+        return BOTH_BASE if ends else ENDERS_BASE
+    return CLOSERS_BASE if ends else -1
+
+
+@jit
+def explore_all(
+    h: Any, suffixes: int, deep: Any, openers: Any, most_states: int, most_edges: int
+) -> Any:
+    """Find all states and the edges between them.
+
+    Args:
+        h: the handle of a constraint without limits on words, over a vocabulary with all bytes.
+        suffixes: how many starts of spans there are.
+        deep: int32[pairs, 2], see `fill_bases`.
+        openers: int32[pairs, 2], the same for tokens that end with the bracket.
+        most_states: how many there may be.
+        most_edges: how many there may be.
+
+    Returns:
+        rows int32[n, 4] (start, count, base or -1, 1 if in a quote), tokens int32[E],
+        targets int32[E], places int32[n] (see `Known`); rows is empty where there was too much.
+    """
+    known = new_known(h, suffixes, most_states)
+    room = new_room(h)
+    s = row_of(known.states, OPENED_STATE)
+    clear_state(s)
+    s[MODE] = OPENED
+    s[WORDS] = s[RUN] = s[TOKENS] = 2**31 - 1
+    nothing = np.empty((0, 4), np.int32)
+    rows = np.empty((most_states, 4), np.int32)
+    tokens, targets = np.empty(4096, np.int32), np.empty(4096, np.int32)
+    closing = np.empty(deep.shape[0], np.int64)  # past an opening bracket behind a closing one
+    closers = enders = 0
+    for pair in range(deep.shape[0]):
+        base, token = deep[pair, 0], deep[pair, 1]
+        if base >= CLOSERS_BASE and h[ANY_QUOTABLE]:
+            target = _past_bracket(h, known, base, token)
+            if target == FULL:
+                return nothing, tokens, targets, known.places
+            if target >= 0:
+                closing[closers + enders] = np.int64(token) << 32 | target
+                if base == CLOSERS_BASE:
+                    closers += 1
+                else:
+                    enders += 1
+    number = edges = 0
+    while number < known.counts[0]:
+        size = 0
+        base = number if number < OPENED_STATE else -1
+        if number < OPENED_STATE:
+            for pair in range(deep.shape[0]):
+                if deep[pair, 0] == number:
+                    target = _past_bracket(h, known, number, deep[pair, 1])
+                    if target == FULL:
+                        return nothing, tokens, targets, known.places
+                    if target >= 0:
+                        room.found[size] = np.int64(deep[pair, 1]) << 32 | target
+                        size += 1
+            if not h[ANY_QUOTABLE]:
+                for pair in range(openers.shape[0]):
+                    if openers[pair, 0] == number:
+                        room.found[size] = np.int64(openers[pair, 1]) << 32 | 0xFFFFFFFF
+                        size += 1
+        elif number != ENDED_STATE and h[ANY_QUOTABLE]:
+            size = find_edges(h, known, room, number)
+            if size < 0:
+                return nothing, tokens, targets, known.places
+            base = _base_of(h, row_of(known.states, number))
+            if base == CLOSERS_BASE or base == BOTH_BASE:
+                for pair in range(closers):
+                    room.found[size] = closing[pair]
+                    size += 1
+            if base == ENDERS_BASE or base == BOTH_BASE:
+                for pair in range(closers, closers + enders):
+                    room.found[size] = closing[pair]
+                    size += 1
+        _sort(room.found, size)
+        if edges + size > tokens.size:
+            if edges + size > most_edges:
+                return nothing, tokens, targets, known.places
+            more = max(2 * tokens.size, edges + size)
+            tokens, targets = _grown(tokens, edges, more), _grown(targets, edges, more)
+        for place in range(size):
+            tokens[edges + place] = room.found[place] >> 32
+            targets[edges + place] = np.int32(room.found[place] & 0xFFFFFFFF)
+        rows[number, 0], rows[number, 1], rows[number, 2] = edges, size, base
+        rows[number, 3] = OPENED_STATE <= number != ENDED_STATE
+        edges += size
+        number += 1
+    return rows[:number].copy(), tokens[:edges].copy(), targets[:edges].copy(), known.places[:number]
+
+
+@jit
+def _grown(array: Any, size: int, room: int) -> Any:
+    grown = np.empty(room, np.int32)
+    grown[:size] = array[:size]
+    return grown
+
+
+@jit
+def settle_costs(rows: Any, tokens: Any, targets: Any, order: Any, reaches: Any) -> int:
+    """Write into each row what it costs to reach free text: ``cost << 1 | in a quote``.
+
+    Args:
+        rows: int32[n, 4], see `explore_all`.
+        tokens: int32[E].
+        targets: int32[E].
+        order: int64[n], states, those of later places first: there lies what spans lead to.
+        reaches: int64[BASES], bit s: some token of the base leads to shared state s.
+
+    Returns:
+        Tokens from free text through one quote, FAR where none can be made.
+    """
+    costs = np.full(rows.shape[0], FAR, np.int64)
+    costs[0] = costs[ENDED_STATE] = 0
+    falling = True
+    while falling:
+        falling = False
+        for number in order:
+            best = costs[number]
+            for edge in range(rows[number, 0], rows[number, 0] + rows[number, 1]):
+                if targets[edge] >= 0:
+                    best = min(best, costs[targets[edge]] + 1)
+            if rows[number, 2] >= 0:
+                for state in range(FIRST_OWN):
+                    if reaches[rows[number, 2]] >> state & 1:
+                        best = min(best, costs[state] + 1)
+            if best < costs[number]:
+                costs[number] = best
+                falling = True
+    for number in range(rows.shape[0]):
+        rows[number, 3] |= min(costs[number], FAR - 1) << 1
+    quote = FAR
+    if reaches[0] >> OPENED_STATE & 1:
+        quote = min(quote, costs[OPENED_STATE] + 1)
+    for edge in range(rows[0, 0], rows[0, 0] + rows[0, 1]):
+        if targets[edge] >= 0:
+            quote = min(quote, costs[targets[edge]] + 1)
+    return quote
