@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semqa.decoding.core import layout
-from semqa.decoding.program.shared import SharedProgram, shared_program
+from semqa.decoding.program.shared import END_TRAIT, SharedProgram, shared_program
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +80,8 @@ def why_not(constraint: CopyConstraint) -> str | None:
         return f"{', '.join(named)}: words are counted on the host only"
     if named := [name for name in ("numbers", "names") if getattr(policy, name) == "quoted"]:
         return f"{', '.join(named)}: the question's words are looked up on the host only"
+    if policy.quote_bias:
+        return "quote_bias: is added on the host only"
     if policy.min_quotes > MOST_QUOTES:
         return f"min_quotes={policy.min_quotes}: more than {MOST_QUOTES:,}"
     if not compiled.rules.shared.complete:
@@ -87,6 +89,8 @@ def why_not(constraint: CopyConstraint) -> str | None:
     size = compiled.arrays[layout.TEXT].size
     if size > MOST_BYTES:
         return f"{size:,} bytes of sources: more than {MOST_BYTES:,}"
+    if shared_program(constraint.vocabulary).most_closings >= END_TRAIT:
+        return f"a token holds {END_TRAIT} closing brackets"
     return None
 
 
@@ -115,6 +119,9 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
         return HostOnly(f"the sources need more than {MOST_EDGES:,} entries")
     order = np.argsort(-places, kind="stable")
     quote_cost = program_entries().settle(rows, tokens, targets, order, shared.reaches)
+    longest = int(rows[:, 3].max() >> 1)
+    if longest + constraint.policy.min_quotes * quote_cost >= layout.FAR:
+        return HostOnly(f"min_quotes={constraint.policy.min_quotes}: with such tokens too many")
     digest = hashlib.blake2b(shared.fingerprint.encode(), digest_size=16)
     for array in (rows, tokens, targets):
         digest.update(array.data)
@@ -125,7 +132,7 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
         tokens=tokens,
         targets=targets,
         quote_cost=int(quote_cost),
-        longest=int(rows[:, 3].max() >> 1),
+        longest=longest,
         min_quotes=constraint.policy.min_quotes,
         fingerprint=digest.hexdigest(),
     )

@@ -1,0 +1,149 @@
+"""Programs say what the constraint says: at every state of a walk, token by token."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from semqa import InputError, Source
+from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary
+from semqa.decoding.device import DeviceSlots
+from semqa.decoding.program import DeviceProgram, HostOnly, build_program, shared_program, why_not
+from semqa.decoding.program import explore, states
+from semqa.kernels import tables as format_of_tables
+from semqa.kernels.mask.naive import allowed_tokens
+from semqa.kernels.naive_step import Standing, step
+from semqa.kernels.tables import DEAD, ENDED, UNLIMITED, ProgramTables
+from tests.decoding.strategies import Case, cases
+from tests.decoding.vocabularies import (
+    byte_vocabulary,
+    poor_vocabulary,
+    sentencepiece_vocabulary,
+    straddling_vocabulary,
+    tekken_vocabulary,
+)
+
+relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+ODD = [
+    Source("White Christmas [sic] by Bing Crosby: 50 million copies, 50 million.", title="the the"),
+    Source("日本語の文。漢字、かな 🎄👨‍👩‍👧 e\u0301te\u0301 and é×é×", title="a[b]c ]"),
+    Source(""),
+    Source("abab abab abab " * 6, title="x 1 2 12 3"),
+    *[Source("n")] * 8,
+    Source("the end", title="[ 1 The"),
+]
+
+
+def tables_of(program: DeviceProgram, max_tokens: int | None = None) -> ProgramTables:
+    slots = DeviceSlots(program.shared, 1, torch.device("cpu"))
+    assert slots.admit(0, program, begin=0, max_tokens=max_tokens)
+    slots.flush()
+    return slots.tables
+
+
+def start_of(tables: ProgramTables) -> Standing:
+    return Standing(*tables.registers[0, :3].tolist())
+
+
+def walk(
+    constraint: CopyConstraint, max_tokens: int | None, rng: random.Random, steps: int, tries: int
+) -> int:
+    """Walk, both ways at once; return how many states were compared."""
+    program = build_program(constraint)
+    assert isinstance(program, DeviceProgram)
+    try:
+        state = constraint.start(max_tokens)
+    except InputError:
+        with pytest.raises(InputError, match="max_tokens: got"):
+            tables_of(program, max_tokens)
+        return 0
+    tables = tables_of(program, max_tokens)
+    at = start_of(tables)
+    vocabulary = constraint.vocabulary
+    for count in range(steps):
+        wanted = constraint.allowed(state)
+        allowed = allowed_tokens(tables, 0, *at)
+        assert allowed.nonzero().flatten().tolist() == wanted.tolist()
+        others = np.setdiff1d(np.arange(vocabulary.size), wanted)
+        for token in (*rng.sample(others.tolist(), min(tries, len(others))), -1, vocabulary.size):
+            assert step(tables, 0, at, token).state == DEAD
+        token = choose(constraint, state, wanted, rng)
+        state, at = constraint.advance(state, token), step(tables, 0, at, token)
+        assert at.state != DEAD
+        assert (at.state == ENDED) == constraint.has_ended(state)
+        if at.state == ENDED:
+            assert allowed_tokens(tables, 0, *at).nonzero().flatten().tolist() == list(
+                vocabulary.eos_ids
+            )
+            assert step(tables, 0, at, vocabulary.eos_ids[0]) == at
+            assert step(tables, 0, at, int(wanted[0])).state in (DEAD, ENDED)
+            return count + 1
+    return steps
+
+
+def choose(constraint: CopyConstraint, state: Any, allowed: Any, rng: random.Random) -> int:
+    """Choose an allowed token: often a bracket, seldom the end."""
+    tokens = allowed.tolist()
+    going = [token for token in tokens if token not in constraint.vocabulary.eos_ids]
+    if going and rng.random() < 0.9:
+        tokens = going
+    if rng.random() < 0.5:
+        bracket = b"]" if constraint.in_quote(state) else b"["
+        some = tokens if len(tokens) < 2000 else constraint.quote_openers.tolist()
+        turning = [t for t in some if bracket in constraint.vocabulary.token_bytes(t)]
+        tokens = sorted(set(turning) & set(tokens)) or tokens
+    return int(rng.choice(tokens))
+
+
+VOCABULARIES = (byte_vocabulary, straddling_vocabulary)
+
+
+@pytest.mark.parametrize("boundary", ["word", "char"])
+@pytest.mark.parametrize("min_quotes", [0, 2])
+@pytest.mark.parametrize("make", VOCABULARIES, ids=lambda make: make.__name__)
+def test_programs_follow_the_constraint(make: Any, min_quotes: int, boundary: Any) -> None:
+    policy = QuotePolicy(boundary=boundary, min_quotes=min_quotes)
+    constraint = CopyConstraint(make(), ODD, policy)
+    rng, compared = random.Random(1), 0
+    for budget in (None, 12, 15, 20, 30, 60, 2_000):
+        for _ in range(6):
+            compared += walk(constraint, budget, rng, 40, tries=3)
+    assert compared > 400
+
+
+@pytest.mark.parametrize("make", [tekken_vocabulary, sentencepiece_vocabulary])
+def test_programs_over_real_vocabularies(make: Any) -> None:
+    rng, compared = random.Random(2), 0
+    for policy in (QuotePolicy(), QuotePolicy(boundary="char", min_quotes=1)):
+        constraint = CopyConstraint(make(), ODD, policy)
+        for budget in (None, 9, 12, 40):
+            for _ in range(3):
+                compared += walk(constraint, budget, rng, 40, tries=2)
+    assert compared > 200
+
+
+@settings(relaxed, max_examples=80)
+@given(
+    case=cases(kinds=("bytes", "chunks", "straddling")),
+    max_tokens=st.none() | st.integers(1, 25),
+    rng=st.randoms(use_true_random=False),
+)
+def test_programs_follow_any_constraint(
+    case: Case, max_tokens: int | None, rng: random.Random
+) -> None:
+    policy = QuotePolicy(
+        boundary=case.policy.boundary, min_quotes=case.policy.min_quotes, sources=case.policy.sources
+    )
+    try:
+        constraint = CopyConstraint(case.vocabulary, case.sources, policy)
+    except InputError:
+        return
+    walk(constraint, max_tokens, rng, 12, tries=2)
