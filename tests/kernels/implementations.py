@@ -1,0 +1,68 @@
+"""The two forms of each kernel, so that the same tests run over both.
+
+Triton decides what it makes of a kernel when the kernel is defined: code for a GPU, or a program for
+its interpreter. So without a GPU the kernels are imported here with the interpreter switched on, and
+the switch is put back: nothing else in the process sees it.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import NamedTuple
+
+import pytest
+import torch
+
+__all__ = ["FORMS", "Form", "forms"]
+
+_KERNELS = ("advance", "bitmask", "mask")
+
+
+class Form(NamedTuple):
+    """One form of the kernels.
+
+    Attributes:
+        name: of the form.
+        fast: what the kernels' functions take.
+        device: where its tensors are.
+    """
+
+    name: str
+    fast: bool
+    device: torch.device
+
+
+def _import_triton() -> str | None:
+    """Import the kernels in Triton; return why that cannot be."""
+    before = os.environ.get("TRITON_INTERPRET")
+    if not torch.cuda.is_available():
+        os.environ["TRITON_INTERPRET"] = "1"
+    try:
+        import_module("triton")
+        if not torch.cuda.is_available():
+            import_module("triton.experimental.gluon")  # loaded at the first launch otherwise
+        for name in _KERNELS:
+            import_module(f"semqa.kernels.{name}.kernel")
+    except ImportError as error:
+        return f"needs Triton: {error}"
+    finally:
+        if before is None:
+            os.environ.pop("TRITON_INTERPRET", None)
+        else:
+            os.environ["TRITON_INTERPRET"] = before
+    return None
+
+
+_MISSING = _import_triton()
+_DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+FORMS = [
+    pytest.param(Form("naive", False, torch.device("cpu")), id="naive"),
+    pytest.param(
+        Form("triton", True, _DEVICE),
+        id="triton" if _DEVICE.type == "cuda" else "interpreted",
+        marks=pytest.mark.skipif(_MISSING is not None, reason=_MISSING or ""),
+    ),
+]
+forms = pytest.mark.parametrize("form", FORMS)

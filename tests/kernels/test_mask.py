@@ -1,0 +1,103 @@
+"""`mask_rows`: both forms, bit for bit, against what is worked out token by token."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from semqa.kernels.mask import mask_rows
+from semqa.kernels.naive_step import Standing, step
+from semqa.kernels.tables import DEAD, ENDED, NOT_OURS, UNLIMITED, ProgramTables
+from tests.kernels.implementations import Form, forms
+from tests.kernels.programs import bits_of, invented, invented_shared, poisoned, tables_of
+
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
+
+
+def allowed_one_by_one(tables: ProgramTables, row: list[int], columns: int) -> list[bool]:
+    """Try each token; what `step` says is the definition."""
+    slot, *standing = row
+    found = []
+    for token in range(columns):
+        at = Standing(*standing)
+        if at.state in (DEAD, ENDED):
+            found.append(token in tables.ends.tolist())
+        else:
+            found.append(step(tables, slot, at, token).state != DEAD)
+    return found
+
+
+def some_rows(rng: random.Random, count: int, slots: int, states: int) -> torch.Tensor:
+    rows = []
+    for _ in range(count):
+        slot = rng.choice([s for s in range(slots) if s % 3 != 1] + [NOT_OURS])
+        state = rng.choice([DEAD, ENDED, 0, *range(states)])
+        left = rng.choice([UNLIMITED, 1000, *range(25)])
+        rows.append([slot, state, left, rng.randrange(4)])
+    return torch.tensor(rows, dtype=torch.int32).reshape(-1, 4)
+
+
+@forms
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("size", "columns"), [(1, 1), (31, 40), (259, 259), (1000, 77), (97, 4500)])
+def test_masks_are_what_each_token_leads_to(
+    form: Form, dtype: torch.dtype, size: int, columns: int
+) -> None:
+    rng = random.Random(size)
+    shared = invented_shared(rng, size)
+    tables = tables_of(5, form.device, invented(rng, shared), invented(rng, shared))
+    rows = some_rows(rng, 24, 5, 40)
+    logits, memory = poisoned(len(rows), columns, dtype, form.device)
+    before = memory.clone()
+    mask_rows(logits, rows.to(form.device), tables, fast=form.fast)
+    reference = ProgramTables(*[tensor.cpu() for tensor in tables])
+    for number, row in enumerate(rows.tolist()):
+        if row[0] != NOT_OURS:
+            allowed = allowed_one_by_one(reference, row, columns)
+            before[number + 1, 3 : columns + 3].masked_fill_(
+                ~torch.tensor(allowed, device=form.device), -torch.inf
+            )
+    assert torch.equal(bits_of(memory), bits_of(before))
+
+
+@forms
+@pytest.mark.parametrize("size", [4096, 4097, 9001])
+def test_long_rows_lose_no_token(form: Form, size: int) -> None:
+    """Thousands of entries, over several tiles; the reference is the vectorised definition."""
+    rng = random.Random(size)
+    program = invented(rng, invented_shared(rng, size), states=14, longest=size // 2)
+    tables = tables_of(3, form.device, program)
+    rows = some_rows(rng, 6, 3, 14)
+    logits, memory = poisoned(len(rows), size + 3, torch.float32, form.device)
+    expected = memory.cpu().clone()
+    reference = ProgramTables(*[tensor.cpu() for tensor in tables])
+    mask_rows(expected[1:-1, 3:-4], rows, reference, fast=False)
+    mask_rows(logits, rows.to(form.device), tables, fast=form.fast)
+    assert torch.equal(bits_of(memory), bits_of(expected))
+
+
+@forms
+@pytest.mark.parametrize("shape", [(0, 100), (3, 0)])
+def test_nothing_to_do(form: Form, shape: tuple[int, int]) -> None:
+    rng = random.Random(1)
+    tables = tables_of(3, form.device, invented(rng, invented_shared(rng, 100)))
+    rows = some_rows(rng, shape[0], 3, 40).to(form.device)
+    mask_rows(torch.zeros(shape, device=form.device), rows, tables, fast=form.fast)
+
+
+@forms
+def test_rows_far_apart_are_found(form: Form) -> None:
+    """A row stride that 32 bits do not hold; of the memory between only what is used is there."""
+    rng = random.Random(3)
+    tables = tables_of(3, form.device, invented(rng, invented_shared(rng, 40)))
+    rows = torch.tensor([[0, 0, UNLIMITED, 0]] * 2, dtype=torch.int32, device=form.device)
+    stride = 2**31 + 8
+    memory = torch.empty(stride + 40, dtype=torch.float16, device=form.device)
+    logits = memory.as_strided((2, 40), (stride, 1))
+    logits.zero_()
+    mask_rows(logits, rows, tables, fast=form.fast)
+    assert torch.equal(logits[0], logits[1])
+    assert logits.isinf().any()
+    assert not logits.isinf().all()
