@@ -26,7 +26,19 @@ _UNLIMITED = tl.constexpr(UNLIMITED)
 
 @triton.jit
 def _step(  # type: ignore[no-untyped-def]
-    state, left, quotes, token, arena, records, tokens, behind, quote_cost, targets, stride, traits, size
+    state,
+    left,
+    quotes,
+    token,
+    arena,
+    records,
+    tokens,
+    behind,
+    quote_cost,
+    targets,
+    stride,
+    traits,
+    size,
 ):
     """Go on by one token: return state, tokens left, quotes still to make."""
     after = state * 0 + _DEAD

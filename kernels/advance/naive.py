@@ -51,5 +51,3 @@ def _commit(tables: ProgramTables, slot: int, history: Tensor, length: int) -> S
         at = step(tables, slot, at, int(history[slot, place]))
     tables.registers[slot] = torch.tensor([*at, max(cursor, length)])
     return at
-
-

@@ -10,9 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["apply_bitmask"]
 
 
-def apply_bitmask(
-    logits: Tensor, masks: Tensor, rows: Tensor, *, fast: bool | None = None
-) -> None:
+def apply_bitmask(logits: Tensor, masks: Tensor, rows: Tensor, *, fast: bool | None = None) -> None:
     """Set to minus infinity, in place, what masks do not allow.
 
     Args:

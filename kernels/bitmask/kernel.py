@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import triton
 import triton.language as tl
 
+from semqa.kernels.lookup import store_nothing
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -25,11 +27,8 @@ def _bitmask_kernel(  # type: ignore[no-untyped-def]
     row = tl.load(rows + mask).to(tl.int64)
     if row >= 0:
         words = tl.program_id(1) * WORDS + tl.arange(0, WORDS)
-        ids = words[:, None] * 32 + tl.arange(0, 32)[None, :]
         keep = tl.load(masks + mask * mask_stride + words, mask=words < width, other=0)
-        kept = ((keep[:, None] >> tl.arange(0, 32)[None, :]) & 1) != 0
-        nothing = tl.full([WORDS, 32], float("-inf"), logits.dtype.element_ty)
-        tl.store(logits + row * row_stride + ids, nothing, mask=(ids < columns) & ~kept)
+        store_nothing(logits + row * row_stride, keep, words, columns)
 
 
 def apply_bitmask(logits: Tensor, masks: Tensor, rows: Tensor) -> None:

@@ -1,6 +1,6 @@
 """`mask_rows` in Triton: one program a row and tile of tokens, one pass, no scratch.
 
-Logits are not read, only written, and only where a token is not allowed. What a tile keeps is put
+Logits are not read, only written, and only where a token is not allowed (`store_nothing`). What a tile keeps is put
 together in registers, a word for 32 tokens: the base's words, less the tokens of the state's entries,
 plus those entries that are allowed. However many entries there are, all are looked at.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import triton
 import triton.language as tl
 
-from semqa.kernels.lookup import affords, lower_bound
+from semqa.kernels.lookup import affords, lower_bound, store_nothing
 from semqa.kernels.tables import ENDED, NOT_OURS, UNLIMITED
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _bits_of(tokens, kept, first_word, WORDS: tl.constexpr):  # type: ignore[no-
 @triton.jit
 def _mask_kernel(  # type: ignore[no-untyped-def]
     logits, row_stride, columns, rows,
-    bits, bits_stride, width, targets, targets_stride, traits, size, ends, end_count,
+    bits, bits_stride, width, targets, targets_stride, traits, ends, end_count,
     arena, places, limits,
     TILE: tl.constexpr, CHUNK: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
@@ -74,15 +74,21 @@ def _mask_kernel(  # type: ignore[no-untyped-def]
             most = tl.load(limits + slot * 2) + quotes * quote_cost + 1
             near = (left != _UNLIMITED) & (left - 1 < most)
             if base >= 0:
-                keep = tl.load(bits + base.to(tl.int64) * bits_stride + words, mask=words < width, other=0)
+                keep = tl.load(
+                    bits + base.to(tl.int64) * bits_stride + words, mask=words < width, other=0
+                )
                 if near:
                     kept = ((keep[:, None] >> tl.arange(0, 32)[None, :]) & 1) != 0
                     target = tl.load(
                         targets + base.to(tl.int64) * targets_stride + ids, mask=kept, other=0
                     )
-                    costs = tl.load(arena + records + 4 * target.to(tl.int64) + 3, mask=kept, other=0)
+                    costs = tl.load(
+                        arena + records + 4 * target.to(tl.int64) + 3, mask=kept, other=0
+                    )
                     trait = tl.load(traits + ids, mask=kept, other=0).to(tl.int32)
-                    kept = kept & affords(costs, tl.maximum(quotes - trait, 0), quote_cost, left - 1)
+                    kept = kept & affords(
+                        costs, tl.maximum(quotes - trait, 0), quote_cost, left - 1
+                    )
                     keep = tl.sum(tl.where(kept, 1 << (ids & 31), 0), axis=1)
             listed = arena + tokens + start
             place = start * 0
@@ -119,10 +125,7 @@ def _mask_kernel(  # type: ignore[no-untyped-def]
             if may_end:
                 keep |= end_bits
             place += CHUNK
-        kept = ((keep[:, None] >> tl.arange(0, 32)[None, :]) & 1) != 0
-        out = logits + row * row_stride + ids
-        nothing = tl.full([WORDS, 32], float("-inf"), logits.dtype.element_ty)
-        tl.store(out, nothing, mask=(ids < columns) & ~kept)
+        store_nothing(logits + row * row_stride, keep, words, columns)
 
 
 def mask_rows(logits: Tensor, rows: Tensor, tables: ProgramTables) -> None:
@@ -134,7 +137,7 @@ def mask_rows(logits: Tensor, rows: Tensor, tables: ProgramTables) -> None:
         logits, logits.stride(0), columns, rows,
         tables.bits, tables.bits.stride(0), tables.bits.shape[1],
         tables.targets, tables.targets.stride(0),
-        tables.traits, tables.traits.shape[0], tables.ends, tables.ends.shape[0],
+        tables.traits, tables.ends, tables.ends.shape[0],
         tables.arena, tables.places, tables.limits,
         TILE=TILE, CHUNK=CHUNK,
     )  # fmt: skip

@@ -28,9 +28,7 @@ def mask_rows(logits: Tensor, rows: Tensor, tables: ProgramTables) -> None:
         logits[row].masked_fill_(forbidden, -torch.inf)
 
 
-def allowed_tokens(
-    tables: ProgramTables, slot: int, state: int, left: int, quotes: int
-) -> Tensor:
+def allowed_tokens(tables: ProgramTables, slot: int, state: int, left: int, quotes: int) -> Tensor:
     """Return which tokens a state allows, with so many tokens left and quotes to make: bool[V]."""
     size, device = tables.traits.numel(), tables.traits.device
     allowed = torch.zeros(size, dtype=torch.bool, device=device)

@@ -7,7 +7,7 @@ in the order of the current stream, and nothing is read back.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from semqa.kernels.tables import NOT_OURS, ROW_FIELDS, START, UNLIMITED, Program
 
 if TYPE_CHECKING:
     import torch
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from semqa.decoding.program import DeviceProgram, SharedProgram
@@ -101,8 +102,9 @@ class DeviceSlots:
         self._of_slot: dict[int, str] = {}
         self._staged: dict[int, tuple[int, ...]] = {}
 
-        def on_device(array: np.ndarray) -> Tensor:  # type: ignore[type-arg]
-            return torch.from_numpy(array).to(device, copy=True)
+        def on_device(array: NDArray[Any]) -> Tensor:
+            copied: Tensor = torch.from_numpy(array).to(device, copy=True)
+            return copied
 
         self.tables = ProgramTables(
             bits=on_device(shared.bits),
@@ -215,7 +217,7 @@ class DeviceSlots:
         self.tables.limits.index_copy_(0, where, sent[:, 4:6].int())
         self.tables.registers.index_copy_(0, where, sent[:, 6:10].int())
 
-    def _send(self, array: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+    def _send(self, array: NDArray[Any]) -> Tensor:
         """Queue a copy to the device; pinned memory is kept by torch until it is through."""
         import torch
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from semqa import InputError, Source
-from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary
+from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.device import DeviceSlots
-from semqa.decoding.program import DeviceProgram, HostOnly, build_program, shared_program, why_not
-from semqa.decoding.program import explore, states
+from semqa.decoding.program import (
+    DeviceProgram,
+    HostOnly,
+    build_program,
+    explore,
+    shared_program,
+    states,
+    why_not,
+)
 from semqa.kernels import tables as format_of_tables
 from semqa.kernels.mask.naive import allowed_tokens
 from semqa.kernels.naive_step import Standing, step
-from semqa.kernels.tables import DEAD, ENDED, UNLIMITED, ProgramTables
+from semqa.kernels.tables import DEAD, ENDED, ProgramTables
 from tests.decoding.strategies import Case, cases
 from tests.decoding.vocabularies import (
     byte_vocabulary,
@@ -140,10 +146,53 @@ def test_programs_follow_any_constraint(
     case: Case, max_tokens: int | None, rng: random.Random
 ) -> None:
     policy = QuotePolicy(
-        boundary=case.policy.boundary, min_quotes=case.policy.min_quotes, sources=case.policy.sources
+        boundary=case.policy.boundary,
+        min_quotes=case.policy.min_quotes,
+        sources=case.policy.sources,
     )
     try:
         constraint = CopyConstraint(case.vocabulary, case.sources, policy)
     except InputError:
         return
     walk(constraint, max_tokens, rng, 12, tries=2)
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (
+            QuotePolicy(max_words=9, max_span_words=3),
+            "max_words, max_span_words: words are counted",
+        ),
+        (QuotePolicy(numbers="quoted"), "numbers: the question's words"),
+        (QuotePolicy(names="quoted"), "names: the question's words"),
+        (QuotePolicy(min_quotes=10_001), "min_quotes=10001: more than 10,000"),
+        (QuotePolicy(quote_bias=1.0), "quote_bias"),
+    ],
+)
+def test_what_stays_on_the_host_is_told(policy: QuotePolicy, reason: str) -> None:
+    made = build_program(CopyConstraint(byte_vocabulary(), ODD, policy))
+    assert isinstance(made, HostOnly)
+    assert made.reason.startswith(reason)
+
+
+def test_poor_vocabularies_and_long_sources_stay_on_the_host() -> None:
+    constraint = CopyConstraint(poor_vocabulary(), [Source("the white")])
+    assert why_not(constraint) == "the vocabulary lacks single bytes"
+    long = CopyConstraint(byte_vocabulary(), [Source("ab " * 400_000)])
+    assert why_not(long) == "1,200,002 bytes of sources: more than 1,000,000"
+
+
+def test_periodic_text_has_few_states() -> None:
+    """As many as positions, though there are that many spans from each."""
+    for text in ("ab " * 3_000, "a " * 4_500, "a" * 9_000, (f"{ODD[0].text} " * 110)[:9_000]):
+        program = build_program(CopyConstraint(byte_vocabulary(), [Source(text)]))
+        assert isinstance(program, DeviceProgram)
+        assert len(program.rows) < 3 * len(text)
+        assert len(program.tokens) < 6 * len(text)
+
+
+def test_kernels_and_programs_mean_the_same_numbers() -> None:
+    assert states.ENDED_STATE == format_of_tables.ENDED
+    assert states.FREE_STATE == format_of_tables.START
+    assert shared_program(byte_vocabulary()).bits.shape[0] == explore.BASES

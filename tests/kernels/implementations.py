@@ -14,8 +14,9 @@ from typing import NamedTuple
 import pytest
 import torch
 
-__all__ = ["FORMS", "Form", "forms"]
+__all__ = ["DTYPES", "FORMS", "Form", "forms"]
 
+DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 _KERNELS = ("advance", "bitmask", "mask")
 
 

@@ -97,7 +97,9 @@ def tables_of(slots: int, device: torch.device, *programs: DeviceProgram) -> Pro
     return held.tables
 
 
-def poisoned(rows: int, columns: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+def poisoned(
+    rows: int, columns: int, dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, Tensor]:
     """Return logits within larger memory, and that memory, to see that nothing else is written.
 
     There are NaN, infinities and zeros of both signs among the logits.
@@ -110,4 +112,6 @@ def poisoned(rows: int, columns: int, dtype: torch.dtype, device: torch.device) 
 
 def bits_of(tensor: Tensor) -> Tensor:
     """Return the bits of floats as integers, so that NaN equals itself and -0 does not equal 0."""
-    return tensor.cpu().contiguous().view(torch.int32 if tensor.element_size() == 4 else torch.int16)
+    return (
+        tensor.cpu().contiguous().view(torch.int32 if tensor.element_size() == 4 else torch.int16)
+    )

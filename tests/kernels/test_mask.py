@@ -10,10 +10,8 @@ import torch
 from semqa.kernels.mask import mask_rows
 from semqa.kernels.naive_step import Standing, step
 from semqa.kernels.tables import DEAD, ENDED, NOT_OURS, UNLIMITED, ProgramTables
-from tests.kernels.implementations import Form, forms
+from tests.kernels.implementations import DTYPES, Form, forms
 from tests.kernels.programs import bits_of, invented, invented_shared, poisoned, tables_of
-
-DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 
 
 def allowed_one_by_one(tables: ProgramTables, row: list[int], columns: int) -> list[bool]:
@@ -41,7 +39,9 @@ def some_rows(rng: random.Random, count: int, slots: int, states: int) -> torch.
 
 @forms
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize(("size", "columns"), [(1, 1), (31, 40), (259, 259), (1000, 77), (97, 4500)])
+@pytest.mark.parametrize(
+    ("size", "columns"), [(1, 1), (31, 40), (259, 259), (1000, 77), (97, 4500)]
+)
 def test_masks_are_what_each_token_leads_to(
     form: Form, dtype: torch.dtype, size: int, columns: int
 ) -> None:

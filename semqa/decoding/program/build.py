@@ -24,6 +24,7 @@ __all__ = ["DeviceProgram", "HostOnly", "build_program", "why_not"]
 MOST_BYTES = 1_000_000
 MOST_EDGES = 8_000_000
 """64 MB."""
+MOST_STATES_PER_BYTE = 3
 MOST_QUOTES = 10_000
 """Quotes that a policy may ask for, so that their costs fit 32 bits."""
 
@@ -113,12 +114,16 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
     compiled = constraint._compiled
     size, count = compiled.arrays[layout.TEXT].size, compiled.numbers[layout.SOURCES]
     rows, tokens, targets, places = program_entries().explore(
-        compiled.handle, shared.deep, shared.openers, 6 * size + 3 * count + 64, MOST_EDGES
+        compiled.handle,
+        shared.deep,
+        shared.openers,
+        MOST_STATES_PER_BYTE * size + 3 * count + 64,
+        MOST_EDGES,
     )
     if not len(rows):
         return HostOnly(f"the sources need more than {MOST_EDGES:,} entries")
     order = np.argsort(-places, kind="stable")
-    quote_cost = program_entries().settle(rows, tokens, targets, order, shared.reaches)
+    quote_cost = program_entries().settle(rows, targets, order, shared.reaches)
     longest = int(rows[:, 3].max() >> 1)
     if longest + constraint.policy.min_quotes * quote_cost >= layout.FAR:
         return HostOnly(f"min_quotes={constraint.policy.min_quotes}: with such tokens too many")

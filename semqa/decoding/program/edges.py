@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semqa.decoding.core.descend import ANY, child_of, has_tokens, next_end
+from semqa.decoding.core.descend import ANY, child_of, has_tokens, leads_out, next_end
 from semqa.decoding.core.layout import (
     BARRIER,
     FIRST_TOKEN,
@@ -154,12 +154,12 @@ def find_edges(h: Any, known: Any, room: Any, number: int) -> int:
                 flags = CLOSES_BY_BASE if level == 0 else 0
         elif room.frames[level, 2] & SPACE_TRIED == 0:
             room.frames[level, 2] |= SPACE_TRIED
-            child = child_of(h, node, 0x20)
             kind = NOT_PENDING
-            if child >= 0:
+            if leads_out(h, node):
                 kind = end_kind(h, s[LOW], s[HIGH], s[DEPTH])
             if kind == NOT_PENDING:
                 continue
+            child = child_of(h, node, 0x20)
             copy_state(s, t)
             t[LOW] = t[HIGH] = t[DEPTH] = 0
             t[CONTEXT] = kind

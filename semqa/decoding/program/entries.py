@@ -22,7 +22,7 @@ class ProgramEntries(NamedTuple):
     Attributes:
         bases: (h, kinds uint8[V], targets int16[BASES, V]) -> deep int32[*, 2].
         explore: (h, deep, openers, most states, most edges) -> rows, tokens, targets, places.
-        settle: (rows, tokens, targets, order int64[n], reaches int64[BASES]) -> quote cost.
+        settle: (rows, targets, order int64[n], reaches int64[BASES]) -> quote cost.
     """
 
     bases: Any
@@ -49,16 +49,14 @@ def program_entries() -> ProgramEntries:
         targets[0, 0] = digest * 0
         return explore.fill_bases(open_handle(handle), kinds, targets)
 
-    def explore_all(
-        handle: Any, deep: Any, openers: Any, most_states: int, most_edges: int
-    ) -> Any:
+    def explore_all(handle: Any, deep: Any, openers: Any, most_states: int, most_edges: int) -> Any:
         suffixes = handle[2 * SUFFIXES + 1] + digest * 0
         return explore.explore_all(
             open_handle(handle), suffixes, deep, openers, most_states, most_edges
         )
 
-    def settle(rows: Any, tokens: Any, targets: Any, order: Any, reaches: Any) -> int:
-        return explore.settle_costs(rows, tokens, targets, order, reaches) + digest * 0
+    def settle(rows: Any, targets: Any, order: Any, reaches: Any) -> int:
+        return explore.settle_costs(rows, targets, order, reaches) + digest * 0
 
     number, longs = types.int64, types.Array(types.int64, 1, "C")
     ints, pairs = types.Array(types.int32, 1, "C"), types.Array(types.int32, 2, "C")
@@ -67,5 +65,5 @@ def program_entries() -> ProgramEntries:
     return ProgramEntries(
         _compile(bases, pairs(longs, kinds, table)),
         _compile(explore_all, explored(longs, pairs, pairs, number, number)),
-        _compile(settle, number(pairs, ints, ints, longs, longs)),
+        _compile(settle, number(pairs, ints, longs, longs)),
     )

@@ -11,12 +11,9 @@ from semqa.decoding.core.layout import (
     BLOB,
     FAR,
     OFFSETS,
-    OPENERS,
-    SIZE,
     bytes_at,
     ints_at,
     jit,
-    size_of,
 )
 from semqa.decoding.core.state import (
     CONTEXT,
@@ -34,7 +31,6 @@ from semqa.decoding.core.state import (
     TOKENS,
     WORDS,
     clear_state,
-    copy_state,
     new_state,
     row_of,
 )
@@ -267,7 +263,12 @@ def explore_all(
         rows[number, 3] = OPENED_STATE <= number != ENDED_STATE
         edges += size
         number += 1
-    return rows[:number].copy(), tokens[:edges].copy(), targets[:edges].copy(), known.places[:number]
+    return (
+        rows[:number].copy(),
+        tokens[:edges].copy(),
+        targets[:edges].copy(),
+        known.places[:number],
+    )
 
 
 @jit
@@ -278,13 +279,12 @@ def _grown(array: Any, size: int, room: int) -> Any:
 
 
 @jit
-def settle_costs(rows: Any, tokens: Any, targets: Any, order: Any, reaches: Any) -> int:
+def settle_costs(rows: Any, targets: Any, order: Any, reaches: Any) -> int:
     """Write into each row what it costs to reach free text: ``cost << 1 | in a quote``.
 
     Args:
         rows: int32[n, 4], see `explore_all`.
-        tokens: int32[E].
-        targets: int32[E].
+        targets: int32[E], likewise.
         order: int64[n], states, those of later places first: there lies what spans lead to.
         reaches: int64[BASES], bit s: some token of the base leads to shared state s.
 

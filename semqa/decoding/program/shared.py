@@ -74,7 +74,9 @@ def shared_program(vocabulary: Vocabulary) -> SharedProgram:
     closings = np.diff(before[vocabulary.offsets])
     traits = np.minimum(closings, _MOST_CLOSINGS).astype(np.uint8)
     traits[kinds == layout.KIND_END] = END_TRAIT
-    reaches = [sum(1 << state for state in range(FIRST_OWN) if (row == state).any()) for row in targets]
+    reaches = [
+        sum(1 << state for state in range(FIRST_OWN) if (row == state).any()) for row in targets
+    ]
     return SharedProgram(
         fingerprint=vocabulary.fingerprint,
         size=vocabulary.size,

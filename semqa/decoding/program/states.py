@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semqa.decoding.core.cost import unfinished_first
-from semqa.decoding.core.layout import SUFFIXES, ints_at, jit
+from semqa.decoding.core.layout import SUFFIXES, TEXT, ints_at, jit, size_of
 from semqa.decoding.core.state import (
     CONTEXT,
     DEPTH,
@@ -28,6 +28,8 @@ from semqa.decoding.core.state import (
     OPENED,
     PART,
     SPACED,
+    SPAN,
+    STATE_WIDTH,
     copy_state,
     row_of,
 )
@@ -67,7 +69,8 @@ class Known(NamedTuple):
     Attributes:
         states: int32[most, S], one of each number; rows below `FIRST_OWN` are the caller's.
         places: int32[most], the least place of a span, or -1.
-        keys: int64[slots], open addressing; -1 for empty.
+        alone: int32[n + 1, 3], by place and what is pending: sets of one place, or -1.
+        keys: int64[slots], the others, open addressing; -1 for empty.
         numbers: int32[slots].
         counts: int64[1], how many numbers there are.
         least: int32[blocks], the least of each block of suffixes.
@@ -75,6 +78,7 @@ class Known(NamedTuple):
 
     states: Any
     places: Any
+    alone: Any
     keys: Any
     numbers: Any
     counts: Any
@@ -85,7 +89,7 @@ class Known(NamedTuple):
 def new_known(h: Any, suffixes: int, most: int) -> Any:
     """Make room for so many states; none is known yet but those below `FIRST_OWN`."""
     slots = 64
-    while slots < 2 * most:
+    while slots < most:  # a set of one place needs none, and these are most
         slots *= 2
     positions = ints_at(h, SUFFIXES)
     least = np.empty((suffixes + BLOCK - 1) // BLOCK, np.int32)
@@ -96,11 +100,11 @@ def new_known(h: Any, suffixes: int, most: int) -> Any:
         least[block] = best
     counts = np.empty(1, np.int64)
     counts[0] = FIRST_OWN
-    states = np.zeros((most, 14), np.int32)
+    states = np.zeros((most, STATE_WIDTH), np.int32)
     places = np.full(most, -1, np.int32)
-    return Known(
-        states, places, np.full(slots, -1, np.int64), np.empty(slots, np.int32), counts, least
-    )
+    alone = np.full((size_of(h, TEXT) + 1, 3), -1, np.int32)
+    keys, numbers = np.full(slots, -1, np.int64), np.empty(slots, np.int32)
+    return Known(states, places, alone, keys, numbers, counts, least)
 
 
 @jit
@@ -131,11 +135,19 @@ def _slot_of(keys: Any, key: int) -> int:
 @jit
 def number_of(h: Any, known: Any, s: Any) -> int:
     """Return the number of a state that is not ended, a new one if it has none; FULL if none is left."""
-    mode, place = s[MODE], -1
+    mode = s[MODE]
     if mode == FREE:
         return UNFINISHED_STATES + character_class(s[PART]) if s[PART] else FREE_STATE
     if mode == OPENED:
         return OPENED_STATE
+    if mode == SPAN and s[HIGH] - s[LOW] == 1 and s[DEPTH]:
+        place = ints_at(h, SUFFIXES)[s[LOW]] + s[DEPTH]
+        number = known.alone[place, s[CONTEXT]]
+        if number < 0:
+            number = _new_number(known, s, place)
+            known.alone[place, s[CONTEXT]] = number
+        return number
+    place = -1
     if mode == SPACED:
         key = _SPACED
     elif mode == NUMBER:
@@ -144,20 +156,27 @@ def number_of(h: Any, known: Any, s: Any) -> int:
         key = _PENDING | s[CONTEXT]
     elif s[DEPTH] == 0:
         key = _SOURCE | s[PART]
-    elif unfinished_first(h, ints_at(h, SUFFIXES)[s[LOW]], s[DEPTH]):
-        key = _FIRST | np.int64(s[LOW]) << 31 | np.int64(s[HIGH]) << 2 | s[DEPTH]
-        place = _least_place(h, known.least, s[LOW], s[HIGH]) + s[DEPTH]
     else:
         place = _least_place(h, known.least, s[LOW], s[HIGH]) + s[DEPTH]
-        key = _PLACES | np.int64(place) << 31 | np.int64(s[HIGH] - s[LOW]) << 2 | s[CONTEXT]
+        if unfinished_first(h, ints_at(h, SUFFIXES)[s[LOW]], s[DEPTH]):
+            key = _FIRST | np.int64(s[LOW]) << 31 | np.int64(s[HIGH]) << 2 | s[DEPTH]
+        else:
+            key = _PLACES | np.int64(place) << 31 | np.int64(s[HIGH] - s[LOW]) << 2 | s[CONTEXT]
     slot = _slot_of(known.keys, key)
     if known.keys[slot] == key:
         return known.numbers[slot]
+    number = _new_number(known, s, place)
+    if number >= 0:
+        known.keys[slot], known.numbers[slot] = key, number
+    return number
+
+
+@jit
+def _new_number(known: Any, s: Any, place: int) -> int:
     number = known.counts[0]
     if number == known.places.size:
         return FULL
     known.counts[0] = number + 1
-    known.keys[slot], known.numbers[slot] = key, number
     known.places[number] = place
     copy_state(s, row_of(known.states, number))
     return number
