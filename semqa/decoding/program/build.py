@@ -109,17 +109,25 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
     if reason := why_not(constraint):
         return HostOnly(reason)
     from semqa.decoding.program.entries import program_entries
+    from semqa.decoding.program.states import FIRST_OWN
+    from semqa.decoding.program.workspace import PLACES, make_workspace
 
     shared = shared_program(constraint.vocabulary)
     compiled = constraint._compiled
     size, count = compiled.arrays[layout.TEXT].size, compiled.numbers[layout.SOURCES]
-    rows, tokens, targets, places = program_entries().explore(
-        compiled.handle,
-        shared.deep,
-        shared.openers,
+    work = make_workspace(
+        compiled.arrays[layout.SUFFIXES],
+        size + 1,
         MOST_STATES_PER_BYTE * size + 3 * count + 64,
-        MOST_EDGES,
+        compiled.rules.shared.tables.numbers[layout.LONGEST],
+        shared.size,
+        FIRST_OWN,
     )
+    rows, tokens, targets = program_entries().explore(
+        *(compiled.handle, work.handle, work.below, work.path),
+        *(shared.deep, shared.openers, MOST_EDGES),
+    )
+    places = work.arrays[PLACES][: len(rows)]
     if not len(rows):
         return HostOnly(f"the sources need more than {MOST_EDGES:,} entries")
     order = np.argsort(-places, kind="stable")

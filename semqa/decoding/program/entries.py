@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from numba import types
 
 from semqa.decoding.core.entries import _DIGEST, _compile
-from semqa.decoding.core.layout import SUFFIXES, open_handle
+from semqa.decoding.core.layout import open_handle
 from semqa.decoding.program import explore
+from semqa.decoding.program.workspace import MOST
 
 __all__ = ["ProgramEntries", "program_entries"]
 
@@ -21,7 +22,7 @@ class ProgramEntries(NamedTuple):
 
     Attributes:
         bases: (h, kinds uint8[V], targets int16[BASES, V]) -> deep int32[*, 2].
-        explore: (h, deep, openers, most states, most edges) -> rows, tokens, targets, places.
+        explore: (h, workspace, below, path, deep, openers, most edges) -> rows, tokens, targets.
         settle: (rows, targets, order int64[n], reaches int64[BASES]) -> quote cost.
     """
 
@@ -49,11 +50,11 @@ def program_entries() -> ProgramEntries:
         targets[0, 0] = digest * 0
         return explore.fill_bases(open_handle(handle), kinds, targets)
 
-    def explore_all(handle: Any, deep: Any, openers: Any, most_states: int, most_edges: int) -> Any:
-        suffixes = handle[2 * SUFFIXES + 1] + digest * 0
-        return explore.explore_all(
-            open_handle(handle), suffixes, deep, openers, most_states, most_edges
-        )
+    def explore_all(
+        handle: Any, work: Any, below: Any, path: Any, deep: Any, openers: Any, most_edges: int
+    ) -> Any:
+        h, w, most = open_handle(handle), open_handle(work), most_edges + digest * 0
+        return explore.explore_all(h, w, below, path, deep, openers, w[MOST], most)
 
     def settle(rows: Any, targets: Any, order: Any, reaches: Any) -> int:
         return explore.settle_costs(rows, targets, order, reaches) + digest * 0
@@ -61,9 +62,9 @@ def program_entries() -> ProgramEntries:
     number, longs = types.int64, types.Array(types.int64, 1, "C")
     ints, pairs = types.Array(types.int32, 1, "C"), types.Array(types.int32, 2, "C")
     kinds, table = types.Array(types.uint8, 1, "C"), types.Array(types.int16, 2, "C")
-    explored = types.Tuple((pairs, ints, ints, ints))
+    explored = types.Tuple((pairs, ints, ints))
     return ProgramEntries(
         _compile(bases, pairs(longs, kinds, table)),
-        _compile(explore_all, explored(longs, pairs, pairs, number, number)),
+        _compile(explore_all, explored(longs, longs, pairs, pairs, pairs, pairs, number)),
         _compile(settle, number(pairs, ints, longs, longs)),
     )

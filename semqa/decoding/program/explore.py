@@ -32,19 +32,19 @@ from semqa.decoding.core.state import (
     WORDS,
     clear_state,
     new_state,
-    row_of,
 )
 from semqa.decoding.core.step import end_kind, step_byte
-from semqa.decoding.program.edges import find_edges, new_room
+from semqa.decoding.program.edges import find_edges
 from semqa.decoding.program.states import (
     ENDED_STATE,
     FIRST_OWN,
     FULL,
     OPENED_STATE,
     UNFINISHED_STATES,
-    new_known,
     number_of,
+    state_of,
 )
+from semqa.decoding.program.workspace import COUNT, FOUND, longs_in
 
 __all__ = ["explore_all", "fill_bases", "settle_costs"]
 
@@ -59,6 +59,7 @@ UNFINISHED = np.array(
 )
 """One unfinished character of each class, see `core.unfinished.character_class`."""
 FEW = 40
+UNTRIED = -9
 
 
 @jit
@@ -139,7 +140,7 @@ def _free_number(s: Any) -> int:
 
 
 @jit
-def _past_bracket(h: Any, known: Any, base: int, token: int) -> int:
+def _past_bracket(h: Any, w: Any, base: int, token: int) -> int:
     """Return the state behind a token that goes past an opening bracket; -1 if it is not allowed."""
     s = new_state()
     _set_base(base, s)
@@ -148,14 +149,18 @@ def _past_bracket(h: Any, known: Any, base: int, token: int) -> int:
     for place in range(begin, offsets[token + 1]):
         if not step_byte(h, s, blob[place]):
             return -1
-    return number_of(h, known, s)
+    return number_of(h, w, s)
 
 
 @jit
 def _sort(found: Any, size: int) -> None:
-    """Sort a list that is short as a rule."""
+    """Sort a list, by insertion where it is short: by heap, for all else is long to compile."""
     if size > FEW:
-        found[:size].sort()
+        for last in range(size // 2 - 1, -1, -1):
+            _sift(found, last, size)
+        for last in range(size - 1, 0, -1):
+            found[0], found[last] = found[last], found[0]
+            _sift(found, 0, last)
         return
     for place in range(1, size):
         moved, hole = found[place], place
@@ -163,6 +168,20 @@ def _sort(found: Any, size: int) -> None:
             found[hole] = found[hole - 1]
             hole -= 1
         found[hole] = moved
+
+
+@jit
+def _sift(found: Any, place: int, size: int) -> None:
+    moved = found[place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and found[child + 1] > found[child]:
+            child += 1
+        if found[child] <= moved:
+            break
+        found[place] = found[child]
+        place = child
+    found[place] = moved
 
 
 @jit
@@ -180,95 +199,102 @@ def _base_of(h: Any, s: Any) -> int:
 
 @jit
 def explore_all(
-    h: Any, suffixes: int, deep: Any, openers: Any, most_states: int, most_edges: int
+    h: Any,
+    w: Any,
+    below: Any,
+    path: Any,
+    deep: Any,
+    openers: Any,
+    most_states: int,
+    most_edges: int,
 ) -> Any:
     """Find all states and the edges between them.
 
     Args:
         h: the handle of a constraint without limits on words, over a vocabulary with all bytes.
-        suffixes: how many starts of spans there are.
+        w: the workspace, see `workspace`.
+        below: part of it.
+        path: likewise.
         deep: int32[pairs, 2], see `fill_bases`.
         openers: int32[pairs, 2], the same for tokens that end with the bracket.
         most_states: how many there may be.
         most_edges: how many there may be.
 
     Returns:
-        rows int32[n, 4] (start, count, base or -1, 1 if in a quote), tokens int32[E],
-        targets int32[E], places int32[n] (see `Known`); rows is empty where there was too much.
+        rows int32[n, 4] (start, count, base or -1, 1 if in a quote), tokens int32[E] and
+        targets int32[E]; rows is empty where there was too much.
     """
-    known = new_known(h, suffixes, most_states)
-    room = new_room(h)
-    s = row_of(known.states, OPENED_STATE)
+    s, found = state_of(w, OPENED_STATE), longs_in(w, FOUND)
     clear_state(s)
     s[MODE] = OPENED
     s[WORDS] = s[RUN] = s[TOKENS] = 2**31 - 1
     nothing = np.empty((0, 4), np.int32)
     rows = np.empty((most_states, 4), np.int32)
     tokens, targets = np.empty(4096, np.int32), np.empty(4096, np.int32)
-    closing = np.empty(deep.shape[0], np.int64)  # past an opening bracket behind a closing one
-    closers = enders = 0
-    for pair in range(deep.shape[0]):
-        base, token = deep[pair, 0], deep[pair, 1]
-        if base >= CLOSERS_BASE and h[ANY_QUOTABLE]:
-            target = _past_bracket(h, known, base, token)
-            if target == FULL:
-                return nothing, tokens, targets, known.places
-            if target >= 0:
-                closing[closers + enders] = np.int64(token) << 32 | target
-                if base == CLOSERS_BASE:
-                    closers += 1
-                else:
-                    enders += 1
+    behind = np.full(deep.shape[0], UNTRIED, np.int64)
     number = edges = 0
-    while number < known.counts[0]:
+    while number < w[COUNT]:
         size = 0
         base = number if number < OPENED_STATE else -1
-        if number < OPENED_STATE:
-            for pair in range(deep.shape[0]):
-                if deep[pair, 0] == number:
-                    target = _past_bracket(h, known, number, deep[pair, 1])
-                    if target == FULL:
-                        return nothing, tokens, targets, known.places
-                    if target >= 0:
-                        room.found[size] = np.int64(deep[pair, 1]) << 32 | target
-                        size += 1
-            if not h[ANY_QUOTABLE]:
-                for pair in range(openers.shape[0]):
-                    if openers[pair, 0] == number:
-                        room.found[size] = np.int64(openers[pair, 1]) << 32 | 0xFFFFFFFF
-                        size += 1
-        elif number != ENDED_STATE and h[ANY_QUOTABLE]:
-            size = find_edges(h, known, room, number)
-            if size < 0:
-                return nothing, tokens, targets, known.places
-            base = _base_of(h, row_of(known.states, number))
-            if base == CLOSERS_BASE or base == BOTH_BASE:
-                for pair in range(closers):
-                    room.found[size] = closing[pair]
+        if number > ENDED_STATE or number == OPENED_STATE:
+            if h[ANY_QUOTABLE]:
+                size = find_edges(h, w, below, path, number)
+                base = _base_of(h, state_of(w, number))
+        elif not h[ANY_QUOTABLE]:
+            for pair in range(openers.shape[0]):
+                if openers[pair, 0] == number:
+                    found[size] = np.int64(openers[pair, 1]) << 32 | 0xFFFFFFFF
                     size += 1
-            if base == ENDERS_BASE or base == BOTH_BASE:
-                for pair in range(closers, closers + enders):
-                    room.found[size] = closing[pair]
-                    size += 1
-        _sort(room.found, size)
+        if base >= 0 and size >= 0:
+            first = CLOSERS_BASE if base == BOTH_BASE else base
+            last = ENDERS_BASE if base == BOTH_BASE else base
+            size = _add_deep(h, w, first, last, deep, behind, size)
+        if size < 0 or edges + size > most_edges:
+            return nothing, tokens, targets
+        _sort(found, size)
         if edges + size > tokens.size:
-            if edges + size > most_edges:
-                return nothing, tokens, targets, known.places
             more = max(2 * tokens.size, edges + size)
             tokens, targets = _grown(tokens, edges, more), _grown(targets, edges, more)
         for place in range(size):
-            tokens[edges + place] = room.found[place] >> 32
-            targets[edges + place] = np.int32(room.found[place] & 0xFFFFFFFF)
+            tokens[edges + place] = found[place] >> 32
+            targets[edges + place] = np.int32(found[place] & 0xFFFFFFFF)
         rows[number, 0], rows[number, 1], rows[number, 2] = edges, size, base
-        rows[number, 3] = OPENED_STATE <= number != ENDED_STATE
+        rows[number, 3] = number > ENDED_STATE or number == OPENED_STATE
         edges += size
         number += 1
-    return (
-        rows[:number].copy(),
-        tokens[:edges].copy(),
-        targets[:edges].copy(),
-        known.places[:number],
-    )
+    return rows[:number].copy(), tokens[:edges].copy(), targets[:edges].copy()
+
+
+@jit
+def _add_deep(h: Any, w: Any, first: int, last: int, deep: Any, behind: Any, size: int) -> int:
+    """Add what goes past an opening bracket from some bases; return how many edges there are now.
+
+    Args:
+        h: the handle.
+        w: the workspace.
+        first: the first of the bases.
+        last: the last.
+        deep: int32[pairs, 2], by base.
+        behind: int64[pairs], what each leads to, or UNTRIED; written.
+        size: edges so far.
+
+    Returns:
+        -1 where there were too many states.
+    """
+    found = longs_in(w, FOUND)
+    pair = 0
+    while pair < deep.shape[0] and deep[pair, 0] < first:
+        pair += 1
+    while pair < deep.shape[0] and deep[pair, 0] <= last:
+        if behind[pair] == UNTRIED:
+            behind[pair] = _past_bracket(h, w, deep[pair, 0], deep[pair, 1])
+            if behind[pair] == FULL:
+                return -1
+        if behind[pair] >= 0:
+            found[size] = np.int64(deep[pair, 1]) << 32 | behind[pair]
+            size += 1
+        pair += 1
+    return size
 
 
 @jit

@@ -11,12 +11,13 @@ character elsewhere, at which no span may begin; there a state is known by its i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from semqa.decoding.core.cost import unfinished_first
-from semqa.decoding.core.layout import SUFFIXES, TEXT, ints_at, jit, size_of
+from semqa.decoding.core.layout import SUFFIXES, ints_at, jit
+from semqa.decoding.core.pointers import ints_pointer
 from semqa.decoding.core.state import (
     CONTEXT,
     DEPTH,
@@ -31,9 +32,23 @@ from semqa.decoding.core.state import (
     SPAN,
     STATE_WIDTH,
     copy_state,
-    row_of,
 )
 from semqa.decoding.core.unfinished import character_class
+from semqa.decoding.program.workspace import (
+    ALONE,
+    BLOCK,
+    COUNT,
+    KEYS,
+    LEAST,
+    LEAST_OF_MANY,
+    MOST,
+    NUMBERS,
+    PLACES,
+    SLOTS,
+    STATES,
+    ints_in,
+    longs_in,
+)
 
 __all__ = [
     "ENDED_STATE",
@@ -42,9 +57,8 @@ __all__ = [
     "FULL",
     "OPENED_STATE",
     "UNFINISHED_STATES",
-    "Known",
-    "new_known",
     "number_of",
+    "state_of",
 ]
 
 FREE_STATE = 0
@@ -58,62 +72,20 @@ FIRST_OWN = 10
 """Numbers from here on mean something else in every program."""
 
 FULL = -2
-BLOCK = 64
 
 _NUMBER, _SOURCE, _PENDING, _FIRST, _PLACES, _SPACED = (kind << 60 for kind in range(1, 7))
 
 
-class Known(NamedTuple):
-    """The states that have a number.
-
-    Attributes:
-        states: int32[most, S], one of each number; rows below `FIRST_OWN` are the caller's.
-        places: int32[most], the least place of a span, or -1.
-        alone: int32[n + 1, 3], by place and what is pending: sets of one place, or -1.
-        keys: int64[slots], the others, open addressing; -1 for empty.
-        numbers: int32[slots].
-        counts: int64[1], how many numbers there are.
-        least: int32[blocks], the least of each block of suffixes.
-    """
-
-    states: Any
-    places: Any
-    alone: Any
-    keys: Any
-    numbers: Any
-    counts: Any
-    least: Any
-
-
 @jit
-def new_known(h: Any, suffixes: int, most: int) -> Any:
-    """Make room for so many states; none is known yet but those below `FIRST_OWN`."""
-    slots = 64
-    while slots < most:  # a set of one place needs none, and these are most
-        slots *= 2
-    positions = ints_at(h, SUFFIXES)
-    least = np.empty((suffixes + BLOCK - 1) // BLOCK, np.int32)
-    for block in range(least.size):
-        best = positions[block * BLOCK]
-        for row in range(block * BLOCK, min(suffixes, (block + 1) * BLOCK)):
-            best = min(best, positions[row])
-        least[block] = best
-    counts = np.empty(1, np.int64)
-    counts[0] = FIRST_OWN
-    states = np.zeros((most, STATE_WIDTH), np.int32)
-    places = np.full(most, -1, np.int32)
-    alone = np.full((size_of(h, TEXT) + 1, 3), -1, np.int32)
-    keys, numbers = np.full(slots, -1, np.int64), np.empty(slots, np.int32)
-    return Known(states, places, alone, keys, numbers, counts, least)
-
-
-@jit
-def _least_place(h: Any, least: Any, low: int, high: int) -> int:
+def _least_place(h: Any, w: Any, low: int, high: int) -> int:
     """Return the least of an interval of suffixes."""
-    suffixes = ints_at(h, SUFFIXES)
+    suffixes, least, many = ints_at(h, SUFFIXES), ints_in(w, LEAST), ints_in(w, LEAST_OF_MANY)
     best, row = suffixes[low], low
     while row < high:
-        if row % BLOCK == 0 and row + BLOCK <= high:
+        if row % (BLOCK * BLOCK) == 0 and row + BLOCK * BLOCK <= high:
+            best = min(best, many[row // (BLOCK * BLOCK)])
+            row += BLOCK * BLOCK
+        elif row % BLOCK == 0 and row + BLOCK <= high:
             best = min(best, least[row // BLOCK])
             row += BLOCK
         else:
@@ -123,60 +95,70 @@ def _least_place(h: Any, least: Any, low: int, high: int) -> int:
 
 
 @jit
-def _slot_of(keys: Any, key: int) -> int:
+def state_of(w: Any, number: int) -> Any:
+    """Return a state that has this number."""
+    return ints_pointer(w[STATES] + 4 * STATE_WIDTH * number)
+
+
+@jit
+def _slot_of(w: Any, key: int) -> int:
+    keys, slots = longs_in(w, KEYS), w[SLOTS]
     mixed = key * 0x2545F4914F6CDD1D
     mixed = (mixed ^ mixed >> 31) * 0x1F123BB5159A55E5
-    slot = (mixed ^ mixed >> 29) & (keys.size - 1)
+    slot = (mixed ^ mixed >> 29) & (slots - 1)
     while keys[slot] != -1 and keys[slot] != key:
-        slot = (slot + 1) & (keys.size - 1)
+        slot = (slot + 1) & (slots - 1)
     return slot
 
 
 @jit
-def number_of(h: Any, known: Any, s: Any) -> int:
+def number_of(h: Any, w: Any, s: Any) -> int:
     """Return the number of a state that is not ended, a new one if it has none; FULL if none is left."""
     mode = s[MODE]
     if mode == FREE:
         return UNFINISHED_STATES + character_class(s[PART]) if s[PART] else FREE_STATE
     if mode == OPENED:
         return OPENED_STATE
-    if mode == SPAN and s[HIGH] - s[LOW] == 1 and s[DEPTH]:
-        place = ints_at(h, SUFFIXES)[s[LOW]] + s[DEPTH]
-        number = known.alone[place, s[CONTEXT]]
+    low, high, depth = s[LOW], s[HIGH], s[DEPTH]
+    if mode == SPAN and high - low == 1 and depth:
+        place = ints_at(h, SUFFIXES)[low] + depth
+        alone = ints_in(w, ALONE)
+        number = alone[3 * place + s[CONTEXT]]
         if number < 0:
-            number = _new_number(known, s, place)
-            known.alone[place, s[CONTEXT]] = number
+            number = _new_number(w, s, place)
+            alone[3 * place + s[CONTEXT]] = number
         return number
     place = -1
     if mode == SPACED:
         key = _SPACED
     elif mode == NUMBER:
         key = _NUMBER | s[PART]
-    elif s[LOW] == s[HIGH]:
+    elif low == high:
         key = _PENDING | s[CONTEXT]
-    elif s[DEPTH] == 0:
+    elif depth == 0:
         key = _SOURCE | s[PART]
     else:
-        place = _least_place(h, known.least, s[LOW], s[HIGH]) + s[DEPTH]
-        if unfinished_first(h, ints_at(h, SUFFIXES)[s[LOW]], s[DEPTH]):
-            key = _FIRST | np.int64(s[LOW]) << 31 | np.int64(s[HIGH]) << 2 | s[DEPTH]
+        place = _least_place(h, w, low, high) + depth
+        if unfinished_first(h, ints_at(h, SUFFIXES)[low], depth):
+            key = _FIRST | np.int64(low) << 31 | np.int64(high) << 2 | depth
         else:
-            key = _PLACES | np.int64(place) << 31 | np.int64(s[HIGH] - s[LOW]) << 2 | s[CONTEXT]
-    slot = _slot_of(known.keys, key)
-    if known.keys[slot] == key:
-        return known.numbers[slot]
-    number = _new_number(known, s, place)
+            key = _PLACES | np.int64(place) << 31 | np.int64(high - low) << 2 | s[CONTEXT]
+    slot = _slot_of(w, key)
+    keys, numbers = longs_in(w, KEYS), ints_in(w, NUMBERS)
+    if keys[slot] == key:
+        return numbers[slot]
+    number = _new_number(w, s, place)
     if number >= 0:
-        known.keys[slot], known.numbers[slot] = key, number
+        keys[slot], numbers[slot] = key, number
     return number
 
 
 @jit
-def _new_number(known: Any, s: Any, place: int) -> int:
-    number = known.counts[0]
-    if number == known.places.size:
+def _new_number(w: Any, s: Any, place: int) -> int:
+    number = w[COUNT]
+    if number == w[MOST]:
         return FULL
-    known.counts[0] = number + 1
-    known.places[number] = place
-    copy_state(s, row_of(known.states, number))
+    w[COUNT] = number + 1
+    ints_in(w, PLACES)[number] = place
+    copy_state(s, state_of(w, number))
     return number
