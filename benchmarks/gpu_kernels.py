@@ -209,9 +209,11 @@ def stand(kernels: Kernels, tables: Any, states: list[int], source: str) -> Batc
         if torch.rand(1, generator=noise) > 0.35:
             state = int(torch.randint(10, states[row % len(states)], (1,), generator=noise))
         registers[row, 0] = state
+        records, first, _ = here.places[row].tolist()
+        start, count = here.arena[records + 4 * state :][:2].tolist()
         found = allowed_tokens(here, row, *registers[row, :3].tolist())
-        found[here.ends.long()] = False
-        some = found.nonzero().flatten()
+        listed = here.arena[first + start : first + start + count].long()
+        some = listed[found[listed]]  # these go on with a span, the others close it
         if not some.numel():
             registers[row, 0] = 0
             some = (here.targets[0] >= 0).nonzero().flatten()
