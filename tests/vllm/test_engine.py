@@ -74,7 +74,7 @@ def test_more_tokens_than_the_context_has(engine: Engine) -> None:
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0.0},
-    "samples": {"n": 4},
+    "samples": {"n": 3},
     "penalties": {"presence_penalty": 2.0, "frequency_penalty": 2.0, "repetition_penalty": 2.0},
     "negative penalties": {"presence_penalty": -2.0, "repetition_penalty": 0.2},
     "top k": {"top_k": 1},
@@ -89,10 +89,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_all_sampling_parameters_at_once(engine: Engine) -> None:
-    given = [params(POLICIES[0], max_tokens=24, **options) for options in SETTINGS.values()]
-    for output, options in zip(engine.generate(given), SETTINGS.values(), strict=True):
-        assert len(output.outputs) == options.get("n", 1)
+@pytest.mark.parametrize("names", [list(SETTINGS)[n : n + 5] for n in range(0, len(SETTINGS), 5)])
+def test_all_sampling_parameters(engine: Engine, names: list[str]) -> None:
+    """A few at once: for more rows vLLM takes a kernel that Triton's interpreter cannot run."""
+    given = [params(POLICIES[0], max_tokens=24, **SETTINGS[name]) for name in names]
+    for output, name in zip(engine.generate(given), names, strict=True):
+        assert len(output.outputs) == SETTINGS[name].get("n", 1)
         for completion in output.outputs:
             engine.check(completion)
 

@@ -1,0 +1,195 @@
+"""What would break a quote: stop texts, parameters that force or forbid tokens, failures of ours."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from semqa import QuotedAnswer, Source
+from semqa.decoding import QuotePolicy
+from tests.vllm.engine import Engine, params
+from tests.vllm.tiny import SOURCES
+
+OPTIONS = {"max_model_len": 256, "max_num_seqs": 8}
+QUOTING = QuotePolicy(quote_bias=6)
+
+
+STOPS = (["\n"], ["bridge"], ["e"], [" was", "."], ["r "], ["2 T"], ["1 White"], ["942"], ["é", "ing"])
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("boundary", ["word", "char"])
+def test_stops_end_answers_between_quotes_only(
+    engine: Engine, runner: int, boundary: Any, kept: bool
+) -> None:
+    policy = QuotePolicy(quote_bias=6, boundary=boundary)
+    stops = [STOPS[n % len(STOPS)] for n in range(36 if runner == 1 else 9)]
+    given = [params(policy, stop=one, include_stop_str_in_output=kept) for one in stops]
+    stopped = quotes = 0
+    for output, texts in zip(engine.generate(given), stops, strict=True):
+        completion = output.outputs[0]
+        answer = engine.check(completion, policy, stopped_by_text=True)
+        stopped += completion.stop_reason in texts
+        quotes += len(answer.quotes)
+        assert not any(text in quote.text for quote in answer.quotes for text in texts)
+    assert stopped
+    assert quotes
+
+
+def test_a_stop_across_the_frame_of_a_quote(engine: Engine, runner: int) -> None:
+    """With one thing to quote, and a stop that its frame would complete, it is not quoted."""
+    sources = [Source("ab"), Source("cd")]
+    given = [
+        params(QuotePolicy(quote_bias=40, boundary="char", max_free_words=1), sources, stop=[stop])
+        for stop in ("1 a", " cd ", "b ", "2 cd")
+    ]
+    for output in engine.generate(given):
+        engine.check(output.outputs[0], QuotePolicy(boundary="char"), sources, stopped_by_text=True)
+        assert not output.outputs[0].text.rstrip(" ").endswith(("[ 1", "[ 2"))
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "min_tokens": ({"min_tokens": 4}, "min_tokens: got 4 with semqa_sources"),
+    "stop_token_ids": ({"stop_token_ids": [9]}, r"stop_token_ids: got \[9\] with semqa_sources"),
+    "allowed_token_ids": ({"allowed_token_ids": [9]}, r"allowed_token_ids: got \[9\]"),
+    "bad_words": ({"bad_words": ["bridge"]}, "bad_words: got"),
+    "bracket": ({"stop": ["]"]}, "stop: got ']' with semqa_sources, expected texts without"),
+    "number": ({"stop": ["1"]}, "stop: got '1' with semqa_sources, expected a text that does not"),
+    "space": ({"stop": [" "]}, "stop: got ' ' with semqa_sources"),
+    "bias": ({"logit_bias": {9: float("-inf")}}, "logit_bias: got -inf for token 9"),
+}
+
+
+@pytest.mark.parametrize("options, message", REFUSED.values(), ids=REFUSED)
+def test_what_would_break_the_guarantee_is_refused(
+    engine: Engine, options: dict[str, Any], message: str
+) -> None:
+    from vllm.exceptions import VLLMValidationError
+
+    with pytest.raises(VLLMValidationError, match=message):
+        engine.generate([params(QUOTING, **options)])
+    engine.check(engine.generate([params(QUOTING)])[0].outputs[0])
+
+
+def test_structured_outputs_go_without_sources_only(engine: Engine) -> None:
+    from vllm.exceptions import VLLMValidationError
+    from vllm.sampling_params import StructuredOutputsParams
+
+    grammar = StructuredOutputsParams(regex="yes|no")
+    with pytest.raises(VLLMValidationError, match="structured_outputs: got"):
+        engine.generate([params(QUOTING, structured_outputs=grammar)])
+    alone, quoting = engine.generate(
+        [params(sources=None, structured_outputs=grammar), params(QUOTING)]
+    )
+    assert alone.outputs[0].text in ("yes", "no")
+    engine.check(quoting.outputs[0])
+
+
+def test_a_failure_of_one_answer_is_its_own(
+    engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A constraint that cannot be compiled: its answer is empty, and the engine goes on."""
+    from semqa.decoding.vllm import compiling
+
+    whole = compiling.CopyConstraint
+
+    def poisoned(vocabulary: Any, sources: Any, *rest: Any, **named: Any) -> Any:
+        if sources[0].text == "poison":
+            raise MemoryError("no room")
+        return whole(vocabulary, sources, *rest, **named)
+
+    monkeypatch.setattr(compiling, "CopyConstraint", poisoned)
+    given = [params(QUOTING, [Source("poison")] if n % 4 == 1 else SOURCES) for n in range(8)]
+    with caplog.at_level(logging.ERROR, logger="semqa.vllm"):
+        outputs = engine.generate(given)
+    for n, output in enumerate(outputs):
+        completion = output.outputs[0]
+        if n % 4 == 1:
+            assert (completion.text, completion.finish_reason) == ("", "stop")
+        else:
+            engine.check(completion, QUOTING)
+    assert sum("no room" in record.getMessage() for record in caplog.records) == 2
+
+
+def test_failures_while_masking_end_answers_and_nothing_else(
+    engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from semqa.decoding import rows
+
+    entries = rows.entries()
+    broken = {"after": 6}
+
+    def step(addresses: Any, states: Any, *rest: Any) -> None:
+        broken["after"] -= 1
+        if broken["after"] < 0 and len(addresses) > 1:
+            raise RuntimeError("poison")
+        entries.step(addresses, states, *rest)
+
+    monkeypatch.setattr(rows, "entries", lambda: entries._replace(step=step))
+    for output in engine.generate([params(QUOTING) for _ in range(6)]):
+        engine.check(output.outputs[0], QUOTING)
+
+
+def test_whatever_goes_wrong_the_engine_lives(
+    engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = engine.processor._first or engine.processor._second
+    foreign = [output.outputs[0].text for output in engine.generate([params(sources=None, seed=4)])]
+    calls = {"left": 5}
+
+    def broken(*_: Any) -> Any:
+        calls["left"] -= 1
+        if calls["left"] < 0:
+            raise RuntimeError("poison")
+        return inner_apply(*_)
+
+    inner_apply = inner.apply
+    monkeypatch.setattr(inner, "apply", broken)
+    given = [params(QUOTING, max_tokens=30) for _ in range(3)] + [params(sources=None, seed=4)]
+    outputs = engine.generate(given)
+    for output in outputs[:3]:
+        assert len(output.outputs[0].token_ids) <= 6
+        assert output.outputs[0].finish_reason == "stop"
+    assert [outputs[3].outputs[0].text] == foreign
+    monkeypatch.undo()
+    engine.check(engine.generate([params(QUOTING)])[0].outputs[0], QUOTING)
+
+
+def test_too_few_tokens_for_the_quotes_that_are_asked_for(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="semqa.vllm"):
+        (output,) = engine.generate([params(QuotePolicy(min_quotes=3), max_tokens=5)])
+    assert output.outputs[0].text == ""
+    assert "expected at least" in caplog.text
+
+
+def test_requests_without_sources_can_be_refused(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beam search loses what a request says of its sources; a server can insist on them."""
+    from vllm.exceptions import VLLMValidationError
+    from vllm.sampling_params import BeamSearchParams
+
+    beams = BeamSearchParams(beam_width=2, max_tokens=4)
+    assert engine.llm.beam_search(["Who?"], beams)
+    monkeypatch.setenv("SEMQA_VLLM_REQUIRE_SOURCES", "1")
+    with pytest.raises(VLLMValidationError, match="semqa_sources: got none.+beam search"):
+        engine.llm.beam_search(["Who?"], beams)
+    with pytest.raises(VLLMValidationError, match="semqa_sources: got none"):
+        engine.generate([params(sources=None)])
+    engine.check(engine.generate([params(QUOTING)])[0].outputs[0], QUOTING)
+
+
+def test_constraints_are_compiled_once(engine: Engine) -> None:
+    sources = [Source("Once and only once.")]
+    cache = (engine.processor._first or engine.processor._second)._answers._cache
+    before = len(cache)
+    given = [params(QUOTING, sources, n=3, max_tokens=8) for _ in range(3)]
+    outputs = engine.generate(given)
+    assert len(cache) == before + 1
+    for output in outputs:
+        for completion in output.outputs:
+            assert QuotedAnswer.parse(completion.text, sources).verified

@@ -1,0 +1,123 @@
+"""Engines of other kinds: drafts, asynchronous scheduling, a real vocabulary, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa import InputError, Source
+from semqa.decoding import QuotePolicy
+from tests.vllm.engine import PROCESSOR, Engine, params
+from tests.vllm.tiny import SOURCES
+
+POLICIES = (QuotePolicy(quote_bias=4), QuotePolicy(min_quotes=2, max_words=25))
+REPEATS = [Source("the bridge, the bridge, the bridge, the bridge, the bridge. " * 8)]
+DRAFTS = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3}
+
+
+@pytest.fixture
+def scheduled_ahead(runner: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asynchronous scheduling on a CPU, where vLLM turns it off."""
+    import vllm.v1.worker.cpu.shm  # noqa: F401  (stands in for streams and events)
+    from vllm.platforms.cpu import CpuPlatform
+
+    check = CpuPlatform.check_and_update_config
+
+    def check_but_this(config: Any) -> None:
+        check(config)
+        config.scheduler_config.async_scheduling = True
+
+    monkeypatch.setattr(CpuPlatform, "check_and_update_config", staticmethod(check_but_this))
+
+
+def test_asynchronous_scheduling(llama: Path, runner: int, scheduled_ahead: None) -> None:
+    engine = Engine(
+        llama, max_model_len=256, max_num_batched_tokens=64, block_size=32,
+        num_gpu_blocks_override=10, async_scheduling=True,
+    )  # fmt: skip
+    try:
+        assert engine.config.scheduler_config.async_scheduling
+        count = 24 if runner == 1 else 6
+        given = [params(POLICIES[n % 2], max_tokens=60) for n in range(count)]
+        outputs = engine.run(given)
+        for n in range(count):
+            engine.check(outputs[str(n)].outputs[0], POLICIES[n % 2])
+        if runner == 1:
+            assert engine.metric("vllm:num_preemptions") > 0
+    finally:
+        engine.close()
+
+
+def test_drafts(llama: Path, runner: int) -> None:
+    """Drafts are copied from what was written; under the first runner vLLM itself refuses."""
+    if runner == 1:
+        with pytest.raises(ValueError, match="not supported when speculative decoding"):
+            Engine(llama, speculative_config=DRAFTS)
+        return
+    engine = Engine(llama, max_model_len=256, speculative_config=DRAFTS)
+    try:
+        policy = QuotePolicy(quote_bias=30, max_free_words=1, boundary="char")
+        given = [params(policy, REPEATS, max_tokens=60, temperature=n % 3 / 2) for n in range(6)]
+        given += [params(POLICIES[n % 2], max_tokens=30) for n in range(4)]
+        outputs = engine.generate(given, "the bridge, the bridge, the bridge, the bridge")
+        for n, output in enumerate(outputs):
+            if n < 6:
+                engine.check(output.outputs[0], policy, REPEATS)
+            else:
+                engine.check(output.outputs[0], POLICIES[n % 2])
+        assert engine.metric("vllm:spec_decode_num_accepted_tokens") > 0
+        rejected = engine.metric("vllm:spec_decode_num_draft_tokens")
+        assert rejected > engine.metric("vllm:spec_decode_num_accepted_tokens")
+    finally:
+        engine.close()
+
+
+def test_a_real_vocabulary(tekken: Path, runner: int) -> None:
+    engine = Engine(
+        tekken, tokenizer_mode="mistral", config_format="hf", load_format="auto",
+        max_model_len=256, max_num_seqs=8 if runner == 1 else 2,
+    )  # fmt: skip
+    try:
+        count = 24 if runner == 1 else 2
+        given = [params(POLICIES[n % 2], max_tokens=60 if runner == 1 else 12) for n in range(count)]
+        quotes = 0
+        for n, output in enumerate(engine.generate(given, "Who sang it?")):
+            quotes += len(engine.check(output.outputs[0], POLICIES[n % 2]).quotes)
+        assert quotes
+    finally:
+        engine.close()
+
+
+def test_a_plugin_alone_is_refused(
+    llama: Path, runner: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the first runner a plugin is not heard reliably; both ways at once mask twice."""
+    info = tmp_path / "plugged-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[vllm.logits_processors]\nours = {PROCESSOR}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    if runner == 1:
+        with pytest.raises(InputError, match="as a plugin only, expected it in the list"):
+            Engine(llama, processors=())
+    else:
+        with pytest.raises(InputError, match="2 times, expected it once"):
+            Engine(llama)
+
+
+def test_the_class_itself_may_be_given(llama: Path, runner: int) -> None:
+    from semqa.decoding.vllm import CopyConstraintProcessor
+
+    engine = Engine(llama, processors=[CopyConstraintProcessor], max_model_len=128)
+    try:
+        (output,) = engine.generate([params(POLICIES[0])])
+        engine.check(output.outputs[0], sources=SOURCES)
+    finally:
+        engine.close()
+
+
+def test_without_a_tokenizer_nothing_is_known_of_tokens(llama: Path, runner: int) -> None:
+    with pytest.raises(InputError, match="tokenizer: got skip_tokenizer_init"):
+        Engine(llama, skip_tokenizer_init=True)
