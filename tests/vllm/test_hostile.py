@@ -16,7 +16,17 @@ OPTIONS = {"max_model_len": 256, "max_num_seqs": 8}
 QUOTING = QuotePolicy(quote_bias=6)
 
 
-STOPS = (["\n"], ["bridge"], ["e"], [" was", "."], ["r "], ["2 T"], ["1 White"], ["942"], ["é", "ing"])
+STOPS = (
+    ["\n"],
+    ["bridge"],
+    ["e"],
+    [" was", "."],
+    ["r "],
+    ["2 T"],
+    ["1 White"],
+    ["942"],
+    ["é", "ing"],
+)
 
 
 @pytest.mark.parametrize("kept", [False, True])

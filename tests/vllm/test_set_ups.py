@@ -81,7 +81,9 @@ def test_a_real_vocabulary(tekken: Path, runner: int) -> None:
     )  # fmt: skip
     try:
         count = 24 if runner == 1 else 2
-        given = [params(POLICIES[n % 2], max_tokens=60 if runner == 1 else 12) for n in range(count)]
+        given = [
+            params(POLICIES[n % 2], max_tokens=60 if runner == 1 else 12) for n in range(count)
+        ]
         quotes = 0
         for n, output in enumerate(engine.generate(given, "Who sang it?")):
             quotes += len(engine.check(output.outputs[0], POLICIES[n % 2]).quotes)

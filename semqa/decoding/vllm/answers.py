@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from semqa.decoding.constraint import CopyConstraint
+    from semqa.decoding.vllm.compiling import Compiled
+    from semqa.decoding.vllm.on_device import DeviceAnswers
     from semqa.decoding.vocabulary import Vocabulary
 
 __all__ = ["Answers", "logger"]
@@ -38,22 +39,32 @@ class Answers:
         vocabulary: the tokens.
         slots: how many answers there may be at a time.
         most_tokens: the length of the model's context.
+        device: takes the answers whose constraints can run there; None to keep all here.
 
     Attributes:
         own: [slots] bool, which slots hold constrained answers, broken ones among them.
+        away: [slots] bool, which of them the device has.
     """
 
-    def __init__(self, vocabulary: Vocabulary, slots: int, most_tokens: int) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        slots: int,
+        most_tokens: int,
+        device: DeviceAnswers | None = None,
+    ) -> None:
         self._vocabulary = vocabulary
         self._most_tokens = most_tokens
-        self._cache = ConstraintCache(vocabulary)
+        self._device = device
+        self._cache = ConstraintCache(vocabulary, programs=device is not None)
         self._rows = ConstraintRows(vocabulary, slots)
         self._ends = ends_mask(vocabulary)
         self._masks = np.empty((8, self._rows.width), np.int32)
-        self._futures: list[Future[CopyConstraint] | None] = [None] * slots
+        self._futures: list[Future[Compiled] | None] = [None] * slots
         self._most: list[int | None] = [None] * slots
         self._pending = np.zeros(slots, np.bool_)
         self.own = np.zeros(slots, np.bool_)
+        self.away = np.zeros(slots, np.bool_)
         compile_masking_in_place()
 
     def admit(self, slot: int, params: Any) -> bool:
@@ -83,24 +94,30 @@ class Answers:
 
     def release(self, slot: int) -> None:
         """Forget an answer."""
-        self._rows.release(slot)
+        self._let_go(slot)
         self._futures[slot] = None
         self.own[slot] = self._pending[slot] = False
 
     def restart(self, slot: int) -> None:
         """Go back to the beginning of an answer."""
         if self._futures[slot] is not None:
-            self._rows.release(slot)
+            self._let_go(slot)
             self._pending[slot] = True
 
     def fail(self, slot: int, reason: object) -> None:
         """End an answer that cannot be gone on with, at once."""
-        self._rows.release(slot)
+        self._let_go(slot)
         self._futures[slot] = None
         self._pending[slot] = False
         logger.error(
             "An answer is ended, for it cannot be constrained any more (slot %d): %s", slot, reason
         )
+
+    def _let_go(self, slot: int) -> None:
+        self._rows.release(slot)
+        if self._device is not None and self.away[slot]:
+            self._device.release(slot)
+        self.away[slot] = False
 
     def begin(self, slots: NDArray[np.int64], prompt_lengths: Sequence[int | None]) -> None:
         """See to it that answers have their constraints; waits for those that are being compiled.
@@ -128,7 +145,12 @@ class Answers:
             )
             return
         room = self._most_tokens - prompt_length
-        self._rows.admit(slot, future.result(), room if most is None else min(most, room))
+        budget = room if most is None else min(most, room)
+        constraint, program = future.result()
+        if self._device is not None and program is not None:
+            self.away[slot] = self._device.admit(slot, program, prompt_length, budget)
+        if not self.away[slot]:
+            self._rows.admit(slot, constraint, budget)
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> None:
         """Take answers forward by the tokens that the engine has taken for good.

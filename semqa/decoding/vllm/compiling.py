@@ -10,7 +10,7 @@ import hashlib
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.decoding.constraint import CopyConstraint
 from semqa.decoding.vllm.stops import without_stops
@@ -18,14 +18,27 @@ from semqa.decoding.vllm.stops import without_stops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from semqa.decoding.program import DeviceProgram
     from semqa.decoding.vllm.request import ConstraintRequest
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["ConstraintCache"]
+__all__ = ["Compiled", "ConstraintCache"]
 
 _MOST_BYTES = 1 << 29
 """What is kept for later, as estimated: 0.5 GB."""
 _BYTES_A_CHARACTER = 64
+
+
+class Compiled(NamedTuple):
+    """What a request is compiled to.
+
+    Attributes:
+        constraint: for the host.
+        program: for the device; None where the host is to make the masks.
+    """
+
+    constraint: CopyConstraint
+    program: DeviceProgram | None
 
 
 class ConstraintCache:
@@ -33,18 +46,22 @@ class ConstraintCache:
 
     Args:
         vocabulary: the tokens.
+        programs: whether to make programs for a device as well.
         most_bytes: how much memory constraints may take that nobody is using at the moment.
     """
 
-    def __init__(self, vocabulary: Vocabulary, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, *, programs: bool = False, most_bytes: int = _MOST_BYTES
+    ) -> None:
         self._vocabulary = vocabulary
+        self._programs = programs
         self._most = most_bytes
-        self._kept: OrderedDict[bytes, tuple[Future[CopyConstraint], int]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[Future[Compiled], int]] = OrderedDict()
         self._size = 0
         self._lock = Lock()
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="semqa-compile")
 
-    def get(self, request: ConstraintRequest, stops: Sequence[str]) -> Future[CopyConstraint]:
+    def get(self, request: ConstraintRequest, stops: Sequence[str]) -> Future[Compiled]:
         """Return the constraint of a request, which may still be at work; its result may raise."""
         key = _digest(request, stops)
         with self._lock:
@@ -65,12 +82,18 @@ class ConstraintCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def _compile(self, request: ConstraintRequest, stops: tuple[str, ...]) -> CopyConstraint:
+    def _compile(self, request: ConstraintRequest, stops: tuple[str, ...]) -> Compiled:
         policy, sources = request.policy, request.sources
         if stops:
             whole = policy.boundary == "word"
             sources = tuple(without_stops(sources, stops, whole_words=whole))
-        return CopyConstraint(self._vocabulary, sources, policy, question=request.question)
+        made = CopyConstraint(self._vocabulary, sources, policy, question=request.question)
+        if not self._programs:
+            return Compiled(made, None)
+        from semqa.decoding.program import HostOnly, build_program
+
+        program = build_program(made)
+        return Compiled(made, None if isinstance(program, HostOnly) else program)
 
 
 def _digest(request: ConstraintRequest, stops: Sequence[str]) -> bytes:

@@ -1,4 +1,8 @@
-"""The constraint under vLLM's Model Runner V2: slots of requests, and rows of drafts."""
+"""The constraint under vLLM's Model Runner V2: slots of requests, and rows of drafts.
+
+Answers whose constraints run on the device stay there; for others, what was written is brought to
+the host, which waits for it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from semqa.decoding.vllm.answers import Answers
+from semqa.decoding.vllm.on_device import device_answers
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +55,8 @@ class SecondRunner:
     def __init__(
         self, vocabulary: Vocabulary, requests: Any, most_tokens: int, drafts: int
     ) -> None:
-        self._answers = Answers(vocabulary, requests.max_num_reqs, most_tokens)
+        self._device = device_answers(vocabulary, requests)
+        self._answers = Answers(vocabulary, requests.max_num_reqs, most_tokens, self._device)
         self._requests = requests
         self._tail = drafts + 1
         self._taken = np.zeros(requests.max_num_reqs, np.int64)  # tokens that states have seen
@@ -62,14 +68,21 @@ class SecondRunner:
 
     def apply(self, logits: torch.Tensor, context: Any) -> torch.Tensor:
         """Mask the rows of constrained answers, in place."""
-        if not self._answers.own[context.idx_mapping_np].any():
+        answers, slots = self._answers, context.idx_mapping_np
+        slots = slots[answers.own[slots]]
+        if self._device is not None:
+            answers.begin(slots, self._requests.prompt_len.np[slots].tolist())
+            if answers.away[slots].any():
+                self._device.mask(logits, context)
+            slots = slots[~answers.away[slots]]
+        if not slots.size:
             return logits
         step = self._read(context)
-        rows = np.flatnonzero(self._answers.own[step.slots] & ~step.reading)
+        rows = np.flatnonzero(np.isin(step.slots, slots) & ~step.reading)
         if rows.size:
             slots, first = np.unique(step.slots[rows], return_index=True)
             self._take(slots, rows[first], step)
-            self._answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
+            answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
         return logits
 
     def close(self, logits: torch.Tensor, context: Any) -> None:

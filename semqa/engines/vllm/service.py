@@ -145,7 +145,7 @@ class Service:
                 raise UnavailableError(_DEAD.format("a process that died")) from None
             raise
         finally:
-            self._waiting.discard(task)  # type: ignore[arg-type]  # None is not in it
+            self._waiting.discard(task)
 
     async def _end_what_waits_in_vain(self) -> None:
         """Look after the engine: not every death of its processes is told to those who wait."""

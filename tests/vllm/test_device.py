@@ -1,0 +1,105 @@
+"""Answers whose constraints run on the device, in the real engine: states, drafts and masks by kernels.
+
+Only Model Runner V2 has them. On a CPU the kernels run under Triton's interpreter, or as their
+definitions in torch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa import InputError, Source
+from semqa.decoding import QuotePolicy
+from tests.vllm.engine import Engine, params
+
+HERE = QuotePolicy(min_quotes=2)
+"""What the device takes."""
+CHARS = QuotePolicy(boundary="char", min_quotes=1)
+AWAY = QuotePolicy(max_words=20, min_quotes=1)
+"""What stays with the host."""
+REPEATS = [Source("the bridge, the bridge, the bridge, the bridge, the bridge. " * 8)]
+SMALL: dict[str, Any] = {
+    "max_num_batched_tokens": 64,
+    "block_size": 32,
+    "num_gpu_blocks_override": 12,
+    "enable_prefix_caching": True,
+    "max_num_seqs": 6,
+    "max_model_len": 256,
+}
+
+
+@pytest.fixture(params=["triton", "torch"])
+def kernels(runner: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if runner == 1:
+        pytest.skip("the first model runner keeps its tokens on the host")
+    monkeypatch.setenv("SEMQA_VLLM_KERNELS", request.param)
+    return str(request.param)
+
+
+def away(engine: Engine) -> int:
+    """Return how many answers the device has, of those that were last in the slots."""
+    return int(engine.processor._runner._answers.away.sum())
+
+
+def test_answers_of_a_full_engine_are_valid(llama: Path, kernels: str) -> None:
+    """Requests join, are preempted, go on and leave; some stay with the host, some are foreign."""
+    engine = Engine(llama, **SMALL)
+    try:
+        kinds = (HERE, CHARS, AWAY, None)
+        given = [
+            params(kinds[n % 4], max_tokens=80, temperature=1.0 + n % 3 / 2)
+            if kinds[n % 4]
+            else params(sources=None, max_tokens=20)
+            for n in range(10)
+        ]
+        prompts = ["Who sang it, and when was it? " * 2 if n % 2 else "Who?" for n in range(10)]
+        served: list[int] = []
+        outputs = engine.run(
+            given, prompts=prompts, between=lambda _step, _last: served.append(away(engine))
+        )
+        assert max(served) >= 2, "the device had answers"
+        assert engine.metric("vllm:num_preemptions") > 0
+        for n, policy in enumerate(kinds * 2):
+            if policy is not None:
+                engine.check(outputs[str(n)].outputs[0], policy)
+    finally:
+        engine.close()
+
+
+def test_drafts_and_budgets(llama: Path, kernels: str) -> None:
+    """Drafts are checked by states of their own, and every answer ends within its tokens."""
+    drafts = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3}
+    engine = Engine(llama, max_model_len=256, speculative_config=drafts)
+    try:
+        bracket = engine.vocabulary_token(b"[")
+        given = [
+            params(
+                QuotePolicy(boundary="char"), REPEATS, max_tokens=most, logit_bias={bracket: 20.0}
+            )
+            for most in (60, 50, 3, 9)
+        ] + [params(HERE, max_tokens=30)]
+        outputs = engine.generate(given, "the bridge, the bridge, the bridge, the bridge")
+        for n, output in enumerate(outputs):
+            completion = output.outputs[0]
+            assert len(completion.token_ids) <= given[n].max_tokens
+            policy = HERE if n == 4 else QuotePolicy(boundary="char")
+            answer = engine.check(completion, policy, *(() if n == 4 else (REPEATS,)))
+            if n < 2:
+                assert answer.quotes
+        assert away(engine) == 5
+        assert engine.metric("vllm:spec_decode_num_accepted_tokens") > 0
+    finally:
+        engine.close()
+
+
+def test_a_choice_that_there_is_not_is_refused(
+    llama: Path, runner: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if runner == 1:
+        pytest.skip("the first model runner keeps its tokens on the host")
+    monkeypatch.setenv("SEMQA_VLLM_KERNELS", "cuda")
+    with pytest.raises(InputError, match=r"^SEMQA_VLLM_KERNELS: got 'cuda', expected auto, triton"):
+        Engine(llama)
