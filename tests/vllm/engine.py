@@ -70,11 +70,6 @@ class Engine:
             self._vocabulary = Vocabulary.from_tokenizer(tokenizer, size)
         return self._vocabulary
 
-    def vocabulary_token(self, text: bytes) -> int:
-        """Return the token of exactly these bytes."""
-        tokens = range(self.vocabulary.size)
-        return next(token for token in tokens if self.vocabulary.token_bytes(token) == text)
-
     @property
     def processor(self) -> Any:
         """The processor as vLLM has made it, in this process."""
