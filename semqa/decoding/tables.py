@@ -121,7 +121,8 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
         layout.WORD_ROWS: min(most, _MOST_ROWS),
         layout.FILTERED: not complete,
         layout.LONGEST: int(lengths.max(initial=1)),
-        layout.REOPENS: not complete or any(_reopens_late(data) for _, data in brackets),
+        layout.REOPENS: not complete
+        or any(_reopens_late(data) or _opens_from_inside(data) for _, data in brackets),
     }
     holding = [t for t, data in brackets if b"[" in data]
     return VocabularyTables(
@@ -171,6 +172,11 @@ def _reopens_late(data: bytes) -> bool:
     """
     before, _, after = data.partition(b"]")
     return before.strip(b" ") != b"" and b"[" in after
+
+
+def _opens_from_inside(data: bytes) -> bool:
+    """Tell whether a token goes from inside a character into a quote."""
+    return 0x80 <= data[0] < 0xC0 and b"[" in data
 
 
 def node_records(

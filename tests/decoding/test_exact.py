@@ -211,3 +211,15 @@ def test_an_answer_keeps_its_promises(
     assert np.array_equal(out, np.array(alone))
     afterwards = constraint.advance_batch(batch, np.array(tokens))
     assert [tuple(row) for row in afterwards.tolist()] == [*states[1:], state]
+
+
+@impls
+def test_a_token_may_finish_a_character_and_open_a_quote(impl: Callable[..., Any]) -> None:
+    """Then the end may be nearer through the quote than through the rest of the character."""
+    tokens = [*[bytes([byte]) for byte in range(256)], b"\x9f\x91\xa7[ 1 ", b"x ]", b""]
+    constraint = impl(Vocabulary.from_tokens(tokens, [258]), [Source("x")])
+    state = constraint.start(4)
+    assert 0xF0 in constraint.allowed(state)
+    assert 0xF4 not in constraint.allowed(state)
+    state = constraint.advance(state, 0xF0)
+    assert constraint.allowed(state).tolist() == [256]
