@@ -1,6 +1,6 @@
 """Check and time the device kernels on a GPU: masks in place, states by the tokens that were written.
 
-    python benchmarks/gpu_kernels.py [--smoke] [--rows N] [--vocabulary N] [--rounds N]
+    python benchmarks/gpu_kernels.py [--smoke] [--rows N] [--vocabulary N] [--rounds N] [--sweep]
 
 Needs torch and Triton only; semqa need not be installed. Where numba and mistral-common are, the
 tables are those of real constraints over tekken's 131,072 tokens, else made up with the same shape:
@@ -30,6 +30,7 @@ import statistics
 import sys
 import types
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,7 +73,7 @@ class Batch(NamedTuple):
         slots: int64[R].
         positions: int32[R], all 0.
         lengths: int32[R], all 1.
-        rows: int32[R, 4], behind the token.
+        rows: int32[R, ROW_FIELDS], behind the token.
         source: what the tables are of.
     """
 
@@ -164,9 +165,10 @@ def made_up_batch(kernels: Kernels, rows: int, size: int, device: torch.device) 
     targets[8:, torch.randperm(size, generator=noise)[:60]] = 0
     targets[:, 0] = -1
     words = -(-size // 32)
-    allowed = torch.zeros((BASES, words * 32), dtype=torch.int64)
-    allowed[:, :size] = targets >= 0
-    bits = (allowed.view(BASES, words, 32) << torch.arange(32)).sum(2)
+    allowed = torch.zeros((BASES + 1, words * 32), dtype=torch.int64)
+    allowed[:BASES, :size] = targets >= 0
+    allowed[BASES, 0] = 1
+    bits = (allowed.view(BASES + 1, words, 32) << torch.arange(32)).sum(2)
     tokens = [
         (torch.randperm(size - 1, generator=noise)[:each] + 1).sort().values for _ in range(states)
     ]
@@ -187,7 +189,6 @@ def made_up_batch(kernels: Kernels, rows: int, size: int, device: torch.device) 
         bits=bits.to(torch.int32).to(device),
         targets=targets.to(device),
         traits=traits.to(device),
-        ends=torch.zeros(1, dtype=torch.int32, device=device),
         arena=arena.to(device),
         places=place.repeat(rows, 1).to(device),
         limits=torch.tensor([2, 4]).repeat(rows, 1).int().to(device),
@@ -199,6 +200,7 @@ def made_up_batch(kernels: Kernels, rows: int, size: int, device: torch.device) 
 def stand(kernels: Kernels, tables: Any, states: list[int], source: str) -> Batch:
     """Put each row somewhere, a third of them into free text, and choose a token that is allowed."""
     from semqa.kernels.mask.naive import allowed_tokens
+    from semqa.kernels.naive_step import Standing, row_of
 
     noise = torch.Generator().manual_seed(2)
     here = type(tables)(*[tensor.cpu() for tensor in tables])
@@ -211,7 +213,7 @@ def stand(kernels: Kernels, tables: Any, states: list[int], source: str) -> Batc
         registers[row, 0] = state
         records, first, _ = here.places[row].tolist()
         start, count = here.arena[records + 4 * state :][:2].tolist()
-        found = allowed_tokens(here, row, *registers[row, :3].tolist())
+        found = allowed_tokens(here, row_of(here, row, Standing(*registers[row, :3].tolist())))
         listed = here.arena[first + start : first + start + count].long()
         some = listed[found[listed]]  # these go on with a span, the others close it
         if not some.numel():
@@ -220,7 +222,7 @@ def stand(kernels: Kernels, tables: Any, states: list[int], source: str) -> Batc
         tokens.append(int(some[torch.randint(some.numel(), (1,), generator=noise)]))
     device = tables.registers.device
     history = torch.tensor(tokens, dtype=torch.int32).reshape(-1, 1).to(device)
-    zeros = torch.zeros_like(registers)
+    zeros = torch.zeros((len(registers), kernels.tables.ROW_FIELDS), dtype=torch.int32)
     batch = Batch(
         tables,
         registers.to(device),
@@ -258,12 +260,13 @@ def equal(left: Tensor, right: Tensor) -> bool:
 def bits_of_batch(batch: Batch) -> Tensor:
     """Return the masks of all rows as the host would make them: int32[R, W]."""
     from semqa.kernels.mask.naive import allowed_tokens
+    from semqa.kernels.tables import Row
 
     here = type(batch.tables)(*[tensor.cpu() for tensor in batch.tables])
     words = here.bits.shape[1]
     bits = torch.zeros((len(batch.rows), words * 32), dtype=torch.int64)
     for number, row in enumerate(batch.rows.tolist()):
-        bits[number, : here.traits.numel()] = allowed_tokens(here, *row)
+        bits[number, : here.traits.numel()] = allowed_tokens(here, Row(*row))
     packed = (bits.view(-1, words, 32) << torch.arange(32)).sum(2)
     return packed.to(torch.int32).to(batch.rows.device)
 
@@ -394,6 +397,26 @@ def time_step(kernels: Kernels, batch: Batch, rate: float, rounds: int) -> dict[
     return row
 
 
+def sweep(kernels: Kernels, batch: Batch, rounds: int) -> list[dict[str, Any]]:
+    """Time the mask with other sizes of tiles and programs, fastest first."""
+    kernel = importlib.import_module("semqa.kernels.mask.kernel")
+    count, size = len(batch.rows), batch.tables.traits.numel()
+    logits = [
+        torch.zeros((count, size), dtype=torch.bfloat16, device="cuda") for _ in range(BUFFERS)
+    ]
+    kept, found = (kernel.TILE, kernel.TILES, kernel.CHUNK, kernel.WARPS), []
+    for setting in product((1024, 2048, 4096), (1, 2, 4, 8), (8, 16), (4, 8)):
+        kernel.TILE, kernel.TILES, kernel.CHUNK, kernel.WARPS = setting
+        calls = [partial(kernels.mask.mask_rows, one, batch.rows, batch.tables) for one in logits]
+        names = ("tile", "tiles", "chunk", "warps")
+        found.append({**dict(zip(names, setting, strict=True)), "us": time_graph(calls, rounds)})
+    kernel.TILE, kernel.TILES, kernel.CHUNK, kernel.WARPS = kept
+    found.sort(key=lambda row: float(row["us"]))
+    for row in found[:8]:
+        print("sweep: " + ", ".join(f"{name} {value}" for name, value in row.items()))
+    return found[:8]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, time and print; the last line is one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -401,6 +424,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--vocabulary", type=int, default=131_072, help="of made-up tables")
     parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument(
+        "--sweep", action="store_true", help="other sizes of tiles too, in bfloat16"
+    )
     options = parser.parse_args(arguments)
     has_gpu = torch.cuda.is_available()
     if not has_gpu:
@@ -435,6 +461,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "masks": time_masks(kernels, batch, rate, options.rounds),
             "step": time_step(kernels, batch, rate, options.rounds),
         }
+        if options.sweep:
+            result["sweep"] = sweep(kernels, batch, options.rounds)
     print(json.dumps(result | record))
 
 

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from semqa.kernels.tables import DEAD, END_TRAIT, ENDED, UNLIMITED, ProgramTables
+from semqa.kernels.tables import (
+    DEAD,
+    END_TRAIT,
+    ENDED,
+    MAY_END,
+    NEAR,
+    UNLIMITED,
+    ProgramTables,
+    Row,
+)
 
-__all__ = ["Standing", "affords", "record", "step"]
+__all__ = ["Standing", "affords", "record", "row_of", "step"]
 
 
 class Standing(NamedTuple):
@@ -56,3 +65,24 @@ def step(tables: ProgramTables, slot: int, at: Standing, token: int) -> Standing
     left = at.left if at.left == UNLIMITED else at.left - 1
     after = Standing(target, left, max(0, at.quotes - trait))
     return after if affords(tables, slot, after) else dead
+
+
+def row_of(tables: ProgramTables, slot: int, at: Standing) -> Row:
+    """Say all that `mask` asks of a row."""
+    row = Row(slot, *at)
+    if at.state in (DEAD, ENDED):
+        return row._replace(flags=MAY_END)
+    records, tokens, targets = (int(place) for place in tables.places[slot])
+    longest, quote_cost = (int(cost) for cost in tables.limits[slot])
+    start, count, base, cost = record(tables, slot, at.state)
+    may_end = cost == 0 and at.quotes == 0 and at.left >= 1
+    near = at.left != UNLIMITED and at.left - 1 < longest + at.quotes * quote_cost + 1
+    return row._replace(
+        records=records,
+        tokens=tokens + start,
+        targets=targets + start,
+        count=count,
+        base=base,
+        flags=MAY_END * may_end + NEAR * near,
+        quote_cost=quote_cost,
+    )

@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["DEAD", "ENDED", "END_TRAIT", "ROW_FIELDS", "UNLIMITED", "ProgramTables"]
+__all__ = [
+    "DEAD",
+    "ENDED",
+    "ENDS_BASE",
+    "END_TRAIT",
+    "MAY_END",
+    "NEAR",
+    "NOT_OURS",
+    "ROW_FIELDS",
+    "START",
+    "UNLIMITED",
+    "ProgramTables",
+    "Row",
+]
 
 START = 0
 ENDED = 9
@@ -25,12 +38,47 @@ UNLIMITED = 2**31 - 1
 
 NOT_OURS = -1
 """In `places`: no program has this slot. In a row: nothing is to be done to it."""
+ENDS_BASE = 11
+"""The row of `bits` with the end tokens."""
 
 STATE, LEFT, QUOTES, CURSOR = range(4)
 """Columns of `registers`."""
-ROW_SLOT, ROW_STATE, ROW_LEFT, ROW_QUOTES = range(4)
-"""Columns of the rows that `advance` writes and `mask` reads."""
-ROW_FIELDS = 4
+
+
+class Row(NamedTuple):
+    """What `advance` says of a row of logits, and all that `mask` asks: int32 each.
+
+    Attributes:
+        slot: NOT_OURS if it has no program; then nothing else is said.
+        state: where the answer stands.
+        left: tokens left, or UNLIMITED.
+        quotes: still to make.
+        records: where in the arena the records of the program begin.
+        tokens: where in the arena the tokens of the state's entries begin.
+        targets: where the states behind them begin.
+        count: how many entries there are.
+        base: of the state, or -1.
+        flags: MAY_END if end tokens are allowed, NEAR if tokens may not fit into what is left.
+        quote_cost: tokens of one quote.
+        unused: 0.
+    """
+
+    slot: int
+    state: int = 0
+    left: int = 0
+    quotes: int = 0
+    records: int = 0
+    tokens: int = 0
+    targets: int = 0
+    count: int = 0
+    base: int = -1
+    flags: int = 0
+    quote_cost: int = 0
+    unused: int = 0
+
+
+MAY_END, NEAR = 1, 2
+ROW_FIELDS = len(Row._fields)
 
 
 class ProgramTables(NamedTuple):
@@ -42,10 +90,10 @@ class ProgramTables(NamedTuple):
     that are still to be made there, must not exceed the tokens that are left behind it.
 
     Attributes:
-        bits: int32[B, W], by base: bit ``t % 32`` of word ``t // 32`` is 1 if token t leads somewhere.
+        bits: int32[B + 1, W], by base: bit ``t % 32`` of word ``t // 32`` is 1 if token t leads
+            somewhere. The last row is ENDS_BASE.
         targets: int16[B, V], by base: the state behind each token, or -1.
         traits: uint8[V].
-        ends: int32[E], the end tokens.
         arena: int32[*], all programs. A state's record is four numbers: where its entries start,
             how many there are, its base or -1, and ``cost << 1 | in a quote``. Entries are ascending
             tokens in one place, and the states behind them (or -1) in another.
@@ -59,7 +107,6 @@ class ProgramTables(NamedTuple):
     bits: Tensor
     targets: Tensor
     traits: Tensor
-    ends: Tensor
     arena: Tensor
     places: Tensor
     limits: Tensor

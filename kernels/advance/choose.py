@@ -38,7 +38,7 @@ def advance_rows(
         input_ids: int32[R], the last token that each row has seen; read where the position is above 0.
         history: int32[S, L], the tokens of each slot, any row stride.
         lengths: int32[S], how many of them there are.
-        out: int32[R, 4], written: slot (NOT_OURS if it has no program), state, tokens left, quotes.
+        out: int32[R, ROW_FIELDS], written: see `semqa.kernels.tables.Row`.
         fast: use Triton; None for wherever the tensors are on a device.
     """
     if slots.device.type != "cpu" if fast is None else fast:

@@ -8,7 +8,16 @@ import triton
 import triton.language as tl
 
 from semqa.kernels.lookup import affords, lower_bound
-from semqa.kernels.tables import DEAD, END_TRAIT, ENDED, NOT_OURS, UNLIMITED
+from semqa.kernels.tables import (
+    DEAD,
+    END_TRAIT,
+    ENDED,
+    MAY_END,
+    NEAR,
+    NOT_OURS,
+    ROW_FIELDS,
+    UNLIMITED,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +29,10 @@ __all__ = ["advance_rows"]
 _DEAD = tl.constexpr(DEAD)
 _ENDED = tl.constexpr(ENDED)
 _END_TRAIT = tl.constexpr(END_TRAIT)
+_MAY_END = tl.constexpr(MAY_END)
+_NEAR = tl.constexpr(NEAR)
 _NOT_OURS = tl.constexpr(NOT_OURS)
+_ROW_FIELDS = tl.constexpr(ROW_FIELDS)
 _UNLIMITED = tl.constexpr(UNLIMITED)
 
 
@@ -82,6 +94,40 @@ def _step(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
+def _write(  # type: ignore[no-untyped-def]
+    out, row, slot, state, left, quotes, arena, records, tokens, behind, longest, quote_cost
+):
+    """Write all that is to be known of a row, see `semqa.kernels.tables.Row`."""
+    at = out + row.to(tl.int64) * _ROW_FIELDS
+    tl.store(at, slot.to(tl.int32))
+    tl.store(at + 1, state)
+    tl.store(at + 2, left)
+    tl.store(at + 3, quotes)
+    flags = state * 0 + _MAY_END
+    start = state * 0
+    count = state * 0
+    base = state * 0 - 1
+    known = (state != _DEAD) & (state != _ENDED)
+    if known:
+        record = arena + records + 4 * state.to(tl.int64)
+        start = tl.load(record)
+        count = tl.load(record + 1)
+        base = tl.load(record + 2)
+        may_end = (tl.load(record + 3) == 0) & (quotes == 0) & (left >= 1)
+        near = (left != _UNLIMITED) & (left - 1 < longest + quotes * quote_cost + 1)
+        flags = may_end.to(tl.int32) * _MAY_END + near.to(tl.int32) * _NEAR
+    some = known.to(tl.int32)
+    tl.store(at + 4, records.to(tl.int32) * some)
+    tl.store(at + 5, (tokens.to(tl.int32) + start) * some)
+    tl.store(at + 6, (behind.to(tl.int32) + start) * some)
+    tl.store(at + 7, count)
+    tl.store(at + 8, base)
+    tl.store(at + 9, flags)
+    tl.store(at + 10, quote_cost * some)
+    tl.store(at + 11, 0)
+
+
+@triton.jit
 def _advance_kernel(  # type: ignore[no-untyped-def]
     slots, positions, input_ids, history, history_stride, lengths, out, row_count,
     targets, targets_stride, traits, size, arena, places, limits, registers,
@@ -92,17 +138,16 @@ def _advance_kernel(  # type: ignore[no-untyped-def]
     if row > 0:
         before = tl.load(slots + row - 1).to(tl.int64)
     if slot != before:
-        ours = slot >= 0
         records = slot * 0 + _NOT_OURS
-        if ours:
+        if slot >= 0:
             records = tl.load(places + slot * 3)
         going = True
         if records < 0:
             while going:
-                tl.store(out + row.to(tl.int64) * 4, _NOT_OURS)
-                tl.store(out + row.to(tl.int64) * 4 + 1, 0)
-                tl.store(out + row.to(tl.int64) * 4 + 2, 0)
-                tl.store(out + row.to(tl.int64) * 4 + 3, 0)
+                fields = tl.arange(0, 16)
+                nothing = tl.where(fields == 0, _NOT_OURS, tl.where(fields == 8, -1, 0))
+                at = out + row.to(tl.int64) * _ROW_FIELDS + fields
+                tl.store(at, nothing, mask=fields < _ROW_FIELDS)
                 row += 1
                 going = False
                 if row < row_count:
@@ -110,6 +155,7 @@ def _advance_kernel(  # type: ignore[no-untyped-def]
         else:
             tokens = tl.load(places + slot * 3 + 1)
             behind = tl.load(places + slot * 3 + 2)
+            longest = tl.load(limits + slot * 2)
             quote_cost = tl.load(limits + slot * 2 + 1)
             state = tl.load(registers + slot * 4)
             left = tl.load(registers + slot * 4 + 1)
@@ -130,10 +176,10 @@ def _advance_kernel(  # type: ignore[no-untyped-def]
             if tl.load(positions + row) != 0:
                 state = state * 0 + _DEAD
             while going:
-                tl.store(out + row.to(tl.int64) * 4, slot.to(tl.int32))
-                tl.store(out + row.to(tl.int64) * 4 + 1, state)
-                tl.store(out + row.to(tl.int64) * 4 + 2, left)
-                tl.store(out + row.to(tl.int64) * 4 + 3, quotes)
+                _write(
+                    out, row, slot, state, left, quotes, arena, records, tokens, behind,
+                    longest, quote_cost,
+                )  # fmt: skip
                 row += 1
                 going = False
                 if row < row_count:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from semqa.kernels.naive_step import Standing, step
-from semqa.kernels.tables import DEAD, NOT_OURS
+from semqa.kernels.naive_step import Standing, row_of, step
+from semqa.kernels.tables import DEAD, NOT_OURS, Row
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ def advance_rows(
     before, at, whole = NOT_OURS, Standing(DEAD, 0, 0), False
     for row, slot in enumerate(slots.tolist()):
         if slot < 0 or int(tables.places[slot, 0]) == NOT_OURS:
-            out[row] = torch.tensor([NOT_OURS, 0, 0, 0])
+            out[row] = torch.tensor(Row(NOT_OURS))
             before = NOT_OURS
             continue
         position = int(positions[row])
@@ -40,7 +40,7 @@ def advance_rows(
             at = step(tables, slot, at, int(input_ids[row]))
         if not whole:
             at = at._replace(state=DEAD)
-        out[row] = torch.tensor([slot, *at])
+        out[row] = torch.tensor(row_of(tables, slot, at))
         before = slot
 
 

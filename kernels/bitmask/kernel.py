@@ -37,5 +37,13 @@ def apply_bitmask(logits: Tensor, masks: Tensor, rows: Tensor) -> None:
     if count == 0 or columns == 0:
         return
     _bitmask_kernel[(count, triton.cdiv(columns, TILE))](
-        logits, logits.stride(0), columns, masks, masks.stride(0), masks.shape[1], rows, TILE=TILE
+        logits,
+        logits.stride(0),
+        columns,
+        masks,
+        masks.stride(0),
+        masks.shape[1],
+        rows,
+        TILE=TILE,
+        num_warps=8,
     )

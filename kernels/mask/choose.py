@@ -21,7 +21,7 @@ def mask_rows(
         logits: float32, float16 or bfloat16 [R, N], any row stride, columns side by side; columns
             beyond the vocabulary are not allowed, and there may be fewer columns. What is allowed
             keeps its bits, NaN too. Rows that are NOT_OURS stay as they are.
-        rows: int32[R, 4], as `advance_rows` writes them.
+        rows: int32[R, ROW_FIELDS], as `advance_rows` writes them.
         tables: all programs.
         fast: use Triton; None for wherever the tensors are on a device.
     """

@@ -1,4 +1,4 @@
-"""`mask_rows` in Triton: one program a row and tile of tokens, one pass, no scratch.
+"""`mask_rows` in Triton: one program a row and some tiles of tokens, one pass, no scratch.
 
 Logits are not read, only written, and only where a token is not allowed (`store_nothing`). What a tile keeps is put
 together in registers, a word for 32 tokens: the base's words, less the tokens of the state's entries,
@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 
 from semqa.kernels.lookup import affords, lower_bound, store_nothing
-from semqa.kernels.tables import ENDED, NOT_OURS, UNLIMITED
+from semqa.kernels.tables import ENDS_BASE, MAY_END, NEAR, NOT_OURS, ROW_FIELDS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,110 +22,93 @@ if TYPE_CHECKING:
 
 __all__ = ["mask_rows"]
 
-_ENDED = tl.constexpr(ENDED)
+_ENDS_BASE = tl.constexpr(ENDS_BASE)
+_MAY_END = tl.constexpr(MAY_END)
+_NEAR = tl.constexpr(NEAR)
 _NOT_OURS = tl.constexpr(NOT_OURS)
-_UNLIMITED = tl.constexpr(UNLIMITED)
+_ROW_FIELDS = tl.constexpr(ROW_FIELDS)
 
-TILE = 4096
-"""Tokens of one program."""
+TILE = 2048
+"""Tokens that are put together at once."""
+TILES = 4
+"""Tiles of one program: looking its row up takes as long as several of them."""
+WARPS = 8
+"""Of 32 threads, 8 tokens each: so that a thread needs few registers, and many programs run at once."""
 CHUNK = 16
 """Entries that are looked at together; a tile has few."""
 
 
 @triton.jit
-def _bits_of(tokens, kept, first_word, WORDS: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+def _bits_of(tokens, kept, words):  # type: ignore[no-untyped-def]
     """Turn some tokens into words of bits: int32[WORDS]; a token occurs once."""
-    words = first_word + tl.arange(0, WORDS)
     bits = tl.where(kept, 1 << (tokens & 31), 0)
     return tl.sum(tl.where((tokens >> 5)[:, None] == words[None, :], bits[:, None], 0), axis=0)
 
 
 @triton.jit
 def _mask_kernel(  # type: ignore[no-untyped-def]
-    logits, row_stride, columns, rows,
-    bits, bits_stride, width, targets, targets_stride, traits, ends, end_count,
-    arena, places, limits,
-    TILE: tl.constexpr, CHUNK: tl.constexpr,  # noqa: N803
+    logits, row_stride, columns, rows, bits, bits_stride, width, targets, targets_stride, traits, arena,
+    TILE: tl.constexpr, TILES: tl.constexpr, CHUNK: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
     WORDS: tl.constexpr = TILE // 32  # noqa: N806
     row = tl.program_id(0).to(tl.int64)
-    tile = tl.program_id(1)
-    slot = tl.load(rows + row * 4).to(tl.int64)
-    if slot != _NOT_OURS:
-        state = tl.load(rows + row * 4 + 1)
-        left = tl.load(rows + row * 4 + 2)
-        quotes = tl.load(rows + row * 4 + 3)
-        first_word = tile * WORDS
-        words = first_word + tl.arange(0, WORDS)
-        ids = words[:, None] * 32 + tl.arange(0, 32)[None, :]
-        keep = tl.zeros([WORDS], tl.int32)
-        may_end = True
-        if (state >= 0) & (state != _ENDED):
-            records = tl.load(places + slot * 3)
-            tokens = tl.load(places + slot * 3 + 1)
-            behind = tl.load(places + slot * 3 + 2)
-            at = arena + records + 4 * state.to(tl.int64)
-            start = tl.load(at)
-            count = tl.load(at + 1)
-            base = tl.load(at + 2)
-            cost = tl.load(at + 3)
-            may_end = (cost == 0) & (quotes == 0) & (left >= 1)
-            quote_cost = tl.load(limits + slot * 2 + 1)
-            most = tl.load(limits + slot * 2) + quotes * quote_cost + 1
-            near = (left != _UNLIMITED) & (left - 1 < most)
-            if base >= 0:
-                keep = tl.load(
-                    bits + base.to(tl.int64) * bits_stride + words, mask=words < width, other=0
-                )
-                if near:
-                    kept = ((keep[:, None] >> tl.arange(0, 32)[None, :]) & 1) != 0
-                    target = tl.load(
-                        targets + base.to(tl.int64) * targets_stride + ids, mask=kept, other=0
-                    )
-                    costs = tl.load(
-                        arena + records + 4 * target.to(tl.int64) + 3, mask=kept, other=0
-                    )
-                    trait = tl.load(traits + ids, mask=kept, other=0).to(tl.int32)
-                    kept = kept & affords(
-                        costs, tl.maximum(quotes - trait, 0), quote_cost, left - 1
-                    )
-                    keep = tl.sum(tl.where(kept, 1 << (ids & 31), 0), axis=1)
-            listed = arena + tokens + start
-            place = start * 0
-            if count > CHUNK:
-                place = lower_bound(listed, count, first_word * 32)
-            going = place < count
-            while going:
-                offsets = place + tl.arange(0, CHUNK)
-                inside = offsets < count
-                token = tl.load(listed + offsets, mask=inside, other=2147483647)
-                here = inside & (token >= first_word * 32) & (token < first_word * 32 + TILE)
-                if tl.sum(here.to(tl.int32), axis=0) > 0:
-                    target = tl.load(arena + behind + start + offsets, mask=here, other=-1)
-                    fits = here & (target >= 0)
-                    if near:
-                        costs = tl.load(
-                            arena + records + 4 * target.to(tl.int64) + 3, mask=fits, other=0
-                        )
-                        trait = tl.load(traits + token, mask=fits, other=0).to(tl.int32)
-                        fits = fits & affords(
-                            costs, tl.maximum(quotes - trait, 0), quote_cost, left - 1
-                        )
-                    keep &= ~_bits_of(token, here, first_word, WORDS)
-                    keep |= _bits_of(token, fits, first_word, WORDS)
-                place += CHUNK
+    at = rows + row * _ROW_FIELDS
+    if tl.load(at) != _NOT_OURS:
+        left = tl.load(at + 2) - 1
+        quotes = tl.load(at + 3)
+        records = arena + tl.load(at + 4).to(tl.int64)
+        listed = arena + tl.load(at + 5).to(tl.int64)
+        behind = arena + tl.load(at + 6).to(tl.int64)
+        count = tl.load(at + 7)
+        base = tl.load(at + 8).to(tl.int64)
+        flags = tl.load(at + 9)
+        quote_cost = tl.load(at + 10)
+        first = tl.program_id(1) * TILE * TILES
+        place = count * 0
+        if count > CHUNK:
+            place = lower_bound(listed, count, first)
+        for tile in range(TILES):
+            begin = first + tile * TILE
+            if begin < columns:
+                words = begin // 32 + tl.arange(0, WORDS)
+                keep = tl.zeros([WORDS], tl.int32)
+                if base >= 0:
+                    keep = tl.load(bits + base * bits_stride + words, mask=words < width, other=0)
+                    if flags & _NEAR:
+                        ids = words[:, None] * 32 + tl.arange(0, 32)[None, :]
+                        kept = ((keep[:, None] >> tl.arange(0, 32)[None, :]) & 1) != 0
+                        target = tl.load(targets + base * targets_stride + ids, mask=kept, other=0)
+                        cost = tl.load(records + 4 * target.to(tl.int64) + 3, mask=kept, other=0)
+                        trait = tl.load(traits + ids, mask=kept, other=0).to(tl.int32)
+                        kept &= affords(cost, tl.maximum(quotes - trait, 0), quote_cost, left)
+                        keep = tl.sum(tl.where(kept, 1 << (ids & 31), 0), axis=1)
                 going = False
                 if place < count:
-                    going = tl.load(listed + place) < first_word * 32 + TILE
-        place = tile * 0
-        while place < end_count:
-            offsets = place + tl.arange(0, CHUNK)
-            token = tl.load(ends + offsets, mask=offsets < end_count, other=2147483647)
-            end_bits = _bits_of(token, offsets < end_count, first_word, WORDS)
-            if may_end:
-                keep |= end_bits
-            place += CHUNK
-        store_nothing(logits + row * row_stride, keep, words, columns)
+                    going = tl.load(listed + place) < begin + TILE
+                while going:
+                    offsets = place + tl.arange(0, CHUNK)
+                    token = tl.load(listed + offsets, mask=offsets < count, other=2147483647)
+                    here = (token >= begin) & (token < begin + TILE)
+                    target = tl.load(behind + offsets, mask=here, other=-1)
+                    fits = here & (target >= 0)
+                    if flags & _NEAR:
+                        cost = tl.load(records + 4 * target.to(tl.int64) + 3, mask=fits, other=0)
+                        trait = tl.load(traits + token, mask=fits, other=0).to(tl.int32)
+                        fits &= affords(cost, tl.maximum(quotes - trait, 0), quote_cost, left)
+                    keep &= ~_bits_of(token, here, words)
+                    keep |= _bits_of(token, fits, words)
+                    going = False
+                    if place + CHUNK <= count:
+                        # The next tile looks at the chunk again that reaches into it.
+                        if tl.load(listed + place + CHUNK - 1) < begin + TILE:
+                            place += CHUNK
+                            if place < count:
+                                going = tl.load(listed + place) < begin + TILE
+                if flags & _MAY_END:
+                    keep |= tl.load(
+                        bits + _ENDS_BASE * bits_stride + words, mask=words < width, other=0
+                    )
+                store_nothing(logits + row * row_stride, keep, words, columns)
 
 
 def mask_rows(logits: Tensor, rows: Tensor, tables: ProgramTables) -> None:
@@ -133,11 +116,9 @@ def mask_rows(logits: Tensor, rows: Tensor, tables: ProgramTables) -> None:
     count, columns = logits.shape
     if count == 0 or columns == 0:
         return
-    _mask_kernel[(count, triton.cdiv(columns, TILE))](
+    _mask_kernel[(count, triton.cdiv(columns, TILE * TILES))](
         logits, logits.stride(0), columns, rows,
         tables.bits, tables.bits.stride(0), tables.bits.shape[1],
-        tables.targets, tables.targets.stride(0),
-        tables.traits, tables.ends, tables.ends.shape[0],
-        tables.arena, tables.places, tables.limits,
-        TILE=TILE, CHUNK=CHUNK,
+        tables.targets, tables.targets.stride(0), tables.traits, tables.arena,
+        TILE=TILE, TILES=TILES, CHUNK=CHUNK, num_warps=WARPS,
     )  # fmt: skip

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from semqa.kernels.naive_step import record
-from semqa.kernels.tables import DEAD, ENDED, NOT_OURS, UNLIMITED
+from semqa.kernels.tables import DEAD, END_TRAIT, MAY_END, NEAR, NOT_OURS, Row
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,34 +18,27 @@ __all__ = ["allowed_tokens", "mask_rows"]
 
 def mask_rows(logits: Tensor, rows: Tensor, tables: ProgramTables) -> None:
     """See `semqa.kernels.mask.mask_rows`."""
-    for row, (slot, state, left, quotes) in enumerate(rows.tolist()):
-        if slot == NOT_OURS:
+    for number, fields in enumerate(rows.tolist()):
+        row = Row(*fields)
+        if row.slot == NOT_OURS:
             continue
         forbidden = torch.ones(logits.shape[1], dtype=torch.bool, device=logits.device)
         known = min(logits.shape[1], tables.traits.numel())
-        forbidden[:known] = ~allowed_tokens(tables, slot, state, left, quotes)[:known]
-        logits[row].masked_fill_(forbidden, -torch.inf)
+        forbidden[:known] = ~allowed_tokens(tables, row)[:known]
+        logits[number].masked_fill_(forbidden, -torch.inf)
 
 
-def allowed_tokens(tables: ProgramTables, slot: int, state: int, left: int, quotes: int) -> Tensor:
-    """Return which tokens a state allows, with so many tokens left and quotes to make: bool[V]."""
-    size, device = tables.traits.numel(), tables.traits.device
-    allowed = torch.zeros(size, dtype=torch.bool, device=device)
-    if state in (DEAD, ENDED):
-        allowed[tables.ends.long()] = True
-        return allowed
-    start, count, base, cost = record(tables, slot, state)
-    behind = torch.full((size,), DEAD, dtype=torch.int32, device=device)
-    if base >= 0:
-        behind[:] = tables.targets[base]
-    records, tokens, targets = tables.places[slot].tolist()
-    entries = tables.arena[tokens + start : tokens + start + count].long()
-    behind[entries] = tables.arena[targets + start : targets + start + count]
-    allowed[:] = behind >= 0
-    if left != UNLIMITED:
-        costs = tables.arena[records + 4 * behind.clamp(min=0).long() + 3]
-        to_make = (quotes - tables.traits.int()).clamp(min=0)
+def allowed_tokens(tables: ProgramTables, row: Row) -> Tensor:
+    """Return which tokens a row allows: bool[V]."""
+    behind = torch.full_like(tables.traits, DEAD, dtype=torch.int32)
+    if row.base >= 0:
+        behind[:] = tables.targets[row.base]
+    entries = tables.arena[row.tokens : row.tokens + row.count].long()
+    behind[entries] = tables.arena[row.targets : row.targets + row.count]
+    allowed = behind >= 0
+    if row.flags & NEAR:
+        costs = tables.arena[row.records + 4 * behind.clamp(min=0).long() + 3]
+        to_make = (row.quotes - tables.traits.int()).clamp(min=0)
         to_make = (to_make - (costs & 1)).clamp(min=0)
-        allowed &= (costs >> 1) + to_make * tables.limits[slot, 1] + 1 <= left - 1
-    allowed[tables.ends.long()] = cost == 0 and quotes == 0 and left >= 1
-    return allowed
+        allowed &= (costs >> 1) + to_make * row.quote_cost + 1 <= row.left - 1
+    return torch.where(tables.traits == END_TRAIT, bool(row.flags & MAY_END), allowed)

@@ -26,6 +26,8 @@ __all__ = ["DeviceSlots"]
 
 MOST_BYTES = 1 << 30
 """Of all programs together."""
+_ADDRESSED = 1 << 33
+"""What 32 bits count in numbers of four bytes."""
 _FIRST_ARENA = 1 << 18
 _GRAIN = 32
 """Programs begin at multiples of so many numbers: 128 bytes."""
@@ -91,11 +93,16 @@ class DeviceSlots:
             fast: use Triton; None for wherever the device is not the host's processor.
 
         Raises:
+            InputError: `most_bytes` is more than kernels can address, or nothing.
             MissingExtraError: torch is not installed, or Triton where it is needed.
         """
         torch = require("torch", extra="local", purpose="the constraint on a device")
         if device.type != "cpu" if fast is None else fast:
             require("triton", extra="local", purpose="the constraint on a device")
+        if not 0 < most_bytes < _ADDRESSED:
+            raise InputError(
+                f"most_bytes: got {most_bytes:,}, expected 1 to {_ADDRESSED - 1:,}; lower it"
+            )
         self._shared, self._device, self._fast = shared, device, fast
         self._most = most_bytes // 4
         self._held: OrderedDict[str, _Held] = OrderedDict()
@@ -110,7 +117,6 @@ class DeviceSlots:
             bits=on_device(shared.bits),
             targets=on_device(shared.targets),
             traits=on_device(shared.traits),
-            ends=on_device(shared.ends),
             arena=torch.zeros(min(_FIRST_ARENA, self._most), dtype=torch.int32, device=device),
             places=torch.full((count, 3), NOT_OURS, dtype=torch.int64, device=device),
             limits=torch.zeros((count, 2), dtype=torch.int32, device=device),
@@ -192,7 +198,7 @@ class DeviceSlots:
             lengths: likewise.
 
         Returns:
-            int32[R, 4], where each row stands, as `semqa.kernels.advance.advance_rows` writes it.
+            int32[R, ROW_FIELDS], where each row stands, see `semqa.kernels.tables.Row`.
         """
         from semqa.kernels.advance import advance_rows
         from semqa.kernels.mask import mask_rows

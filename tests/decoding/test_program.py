@@ -25,7 +25,7 @@ from semqa.decoding.program import (
 )
 from semqa.kernels import tables as format_of_tables
 from semqa.kernels.mask.naive import allowed_tokens
-from semqa.kernels.naive_step import Standing, step
+from semqa.kernels.naive_step import Standing, row_of, step
 from semqa.kernels.tables import DEAD, ENDED, ProgramTables
 from tests.decoding.strategies import Case, cases
 from tests.decoding.vocabularies import (
@@ -76,7 +76,7 @@ def walk(
     vocabulary = constraint.vocabulary
     for count in range(steps):
         wanted = constraint.allowed(state)
-        allowed = allowed_tokens(tables, 0, *at)
+        allowed = allowed_tokens(tables, row_of(tables, 0, at))
         assert allowed.nonzero().flatten().tolist() == wanted.tolist()
         others = np.setdiff1d(np.arange(vocabulary.size), wanted)
         for token in (*rng.sample(others.tolist(), min(tries, len(others))), -1, vocabulary.size):
@@ -86,9 +86,9 @@ def walk(
         assert at.state != DEAD
         assert (at.state == ENDED) == constraint.has_ended(state)
         if at.state == ENDED:
-            assert allowed_tokens(tables, 0, *at).nonzero().flatten().tolist() == list(
-                vocabulary.eos_ids
-            )
+            assert allowed_tokens(
+                tables, row_of(tables, 0, at)
+            ).nonzero().flatten().tolist() == list(vocabulary.eos_ids)
             assert step(tables, 0, at, vocabulary.eos_ids[0]) == at
             assert step(tables, 0, at, int(wanted[0])).state in (DEAD, ENDED)
             return count + 1
@@ -195,4 +195,8 @@ def test_periodic_text_has_few_states() -> None:
 def test_kernels_and_programs_mean_the_same_numbers() -> None:
     assert states.ENDED_STATE == format_of_tables.ENDED
     assert states.FREE_STATE == format_of_tables.START
-    assert shared_program(byte_vocabulary()).bits.shape[0] == explore.BASES
+    assert (
+        len(shared_program(byte_vocabulary()).targets)
+        == explore.BASES
+        == format_of_tables.ENDS_BASE
+    )

@@ -29,15 +29,15 @@ def invented_shared(rng: random.Random, size: int) -> SharedProgram:
     targets = noise.integers(0, 9, (BASES, size)).astype(np.int16)
     targets[noise.random((BASES, size)) < 0.4] = -1
     targets[:, ends] = -1
-    allowed = np.zeros((BASES, -(-size // 32) * 32), np.bool_)
-    allowed[:, :size] = targets >= 0
+    allowed = np.zeros((BASES + 1, -(-size // 32) * 32), np.bool_)
+    allowed[:BASES, :size] = targets >= 0
+    allowed[BASES, ends] = True
     return SharedProgram(
         fingerprint=f"invented {rng.random()}",
         size=size,
         bits=np.packbits(allowed, axis=1, bitorder="little").view("<i4").astype(np.int32),
         targets=targets,
         traits=traits,
-        ends=ends,
         deep=np.empty((0, 2), np.int32),
         openers=np.empty((0, 2), np.int32),
         reaches=np.zeros(BASES, np.int64),
@@ -63,7 +63,7 @@ def invented(
         quotes: still to make at the start.
     """
     noise = np.random.default_rng(rng.randrange(2**32))
-    others = np.setdiff1d(np.arange(shared.size), shared.ends)
+    others = np.flatnonzero(shared.traits != END_TRAIT)
     rows, tokens, behind = np.zeros((states, 4), np.int32), [], []
     start = 0
     for state in range(states):

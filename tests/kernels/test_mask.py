@@ -8,33 +8,43 @@ import pytest
 import torch
 
 from semqa.kernels.mask import mask_rows
-from semqa.kernels.naive_step import Standing, step
-from semqa.kernels.tables import DEAD, ENDED, NOT_OURS, UNLIMITED, ProgramTables
+from semqa.kernels.naive_step import Standing, row_of, step
+from semqa.kernels.tables import (
+    DEAD,
+    END_TRAIT,
+    ENDED,
+    NOT_OURS,
+    ROW_FIELDS,
+    UNLIMITED,
+    ProgramTables,
+    Row,
+)
 from tests.kernels.implementations import DTYPES, Form, forms
 from tests.kernels.programs import bits_of, invented, invented_shared, poisoned, tables_of
 
 
-def allowed_one_by_one(tables: ProgramTables, row: list[int], columns: int) -> list[bool]:
+def allowed_one_by_one(tables: ProgramTables, row: Row, columns: int) -> list[bool]:
     """Try each token; what `step` says is the definition."""
-    slot, *standing = row
-    found = []
-    for token in range(columns):
-        at = Standing(*standing)
-        if at.state in (DEAD, ENDED):
-            found.append(token in tables.ends.tolist())
-        else:
-            found.append(step(tables, slot, at, token).state != DEAD)
-    return found
+    at, traits = Standing(*row[1:4]), tables.traits.tolist()
+    if at.state in (DEAD, ENDED):
+        return [token < len(traits) and traits[token] == END_TRAIT for token in range(columns)]
+    return [step(tables, row.slot, at, token).state != DEAD for token in range(columns)]
 
 
-def some_rows(rng: random.Random, count: int, slots: int, states: int) -> torch.Tensor:
+def some_rows(rng: random.Random, tables: ProgramTables, count: int, states: int) -> list[Row]:
+    """Let rows stand anywhere, with anything left."""
     rows = []
+    here = ProgramTables(*[tensor.cpu() for tensor in tables])
     for _ in range(count):
-        slot = rng.choice([s for s in range(slots) if s % 3 != 1] + [NOT_OURS])
+        slot = rng.choice([s for s in range(len(here.places)) if s % 3 != 1] + [NOT_OURS])
         state = rng.choice([DEAD, ENDED, 0, *range(states)])
-        left = rng.choice([UNLIMITED, 1000, *range(25)])
-        rows.append([slot, state, left, rng.randrange(4)])
-    return torch.tensor(rows, dtype=torch.int32).reshape(-1, 4)
+        at = Standing(state, rng.choice([UNLIMITED, 1000, *range(25)]), rng.randrange(4))
+        rows.append(Row(NOT_OURS) if slot == NOT_OURS else row_of(here, slot, at))
+    return rows
+
+
+def as_tensor(rows: list[Row], device: torch.device) -> torch.Tensor:
+    return torch.tensor(rows, dtype=torch.int32, device=device).reshape(-1, ROW_FIELDS)
 
 
 @forms
@@ -48,13 +58,13 @@ def test_masks_are_what_each_token_leads_to(
     rng = random.Random(size)
     shared = invented_shared(rng, size)
     tables = tables_of(5, form.device, invented(rng, shared), invented(rng, shared))
-    rows = some_rows(rng, 24, 5, 40)
+    rows = some_rows(rng, tables, 24, 40)
     logits, memory = poisoned(len(rows), columns, dtype, form.device)
     before = memory.clone()
-    mask_rows(logits, rows.to(form.device), tables, fast=form.fast)
+    mask_rows(logits, as_tensor(rows, form.device), tables, fast=form.fast)
     reference = ProgramTables(*[tensor.cpu() for tensor in tables])
-    for number, row in enumerate(rows.tolist()):
-        if row[0] != NOT_OURS:
+    for number, row in enumerate(rows):
+        if row.slot != NOT_OURS:
             allowed = allowed_one_by_one(reference, row, columns)
             before[number + 1, 3 : columns + 3].masked_fill_(
                 ~torch.tensor(allowed, device=form.device), -torch.inf
@@ -63,18 +73,18 @@ def test_masks_are_what_each_token_leads_to(
 
 
 @forms
-@pytest.mark.parametrize("size", [4096, 4097, 9001])
+@pytest.mark.parametrize("size", [4096, 4097, 20_001])
 def test_long_rows_lose_no_token(form: Form, size: int) -> None:
     """Thousands of entries, over several tiles; the reference is the vectorised definition."""
     rng = random.Random(size)
     program = invented(rng, invented_shared(rng, size), states=14, longest=size // 2)
     tables = tables_of(3, form.device, program)
-    rows = some_rows(rng, 6, 3, 14)
+    rows = some_rows(rng, tables, 6, 14)
     logits, memory = poisoned(len(rows), size + 3, torch.float32, form.device)
     expected = memory.cpu().clone()
     reference = ProgramTables(*[tensor.cpu() for tensor in tables])
-    mask_rows(expected[1:-1, 3:-4], rows, reference, fast=False)
-    mask_rows(logits, rows.to(form.device), tables, fast=form.fast)
+    mask_rows(expected[1:-1, 3:-4], as_tensor(rows, torch.device("cpu")), reference, fast=False)
+    mask_rows(logits, as_tensor(rows, form.device), tables, fast=form.fast)
     assert torch.equal(bits_of(memory), bits_of(expected))
 
 
@@ -83,7 +93,7 @@ def test_long_rows_lose_no_token(form: Form, size: int) -> None:
 def test_nothing_to_do(form: Form, shape: tuple[int, int]) -> None:
     rng = random.Random(1)
     tables = tables_of(3, form.device, invented(rng, invented_shared(rng, 100)))
-    rows = some_rows(rng, shape[0], 3, 40).to(form.device)
+    rows = as_tensor(some_rows(rng, tables, shape[0], 40), form.device)
     mask_rows(torch.zeros(shape, device=form.device), rows, tables, fast=form.fast)
 
 
@@ -92,7 +102,8 @@ def test_rows_far_apart_are_found(form: Form) -> None:
     """A row stride that 32 bits do not hold; of the memory between only what is used is there."""
     rng = random.Random(3)
     tables = tables_of(3, form.device, invented(rng, invented_shared(rng, 40)))
-    rows = torch.tensor([[0, 0, UNLIMITED, 0]] * 2, dtype=torch.int32, device=form.device)
+    reference = ProgramTables(*[tensor.cpu() for tensor in tables])
+    rows = as_tensor([row_of(reference, 0, Standing(0, UNLIMITED, 0))] * 2, form.device)
     stride = 2**31 + 8
     memory = torch.empty(stride + 40, dtype=torch.float16, device=form.device)
     logits = memory.as_strided((2, 40), (stride, 1))

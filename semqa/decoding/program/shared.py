@@ -29,11 +29,10 @@ class SharedProgram:
     Attributes:
         fingerprint: of the vocabulary.
         size: V, tokens.
-        bits: int32[BASES, W], W = ceil(V / 32); bit ``t % 32`` of word ``t // 32`` is 1 if the base
-            allows token t.
+        bits: int32[BASES + 1, W], W = ceil(V / 32); bit ``t % 32`` of word ``t // 32`` is 1 if the
+            base allows token t; the last row is of the end tokens.
         targets: int16[BASES, V], the state behind each token, -1 where it is not allowed.
         traits: uint8[V], how many quotes a token closes (the ``]`` it holds); END_TRAIT for end tokens.
-        ends: int32[E], the end tokens, ascending.
         deep: int32[*, 2], bases and tokens that go past a bracket that opens a quote: what is behind
             these depends on the sources.
         openers: int32[*, 2], bases and tokens that end with such a bracket.
@@ -46,7 +45,6 @@ class SharedProgram:
     bits: NDArray[np.int32]
     targets: NDArray[np.int16]
     traits: NDArray[np.uint8]
-    ends: NDArray[np.int32]
     deep: NDArray[np.int32]
     openers: NDArray[np.int32]
     reaches: NDArray[np.int64]
@@ -67,8 +65,9 @@ def shared_program(vocabulary: Vocabulary) -> SharedProgram:
     handle[layout.ANY_QUOTABLE] = 1  # where nothing can be quoted, programs forbid the openers
     targets = np.empty((BASES, vocabulary.size), np.int16)
     deep = program_entries().bases(handle, kinds, targets)
-    allowed = np.zeros((BASES, 32 * rules.shared.width), np.bool_)
-    allowed[:, : vocabulary.size] = targets >= 0
+    allowed = np.zeros((BASES + 1, 32 * rules.shared.width), np.bool_)
+    allowed[:BASES, : vocabulary.size] = targets >= 0
+    allowed[BASES, list(vocabulary.eos_ids)] = True
     bits = np.packbits(allowed, axis=1, bitorder="little").view("<i4").astype(np.int32)
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(vocabulary.blob == 0x5D)])
     closings = np.diff(before[vocabulary.offsets])
@@ -83,7 +82,6 @@ def shared_program(vocabulary: Vocabulary) -> SharedProgram:
         bits=bits,
         targets=targets,
         traits=traits,
-        ends=np.array(vocabulary.eos_ids, np.int32),
         deep=deep,
         openers=np.ascontiguousarray(np.argwhere(targets == OPENED_STATE), np.int32),
         reaches=np.array(reaches, np.int64),
