@@ -399,7 +399,7 @@ def time_step(kernels: Kernels, batch: Batch, rate: float, rounds: int) -> dict[
 
 def sweep(kernels: Kernels, batch: Batch, rounds: int) -> list[dict[str, Any]]:
     """Time the mask with other sizes of tiles and programs, fastest first."""
-    kernel = importlib.import_module("semqa.kernels.mask.kernel")
+    kernel: Any = importlib.import_module("semqa.kernels.mask.kernel")
     count, size = len(batch.rows), batch.tables.traits.numel()
     logits = [
         torch.zeros((count, size), dtype=torch.bfloat16, device="cuda") for _ in range(BUFFERS)

@@ -81,7 +81,7 @@ def row_of(tables: ProgramTables, slot: int, at: Standing) -> Row:
         records=records,
         tokens=tokens + start,
         targets=targets + start,
-        count=count,
+        entries=count,
         base=base,
         flags=MAY_END * may_end + NEAR * near,
         quote_cost=quote_cost,

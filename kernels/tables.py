@@ -56,7 +56,7 @@ class Row(NamedTuple):
         records: where in the arena the records of the program begin.
         tokens: where in the arena the tokens of the state's entries begin.
         targets: where the states behind them begin.
-        count: how many entries there are.
+        entries: how many there are.
         base: of the state, or -1.
         flags: MAY_END if end tokens are allowed, NEAR if tokens may not fit into what is left.
         quote_cost: tokens of one quote.
@@ -70,7 +70,7 @@ class Row(NamedTuple):
     records: int = 0
     tokens: int = 0
     targets: int = 0
-    count: int = 0
+    entries: int = 0
     base: int = -1
     flags: int = 0
     quote_cost: int = 0

@@ -33,8 +33,8 @@ def allowed_tokens(tables: ProgramTables, row: Row) -> Tensor:
     behind = torch.full_like(tables.traits, DEAD, dtype=torch.int32)
     if row.base >= 0:
         behind[:] = tables.targets[row.base]
-    entries = tables.arena[row.tokens : row.tokens + row.count].long()
-    behind[entries] = tables.arena[row.targets : row.targets + row.count]
+    listed = tables.arena[row.tokens : row.tokens + row.entries].long()
+    behind[listed] = tables.arena[row.targets : row.targets + row.entries]
     allowed = behind >= 0
     if row.flags & NEAR:
         costs = tables.arena[row.records + 4 * behind.clamp(min=0).long() + 3]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -78,9 +77,9 @@ def walk(
         wanted = constraint.allowed(state)
         allowed = allowed_tokens(tables, row_of(tables, 0, at))
         assert allowed.nonzero().flatten().tolist() == wanted.tolist()
-        others = np.setdiff1d(np.arange(vocabulary.size), wanted)
-        for token in (*rng.sample(others.tolist(), min(tries, len(others))), -1, vocabulary.size):
-            assert step(tables, 0, at, token).state == DEAD
+        for token in (*rng.sample(range(vocabulary.size), tries), -1, vocabulary.size):
+            expected = 0 <= token < vocabulary.size and bool(allowed[token])
+            assert (step(tables, 0, at, token).state != DEAD) == expected
         token = choose(constraint, state, wanted, rng)
         state, at = constraint.advance(state, token), step(tables, 0, at, token)
         assert at.state != DEAD
@@ -121,7 +120,7 @@ def test_programs_follow_the_constraint(make: Any, min_quotes: int, boundary: An
     rng, compared = random.Random(1), 0
     for budget in (None, 12, 15, 20, 30, 60, 2_000):
         for _ in range(6):
-            compared += walk(constraint, budget, rng, 40, tries=3)
+            compared += walk(constraint, budget, rng, 40, tries=8)
     assert compared > 400
 
 
@@ -130,10 +129,10 @@ def test_programs_over_real_vocabularies(make: Any) -> None:
     rng, compared = random.Random(2), 0
     for policy in (QuotePolicy(), QuotePolicy(boundary="char", min_quotes=1)):
         constraint = CopyConstraint(make(), ODD, policy)
-        for budget in (None, 9, 12, 40):
-            for _ in range(3):
-                compared += walk(constraint, budget, rng, 40, tries=2)
-    assert compared > 200
+        for budget in (None, 9, 40):
+            for _ in range(2):
+                compared += walk(constraint, budget, rng, 40, tries=8)
+    assert compared > 150
 
 
 @settings(relaxed, max_examples=80)
@@ -154,7 +153,7 @@ def test_programs_follow_any_constraint(
         constraint = CopyConstraint(case.vocabulary, case.sources, policy)
     except InputError:
         return
-    walk(constraint, max_tokens, rng, 12, tries=2)
+    walk(constraint, max_tokens, rng, 12, tries=8)
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
         >>> vocabulary = Vocabulary.from_tokens([bytes([b]) for b in range(256)] + [b""], [256])
         >>> program = build_program(CopyConstraint(vocabulary, [Source("In 1943.")]))
         >>> program.rows.shape, program.quote_cost
-        ((24, 4), 7)
+        ((22, 4), 7)
     """
     if reason := why_not(constraint):
         return HostOnly(reason)

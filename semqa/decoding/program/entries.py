@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 from numba import types
@@ -33,17 +34,23 @@ class ProgramEntries(NamedTuple):
 
 def _digest_of_sources() -> int:
     digest = hashlib.sha256(str(_DIGEST).encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    for name in ("edges", "entries", "explore", "states", "workspace"):
+        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return int.from_bytes(digest.digest()[:7], "little")
 
 
 _OWN_DIGEST = _digest_of_sources()
+_COMPILING = Lock()
+
+
+def program_entries() -> ProgramEntries:
+    """Compile the entry points, or load them: once a process, whoever else asks meanwhile."""
+    with _COMPILING:
+        return _compiled_entries()
 
 
 @cache
-def program_entries() -> ProgramEntries:
-    """Compile the entry points, or load them: once a process."""
+def _compiled_entries() -> ProgramEntries:
     digest = _OWN_DIGEST  # in a closure, so that numba's cache is keyed by it
 
     def bases(handle: Any, kinds: Any, targets: Any) -> Any:
