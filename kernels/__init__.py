@@ -5,6 +5,7 @@ it (`kernel.py`), and a function that chooses by device. Importing this package 
 
 - `advance`: the state of each row of logits, from the tokens that were written since.
 - `mask`: minus infinity for what these states do not allow.
+- `bias`: something added to the tokens that open a quote.
 - `bitmask`: the same for masks that come from the host.
 
 What the tables hold is in `tables`; who fills them is `semqa.decoding.device`.

@@ -15,6 +15,7 @@ __all__ = [
     "ENDED",
     "ENDS_BASE",
     "END_TRAIT",
+    "FREE_STATES",
     "MAY_END",
     "NEAR",
     "NOT_OURS",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 START = 0
+FREE_STATES = 8
+"""States below are in free text, where a quote may open sooner or later."""
 ENDED = 9
 """Behind an end token: only end tokens may follow."""
 DEAD = -1

@@ -108,11 +108,14 @@ class DeviceSlots:
         self._held: OrderedDict[str, _Held] = OrderedDict()
         self._of_slot: dict[int, str] = {}
         self._staged: dict[int, tuple[int, ...]] = {}
+        self._biased: set[int] = set()
 
         def on_device(array: NDArray[Any]) -> Tensor:
             copied: Tensor = torch.from_numpy(array).to(device, copy=True)
             return copied
 
+        self._openers = on_device(shared.quote_openers)
+        self._biases = torch.zeros(count, dtype=torch.float32, device=device)
         self.tables = ProgramTables(
             bits=on_device(shared.bits),
             targets=on_device(shared.targets),
@@ -169,13 +172,17 @@ class DeviceSlots:
             *(held.start, tokens, tokens + program.tokens.size),
             *(program.longest, program.quote_cost),
             *(START, UNLIMITED if max_tokens is None else max_tokens, program.min_quotes, begin),
+            int(np.float32(program.quote_bias).view(np.int32)),
         )
+        if program.quote_bias:
+            self._biased.add(slot)
         return True
 
     def release(self, slot: int) -> None:
         """Take a slot from its answer, if it has one; its rows are left alone from then on."""
+        self._biased.discard(slot)
         if self._of_slot.pop(slot, None) is not None:
-            self._staged[slot] = (NOT_OURS, NOT_OURS, NOT_OURS, 0, 0, 0, 0, 0, 0)
+            self._staged[slot] = (NOT_OURS, NOT_OURS, NOT_OURS, *[0] * 7)
 
     def apply(
         self,
@@ -201,6 +208,7 @@ class DeviceSlots:
             int32[R, ROW_FIELDS], where each row stands, see `semqa.kernels.tables.Row`.
         """
         from semqa.kernels.advance import advance_rows
+        from semqa.kernels.bias import bias_rows
         from semqa.kernels.mask import mask_rows
 
         self.flush()
@@ -209,6 +217,8 @@ class DeviceSlots:
             self.tables, slots, positions, input_ids, history, lengths, rows, fast=self._fast
         )
         mask_rows(logits, rows, self.tables, fast=self._fast)
+        if self._biased:
+            bias_rows(logits, rows, self._openers, self._biases, fast=self._fast)
         return rows
 
     def flush(self) -> None:
@@ -222,6 +232,7 @@ class DeviceSlots:
         self.tables.places.index_copy_(0, where, sent[:, 1:4])
         self.tables.limits.index_copy_(0, where, sent[:, 4:6].int())
         self.tables.registers.index_copy_(0, where, sent[:, 6:10].int())
+        self._biases.index_copy_(0, where, sent[:, 10].int().view(self._biases.dtype))
 
     def _send(self, array: NDArray[Any]) -> Tensor:
         """Queue a copy to the device; pinned memory is kept by torch until it is through."""

@@ -44,7 +44,11 @@ class Engine:
     def join(self) -> None:
         rng = self.rng
         sources = [Source(text, title="Bing") for text in rng.sample(TEXTS, 2)]
-        policy = QuotePolicy(min_quotes=rng.choice([0, 1]), boundary=rng.choice(["word", "char"]))
+        policy = QuotePolicy(
+            min_quotes=rng.choice([0, 1]),
+            boundary=rng.choice(["word", "char"]),
+            quote_bias=rng.choice([0.0, 0.0, 1.5, -2.0]),
+        )
         constraint = CopyConstraint(self.vocabulary, sources, policy)
         budget = rng.choice([None, 12, 25])
         self.place(
@@ -112,7 +116,12 @@ class Engine:
                 assert int(stood[number, 1]) == DEAD
                 assert found == list(self.vocabulary.eos_ids)
             else:
-                assert found == request["constraint"].allowed(state).tolist()
+                constraint = request["constraint"]
+                assert found == constraint.allowed(state).tolist()
+                biased = torch.zeros(width)
+                if not constraint.in_quote(state):
+                    biased[constraint.quote_openers] = constraint.policy.quote_bias
+                assert torch.equal(logits[number, found].cpu(), biased[found])
         for slot in batch:
             self.write(slot)
         return len(rows)

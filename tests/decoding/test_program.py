@@ -166,7 +166,6 @@ def test_programs_follow_any_constraint(
         (QuotePolicy(numbers="quoted"), "numbers: the question's words"),
         (QuotePolicy(names="quoted"), "names: the question's words"),
         (QuotePolicy(min_quotes=10_001), "min_quotes=10001: more than 10,000"),
-        (QuotePolicy(quote_bias=1.0), "quote_bias"),
     ],
 )
 def test_what_stays_on_the_host_is_told(policy: QuotePolicy, reason: str) -> None:
@@ -194,6 +193,7 @@ def test_periodic_text_has_few_states() -> None:
 def test_kernels_and_programs_mean_the_same_numbers() -> None:
     assert states.ENDED_STATE == format_of_tables.ENDED
     assert states.FREE_STATE == format_of_tables.START
+    assert states.OPENED_STATE == format_of_tables.FREE_STATES
     assert (
         len(shared_program(byte_vocabulary()).targets)
         == explore.BASES

@@ -17,7 +17,7 @@ import torch
 __all__ = ["DTYPES", "FORMS", "Form", "forms"]
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
-_KERNELS = ("advance", "bitmask", "mask")
+_KERNELS = ("advance", "bias", "bitmask", "mask")
 
 
 class Form(NamedTuple):

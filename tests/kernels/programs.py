@@ -40,6 +40,7 @@ def invented_shared(rng: random.Random, size: int) -> SharedProgram:
         traits=traits,
         deep=np.empty((0, 2), np.int32),
         openers=np.empty((0, 2), np.int32),
+        quote_openers=np.empty(0, np.int32),
         reaches=np.zeros(BASES, np.int64),
         most_closings=2,
     )
@@ -83,6 +84,7 @@ def invented(
         quote_cost=3,
         longest=int(rows[:, 3].max() >> 1),
         min_quotes=quotes,
+        quote_bias=0.0,
         fingerprint=f"invented {rng.random()}",
     )
 

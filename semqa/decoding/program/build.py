@@ -55,7 +55,8 @@ class DeviceProgram:
         quote_cost: tokens that one quote takes, from free text to free text.
         longest: the highest cost of a state.
         min_quotes: of the policy.
-        fingerprint: of the content.
+        quote_bias: of the policy.
+        fingerprint: of the tables.
     """
 
     shared: SharedProgram
@@ -65,6 +66,7 @@ class DeviceProgram:
     quote_cost: int
     longest: int
     min_quotes: int
+    quote_bias: float
     fingerprint: str
 
     @property
@@ -81,8 +83,6 @@ def why_not(constraint: CopyConstraint) -> str | None:
         return f"{', '.join(named)}: words are counted on the host only"
     if named := [name for name in ("numbers", "names") if getattr(policy, name) == "quoted"]:
         return f"{', '.join(named)}: the question's words are looked up on the host only"
-    if policy.quote_bias:
-        return "quote_bias: is added on the host only"
     if policy.min_quotes > MOST_QUOTES:
         return f"min_quotes={policy.min_quotes}: more than {MOST_QUOTES:,}"
     if not compiled.rules.shared.complete:
@@ -138,7 +138,6 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
     digest = hashlib.blake2b(shared.fingerprint.encode(), digest_size=16)
     for array in (rows, tokens, targets):
         digest.update(array.data)
-    digest.update(f"{quote_cost} {constraint.policy.min_quotes}".encode())
     return DeviceProgram(
         shared=shared,
         rows=rows,
@@ -147,5 +146,6 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
         quote_cost=int(quote_cost),
         longest=longest,
         min_quotes=constraint.policy.min_quotes,
+        quote_bias=constraint.policy.quote_bias,
         fingerprint=digest.hexdigest(),
     )

@@ -36,6 +36,7 @@ class SharedProgram:
         deep: int32[*, 2], bases and tokens that go past a bracket that opens a quote: what is behind
             these depends on the sources.
         openers: int32[*, 2], bases and tokens that end with such a bracket.
+        quote_openers: int32[*], all tokens that hold such a bracket, ascending.
         reaches: int64[BASES], bit s: the base leads to state s.
         most_closings: of one token.
     """
@@ -47,6 +48,7 @@ class SharedProgram:
     traits: NDArray[np.uint8]
     deep: NDArray[np.int32]
     openers: NDArray[np.int32]
+    quote_openers: NDArray[np.int32]
     reaches: NDArray[np.int64]
     most_closings: int
 
@@ -84,6 +86,7 @@ def shared_program(vocabulary: Vocabulary) -> SharedProgram:
         traits=traits,
         deep=deep,
         openers=np.ascontiguousarray(np.argwhere(targets == OPENED_STATE), np.int32),
+        quote_openers=rules.shared.openers.astype(np.int32),
         reaches=np.array(reaches, np.int64),
         most_closings=int(closings.max(initial=0)),
     )
