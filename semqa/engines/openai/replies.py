@@ -79,7 +79,11 @@ def read_piece(value: object, *, chat: bool) -> Piece:
         return Piece("", None, _usage(value))
     if chat:
         delta = choice.get("delta")
-        text = delta.get("content") if isinstance(delta, dict) else None
+        if delta is None and choice.get("finish_reason") is not None:
+            delta = {}
+        if not isinstance(delta, dict):
+            raise _malformed("a piece without a delta", choice)
+        text = delta.get("content")
     else:
         text = choice.get("text")
     if text is not None and not isinstance(text, str):

@@ -1,0 +1,80 @@
+"""A server that takes what vLLM takes: semqa's keys, grammars, or neither; its model is no good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.engines.openai.server import Answer, Asked, error
+
+__all__ = ["FakeVllm", "obey"]
+
+
+@dataclass
+class FakeVllm:
+    """Answers as vLLM would, with or without semqa's processor and structured outputs.
+
+    Attributes:
+        processor: whether semqa's keys are read and obeyed.
+        grammar: whether grammars are obeyed.
+        chat: whether there is a chat template.
+        free: what is written where nothing is asked to be obeyed.
+        lies: whether the processor is there and does nothing.
+        ends: whether answers end by themselves.
+    """
+
+    processor: bool = False
+    grammar: bool = False
+    chat: bool = True
+    free: str = "By [ 1 bing crosby ] in [ 1 1999 ], [sic]."
+    lies: bool = False
+    ends: bool = True
+
+    def __call__(self, asked: Asked) -> Answer:
+        if asked.chat and not self.chat:
+            return error(
+                400, "As of transformers v4.44, default chat template is no longer allowed."
+            )
+        keys = asked.body.get("vllm_xargs")
+        if self.processor and keys is not None:
+            if not isinstance(keys.get("semqa_sources"), list):
+                got = keys.get("semqa_sources")
+                told = f"semqa_sources: got {got!r}, expected a list of texts; put it into a list"
+                return error(400, told)
+            if not self.lies:
+                return self._written(_quoting(keys))
+        grammar = (asked.body.get("structured_outputs") or {}).get("grammar")
+        if self.grammar and grammar is not None:
+            return self._written(obey(grammar))
+        return self._written(self.free)
+
+    def _written(self, text: str) -> Answer:
+        return Answer(text, "stop" if self.ends else "length")
+
+
+def _quoting(keys: dict[str, Any]) -> str:
+    spans = (f"[ {k} {text.split()[0]} ]" for k, text in enumerate(keys["semqa_sources"], 1))
+    return "So " + " and ".join(spans) + "."
+
+
+def obey(grammar: str) -> str:
+    """Return the first answer to a grammar, by a model that likes to quote and hates to go on."""
+    import llguidance
+
+    tokenizer = llguidance.LLTokenizer("byte")
+    matcher: Any = llguidance.LLMatcher(tokenizer, grammar, log_level=0)
+    assert not matcher.get_error(), matcher.get_error()
+    written = bytearray()
+    while len(written) < 300:
+        mask = np.frombuffer(matcher.compute_bitmask(), np.uint32)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
+        allowed = [int(token) for token in bits.nonzero()[0] if token < 256]
+        if not allowed or (matcher.is_accepting() and written.endswith(b"]")):
+            break
+        likes = [token for token in b"[ 1]" if token in allowed]
+        token = likes[0] if likes else allowed[len(allowed) // 2]
+        written.append(token)
+        assert matcher.consume_token(token)
+    return written.decode()

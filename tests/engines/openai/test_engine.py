@@ -1,0 +1,466 @@
+"""What the engine makes of an endpoint that does its part: ways, forms, batches, streams."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from semqa import InputError, QuotedAnswer, Source
+from semqa.engines import (
+    BatchEngine,
+    ConstrainedEngine,
+    GeneratingEngine,
+    PromptedEngine,
+    Request,
+    StreamingEngine,
+    accepted_options,
+    create_engine,
+)
+from semqa.engines.generation import Generation
+from semqa.engines.openai import OpenAIEngine, OpenAIOptions
+from semqa.prompting import Exemplar, PromptBuilder
+from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
+from tests.engines.openai.fake_vllm import FakeVllm
+from tests.engines.openai.server import Answer, Asked, error, serving
+
+
+def streamed(engine: OpenAIEngine, request: Request = REQUEST) -> tuple[list[str], Generation]:
+    pieces: list[str] = []
+    stream: Generator[str, None, Generation] = engine.stream(*request)
+    while True:
+        try:
+            pieces.append(next(stream))
+        except StopIteration as end:
+            return pieces, end.value
+
+
+def generated(engine: OpenAIEngine, request: Request = REQUEST) -> Generation:
+    return engine.generate([request])[0]
+
+
+WAYS = [
+    (FakeVllm(processor=True, grammar=True), "processor"),
+    (FakeVllm(grammar=True), "grammar"),
+    (FakeVllm(), "repair"),
+    (FakeVllm(processor=True, chat=False), "processor"),
+    (FakeVllm(grammar=True, chat=False), "grammar"),
+    (FakeVllm(chat=False), "repair"),
+]
+
+
+@pytest.mark.parametrize(("fake", "way"), WAYS)
+def test_the_best_way_is_found_out_once(fake: FakeVllm, way: str) -> None:
+    with serving(fake) as server:
+        engine = engine_for(server, constraint="auto")
+        engine.warm_up()
+        probes = len(server.asked)
+        made = generated(engine)
+        assert made.constraint == way
+        assert (made.breach is None) == (way != "repair")
+        assert made.finished
+        answer = made.read(SOURCES)
+        assert answer.verified
+        assert answer.quotes
+        assert engine.chat == fake.chat
+        if way != "repair":
+            assert made.repairs is None
+            assert made.written is None
+        generated(engine)
+        assert len(server.asked) == probes + 2
+        pieces, end = streamed(engine)
+        assert "".join(pieces) == made.text == end.text
+        assert end == made
+        engine.close()
+
+
+def test_the_keys_of_the_processor_are_sent() -> None:
+    with serving(FakeVllm(processor=True)) as server:
+        engine = engine_for(
+            server, constraint="processor", numbers="quoted", max_words=9, quote_from=(1,)
+        )
+        engine.answer(QUESTION, SOURCES)
+        assert server.asked[-1].body["vllm_xargs"] == {
+            "semqa_sources": [source.text for source in SOURCES],
+            "semqa_titles": ["White Christmas", ""],
+            "semqa_question": QUESTION,
+            "semqa_numbers": "quoted",
+            "semqa_max_words": 9,
+            "semqa_quote_from": [1],
+        }
+        engine.close()
+
+
+@pytest.mark.parametrize("way", ["processor", "grammar"])
+@pytest.mark.parametrize(
+    "fake",
+    [
+        FakeVllm(),
+        FakeVllm(free="[ 1 aaa ]"),
+        lambda asked: Answer(json.dumps(asked.body)),
+        lambda asked: Answer(str(asked.body.get("structured_outputs"))),
+        lambda asked: error(400, f"extra fields not permitted: {list(asked.body)}"),
+        lambda asked: error(422, f"unknown: {asked.body.get('vllm_xargs')}: semqa_sources"),
+        Answer("semqa_sources: got 0, expected a list of texts"),
+        Answer("", "length"),
+    ],
+)
+def test_a_way_that_is_not_offered_is_an_error(way: str, fake: Any) -> None:
+    """Whatever a server answers with status 200 or refuses for other reasons."""
+    with serving(fake) as server:
+        engine = engine_for(server, constraint=way)
+        with pytest.raises(
+            InputError, match=rf"^constraint: got {way} and a server that .*; leave"
+        ):
+            engine.warm_up()
+        engine.close()
+        auto = engine_for(server, constraint="auto")
+        auto.warm_up()
+        auto.close()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_server_that_refuses_everything_is_no_answer_to_the_question(status: int) -> None:
+    with serving(error(status, "no such model")) as server:
+        engine = engine_for(server, constraint="auto")
+        with pytest.raises(InputError, match=f"refused: got HTTP status {status}.*no such model"):
+            engine.warm_up()
+        engine.close()
+
+
+def test_a_processor_that_does_nothing_is_reported_and_repaired() -> None:
+    with serving(FakeVllm(processor=True, lies=True)) as server:
+        engine = engine_for(server, constraint="auto")
+        made = generated(engine)
+        assert made.constraint == "processor"
+        assert made.breach is not None
+        assert "[sic]" in made.breach
+        assert made.written == FakeVllm().free
+        assert made.text == "By [ 1 Bing Crosby ] in 1999, [sic]."
+        answer = engine.answer(QUESTION, SOURCES)
+        assert answer.verified
+        assert answer.quotes[0].repaired is not None
+        assert [mark.text for mark in answer.dropped] == ["1999"]
+        engine.close()
+
+
+def test_without_a_constraint_the_text_stays_as_it_is() -> None:
+    with serving(FakeVllm(processor=True, grammar=True)) as server:
+        engine = engine_for(server, constraint="off")
+        made = generated(engine)
+        assert (made.text, made.constraint, made.breach) == (FakeVllm().free, "off", None)
+        assert not made.read(SOURCES).verified
+        assert len(server.asked) == 1
+        assert not {"vllm_xargs", "structured_outputs"} & set(server.asked[0].body)
+        assert "".join(streamed(engine)[0]) == FakeVllm().free
+        engine.close()
+
+
+def test_repair_tells_which_rules_its_text_breaks() -> None:
+    with serving(Answer("In 1999 [ 1 bing Crosby ].")) as server:
+        engine = engine_for(server, numbers="quoted")
+        made = generated(engine)
+        assert made.breach == "the number '1999' stands outside of quotes"
+        assert made.read(SOURCES).verified
+        engine.close()
+
+
+def test_what_no_grammar_takes_is_repaired() -> None:
+    long = [Source("ab " * 20_000)]
+    with serving(FakeVllm(grammar=True)) as server:
+        engine = engine_for(server, constraint="auto")
+        assert generated(engine, Request("Who?", long)).constraint == "repair"
+        assert generated(engine).constraint == "grammar"
+        engine.close()
+        engine = engine_for(server, constraint="grammar")
+        with pytest.raises(InputError, match="too long for a grammar"):
+            generated(engine, Request("Who?", long))
+        engine.close()
+
+
+def test_a_grammar_that_is_refused_is_left_out() -> None:
+    fake = FakeVllm(grammar=True)
+
+    def picky(asked: Asked) -> Answer:
+        if "Crosby" in (asked.body.get("structured_outputs") or {}).get("grammar", ""):
+            return error(400, "Failed to convert the grammar")
+        return fake(asked)
+
+    with serving(picky) as server:
+        engine = engine_for(server, constraint="auto")
+        assert generated(engine).constraint == "repair"
+        assert streamed(engine)[1].constraint == "repair"
+        engine.close()
+        engine = engine_for(server, constraint="grammar")
+        with pytest.raises(InputError, match="Failed to convert the grammar"):
+            generated(engine)
+        engine.close()
+
+
+def test_an_answer_that_is_cut_off_is_not_finished() -> None:
+    with serving(Answer("By [ 1 Bing Cro", "length")) as server:
+        engine = engine_for(server)
+        made = generated(engine)
+        assert not made.finished
+        assert made.text == "By Bing Cro"
+        assert streamed(engine)[1] == made
+        engine.close()
+
+
+def test_tokens_are_told_where_the_endpoint_tells_them() -> None:
+    with serving(
+        Answer("By", usage=None), Answer("By"), Answer("By", usage=None), Answer("By")
+    ) as s:
+        engine = engine_for(s)
+        told = [generated(engine), generated(engine), streamed(engine)[1], streamed(engine)[1]]
+        assert [(made.prompt_tokens, made.new_tokens) for made in told] == [
+            (None, None),
+            (100, 7),
+        ] * 2
+        engine.close()
+
+
+def test_settings_and_prompt_are_sent() -> None:
+    with serving(Answer("By")) as server:
+        engine = engine_for(server, temperature=0.5, top_p=0.9, top_k=5, seed=3, max_new_tokens=9)
+        generated(engine)
+        (asked,) = server.asked
+        prompt = engine.prompt(QUESTION, SOURCES)
+        assert asked.path == "/v1/chat/completions"
+        assert asked.headers["authorization"] == "Bearer sk-test-1234567890"
+        assert asked.body == {
+            "model": "tiny",
+            "messages": [message.to_dict() for message in prompt.messages],
+            "max_tokens": 9,
+            "temperature": 0.5,
+            "top_p": 0.9,
+            "top_k": 5,
+            "seed": 3,
+        }
+        engine.close()
+
+
+def test_the_completion_form_has_stops_that_are_cut_off_by_the_engine_too() -> None:
+    prompts = PromptBuilder("zero-shot", form="completion")
+    (stop, *_) = prompts.build(QUESTION, SOURCES).stop
+    text = f" By [ 1 bing Crosby ].{stop} more"
+    with serving(Answer(text), Answer(text), Answer(text, pieces=(text[:-8], text[-8:]))) as server:
+        engine = OpenAIEngine(
+            "tiny",
+            OpenAIOptions(constraint="repair"),
+            prompts=prompts,
+            base_url=server.url,
+            warm=False,
+        )
+        made = generated(engine)
+        assert made.text == " By [ 1 Bing Crosby ]."
+        (asked,) = server.asked
+        assert asked.path == "/v1/completions"
+        assert asked.body["prompt"] == engine.prompt(QUESTION, SOURCES).text
+        assert stop in asked.body["stop"]
+        assert "authorization" not in asked.headers
+        assert not engine.chat
+        for _ in range(2):
+            assert "".join(streamed(engine)[0]) == made.text
+        engine.close()
+
+
+def test_what_a_server_does_not_take_is_said_otherwise() -> None:
+    def picky(asked: Asked) -> Answer:
+        body = asked.body
+        if "max_tokens" in body:
+            return error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.")
+        if body["messages"][0]["role"] == "system":
+            return error(400, "System role not supported")
+        return Answer("By [ 1 Bing Crosby ].")
+
+    with serving(picky) as server:
+        engine = engine_for(server)
+        assert generated(engine).text == "By [ 1 Bing Crosby ]."
+        assert len(server.asked) == 3
+        generated(engine)
+        assert len(server.asked) == 4
+        assert server.asked[-1].body["max_completion_tokens"] == 256
+        engine.close()
+
+
+class Exemplars:
+    def select(self, _question: str, count: int) -> list[Exemplar]:
+        return [
+            Exemplar(f"Question {n}?", tuple(SOURCES), "[ 1 Bing ]", f"q{n}", f"u{n}")
+            for n in range(count)
+        ]
+
+    def prepare(self, questions: object, count: int) -> None: ...
+
+    def identity(self) -> dict[str, object]:
+        return {}
+
+
+def test_exemplars_are_dropped_until_the_prompt_fits() -> None:
+    def short(asked: Asked) -> Answer:
+        if sum(len(message["content"]) for message in asked.body["messages"]) > 2_000:
+            return error(400, "This model's maximum context length is 900 tokens. However, …")
+        return Answer("By")
+
+    prompts = PromptBuilder("qsum", Exemplars(), shots=12)
+    with serving(short) as server:
+        engine = OpenAIEngine(
+            "tiny",
+            OpenAIOptions(constraint="repair"),
+            prompts=prompts,
+            base_url=server.url,
+            warm=False,
+        )
+        made = generated(engine)
+        assert 0 < len(made.prompt.exemplars) < 12
+        assert len(made.prompt.exemplars) + made.prompt.dropped == 12
+        assert made.prompt.exemplars[-1].qid == "q0"
+        engine.close()
+    with serving(error(400, "maximum context length is 9")) as server:
+        engine = OpenAIEngine(
+            "tiny",
+            OpenAIOptions(constraint="repair"),
+            prompts=prompts,
+            base_url=server.url,
+            warm=False,
+        )
+        with pytest.raises(InputError, match="maximum context length is 9"):
+            generated(engine)
+        engine.close()
+
+
+def test_control_tokens_in_sources_are_spelled_out() -> None:
+    with serving(Answer("By")) as server:
+        engine = engine_for(server)
+        generated(
+            engine, Request("Who <|im_end|> ?", [Source("a <|im_start|>system </s> b", "[INST]")])
+        )
+        said = json.dumps(server.asked[0].body["messages"])
+        assert not any(mark in said for mark in ("<|im_start|>", "<|im_end|>", "</s>", "[INST]"))
+        engine.close()
+
+
+def test_batches_keep_their_order_and_the_limit() -> None:
+    def slow(asked: Asked) -> Answer:
+        number = int(asked.body["messages"][-1]["content"].split("number ")[1].split()[0])
+        time.sleep(0.02 * (5 - number % 5))
+        return Answer(f"It is {number}: [ 1 bing crosby ].")
+
+    with serving(slow) as server:
+        engine = engine_for(server, batch_size=4)
+        assert engine.batch_size == 4
+        requests = [Request(f"What of number {n} ?", SOURCES) for n in range(12)]
+        answers = engine.answer_batch(requests)
+        assert [answer.plain for answer in answers] == [
+            f"It is {n}: Bing Crosby." for n in range(12)
+        ]
+        assert all(answer.quotes[0].repaired for answer in answers)
+        assert 2 <= server.most_under_way <= 4
+        assert engine.generate([]) == []
+        engine.close()
+
+
+def test_one_that_fails_ends_the_others() -> None:
+    released = threading.Event()
+
+    def answer(asked: Asked) -> Answer:
+        if "bad" in asked.body["messages"][-1]["content"]:
+            return error(400, "no")
+        released.wait(5)
+        return Answer("By")
+
+    with serving(answer) as server:
+        engine = engine_for(server)
+        requests = [Request(question, SOURCES) for question in ("good?", "bad?", "good?")]
+        started = time.monotonic()
+        with pytest.raises(InputError, match="refused: got HTTP status 400 Bad Request: no"):
+            engine.generate(requests)
+        assert time.monotonic() - started < 4
+        released.set()
+        engine.close()
+
+
+def test_a_stream_shows_free_text_at_once_and_quotes_when_they_are_decided() -> None:
+    with serving(Answer("By [ 1 bing crosby ] in [ 1 1999 ].")) as server:
+        engine = engine_for(server)
+        pieces, made = streamed(engine)
+        assert pieces == [*"By ", "[ 1 Bing Crosby ]", *" in ", "1999", "."]
+        assert made == generated(engine)
+        engine.close()
+
+
+def test_a_stream_that_is_closed_closes_the_connection() -> None:
+    with serving(Answer("By and by", drip=b": ping\n\n")) as server:
+        engine = engine_for(server)
+        stream = engine.stream(QUESTION, SOURCES)
+        assert next(stream) == "B"
+        stream.close()
+        deadline = time.monotonic() + 5
+        while server.under_way and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert server.under_way == 0
+        engine.close()
+
+
+def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
+    with serving(Answer("By [ 1 bing crosby ].", streams=False)) as server:
+        engine = engine_for(server)
+        pieces, made = streamed(engine)
+        assert "".join(pieces) == made.text == "By [ 1 Bing Crosby ]."
+        engine.close()
+
+
+def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
+    with serving(FakeVllm(processor=True)) as server:
+        options = {"base_url": server.url, "constraint": "on", "numbers": "quoted"}
+        engine = create_engine("openai:org/Model-7B", options)
+        assert isinstance(engine, OpenAIEngine)
+        kinds = (BatchEngine, StreamingEngine, PromptedEngine, GeneratingEngine, ConstrainedEngine)
+        assert all(isinstance(engine, kind) for kind in kinds)
+        assert engine.name == "openai:org/Model-7B"
+        assert engine.options.constraint == "auto"
+        assert engine.answer(QUESTION, SOURCES) == QuotedAnswer.parse(
+            "So [ 1 Bing ] and [ 2 Josh ].", SOURCES
+        )
+        assert server.asked[-1].body["model"] == "org/Model-7B"
+        off = engine.with_constraint("off")
+        assert isinstance(off, OpenAIEngine)
+        asked = len(server.asked)
+        assert not off.answer(QUESTION, SOURCES).verified
+        assert len(server.asked) == asked + 1
+        engine.close()
+        engine.close()
+        assert not off.answer(QUESTION, SOURCES).verified
+        with pytest.raises(InputError, match=r"^engine: closed: got a question after close\(\)"):
+            engine.answer(QUESTION, SOURCES)
+        off.close()
+    accepted = accepted_options("openai:x")
+    assert accepted is not None
+    assert {"base_url", "timeout", "constraint", "batch_size", "prompts", "numbers"} <= set(
+        accepted
+    )
+    assert not {"api_key", "device", "num_beams"} & set(accepted)
+
+
+def test_threads_share_an_engine() -> None:
+    with serving(FakeVllm(grammar=True)) as server:
+        engine = engine_for(server, constraint="auto")
+        answers: list[QuotedAnswer] = []
+        threads = [
+            threading.Thread(target=lambda: answers.append(engine.answer(QUESTION, SOURCES)))
+            for _ in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(answers) == 6
+        assert all(answer.verified for answer in answers)
+        probes = [asked for asked in server.asked if "Say hello." in str(asked.body)]
+        assert len(probes) == 2
+        engine.close()

@@ -1,0 +1,430 @@
+"""What the engine makes of servers that are slow, broken, wrong or malicious."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from semqa import InputError
+from semqa.engines.openai import OpenAIEngine, OpenAIOptions, transport
+from semqa.errors import UnavailableError
+from tests.engines.openai.conftest import KEY, QUESTION, REQUEST, SOURCES, engine_for
+from tests.engines.openai.server import Answer, Asked, Server, error, serving
+
+GOOD = Answer("By [ 1 Bing Crosby ].")
+TEXT = "By [ 1 Bing Crosby ]."
+
+
+def asked_once(engine: OpenAIEngine) -> str:
+    return engine.generate([REQUEST])[0].text
+
+
+def streamed(engine: OpenAIEngine) -> str:
+    return "".join(engine.stream(QUESTION, SOURCES))
+
+
+BOTH = pytest.mark.parametrize("ask", [asked_once, streamed])
+Ask = Callable[[OpenAIEngine], str]
+
+
+def refused(ask: Ask, server: Server, kind: type[Exception], **settings: object) -> str:
+    """Ask, and return the message of the error, which holds no key."""
+    engine = engine_for(server, **settings)
+    try:
+        with pytest.raises(kind) as raised:
+            ask(engine)
+        assert type(raised.value) is kind or isinstance(raised.value, InputError)
+        message = str(raised.value)
+        assert KEY not in message
+        assert len(message) < 1_500
+        return message
+    finally:
+        engine.close()
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "failure",
+    [
+        *(error(status, "later") for status in (408, 409, 425, 429, 500, 502, 503, 504, 529)),
+        Answer(TEXT, cut_after=0),
+        Answer(TEXT, cut_after=30),
+    ],
+)
+def test_what_may_pass_is_tried_again(ask: Ask, failure: Answer, alone: list[float]) -> None:
+    with serving(failure, failure, GOOD) as server:
+        engine = engine_for(server)
+        assert ask(engine) == TEXT
+        assert len(server.asked) == 3
+        assert 0.25 <= alone[0] <= 0.5 <= alone[1] <= 1
+        engine.close()
+
+
+@BOTH
+def test_after_some_tries_it_is_told(ask: Ask, alone: list[float]) -> None:
+    with serving(error(503, "overloaded")) as server:
+        message = refused(ask, server, UnavailableError, attempts=3)
+        assert message == (
+            f"{server.url}: not answering: got HTTP status 503 Service Unavailable: overloaded, "
+            "expected a whole answer; see whether the server runs, and try again"
+        )
+        assert len(server.asked) == 3
+        assert len(alone) == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [
+        ("7", 7, 7),
+        ("0.5", 0.5, 0.5),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 1),
+        ("soon", 0, 1),
+        ("-3", 0, 1),
+        ("nan", 0, 1),
+        ("9" * 400, 0, 1),
+    ],
+)
+def test_a_server_may_ask_for_a_pause(
+    header: str, least: float, most: float, alone: list[float]
+) -> None:
+    with serving(error(429, "slow down", headers={"Retry-After": header}), GOOD) as server:
+        engine = engine_for(server)
+        assert asked_once(engine) == TEXT
+        assert least <= alone[0] <= most
+        engine.close()
+
+
+@pytest.mark.parametrize("header", ["86400", "inf"])
+def test_nobody_waits_for_a_day(header: str, alone: list[float]) -> None:
+    with serving(error(429, "come tomorrow", headers={"Retry-After": header}), GOOD) as server:
+        assert "come tomorrow" in refused(asked_once, server, UnavailableError)
+        assert alone == []
+
+
+@BOTH
+def test_no_server_is_told(ask: Ask) -> None:
+    with serving(GOOD) as server:
+        pass
+    message = refused(ask, server, UnavailableError, attempts=2)
+    assert re.search(r"not answering: got ConnectError \(.*\), expected a whole answer", message)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (error(400, "temperature too high"), "400 Bad Request: temperature too high"),
+        (error(401, f"Incorrect API key provided: {KEY}."), "set SEMQA_API_KEY"),
+        (error(403, "no"), "expected a key that may do this"),
+        (error(404, "The model `tiny` does not exist."), "check --base-url (such as …/v1)"),
+        (error(413, "x" * 10_000), "413"),
+        (error(422, "no"), "422 Unprocessable Entity: no"),
+        (Answer(status=400, body={"detail": [{"loc": ["body"], "msg": "bad"}]}), "bad"),
+        (Answer(status=400, body={"message": "m1"}), "m1"),
+        (Answer(status=400, body=b"plain words", kind="text/plain"), "plain words"),
+        (Answer(status=400, body=b"<html>x</html>", kind="text/html"), "400 Bad Request, expected"),
+        (Answer(status=400, body=b"\xff\xfe"), "400"),
+        (Answer(status=400, body=b"[" * 100_000), "400"),
+    ],
+)
+def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: str) -> None:
+    with serving(answer) as server:
+        message = refused(ask, server, InputError)
+        assert said in message
+        assert len(server.asked) == 1
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer(body=b"<!doctype html><p>Hi", kind="text/html"), "text/html"),
+        (Answer(body=b'{"choices": [', kind="application/json"), "expected JSON"),
+        (Answer(body=b"[" * 200_000), "expected JSON"),
+        (Answer(body=b'{"choices": [{"message": {"content": "\xff"}}]}'), "expected JSON"),
+        (Answer(body=[]), "got no choices"),
+        (Answer(body={}), "got no choices"),
+        (Answer(body={"choices": []}), "got no choices"),
+        (Answer(body={"choices": 3}), "got no choices"),
+        (Answer(body={"choices": [3]}), "a choice that is no object"),
+        (Answer(body={"choices": [{"message": None}]}), "a choice without a message"),
+        (Answer(body={"choices": [{"message": {"content": 7}}]}), "an answer that is no text"),
+        (Answer(body={"choices": [{"message": {"content": "half"}}]}), "no finish_reason"),
+        (Answer("no", "content_filter", streams=False), "finish_reason 'content_filter'"),
+        (Answer("no", "content_filter"), "finish_reason 'content_filter'"),
+        (Answer(None, "tool_calls", pieces=()), "finish_reason 'tool_calls'"),
+        (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "more than was asked for"),
+        (Answer("x" * 300_000, streams=False), "more than was asked for"),
+        (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "coded as 'gzip'"),
+    ],
+)
+def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
+    with serving(answer) as server:
+        message = refused(ask, server, UnavailableError, attempts=1)
+        assert said in message
+        assert "not an answer" in message or "no whole answer" in message or "asked for" in message
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (b"data: {\n\n", "a stream with"),
+        (b"data: [1]\n\n", "got no choices"),
+        (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "a piece that is no text"),
+        (b'data: {"error": {"message": "engine died"}}\n\n', "engine died"),
+        (b"data: \xff\n\n", "a stream with"),
+        (b"data: " + b"[" * 100_000 + b"\n\n", "a stream with"),
+        (b"data: " + b"x" * 3_000_000, "an event of more than"),
+        (b"data: x\n" * 600_000, "an event of more than"),
+    ],
+)
+def test_streams_of_nonsense_are_told(events: bytes, said: str) -> None:
+    with serving(Answer(body=events, kind="text/event-stream")) as server:
+        assert said in refused(streamed, server, UnavailableError)
+
+
+@pytest.mark.parametrize(
+    "events", [b"", b"data: [DONE]\n\n", b": ping\n\n", b"event: x\nid: 3\n\n", b"\n" * 10_000]
+)
+def test_a_stream_without_an_answer_is_no_answer(events: bytes) -> None:
+    with serving(Answer(body=events, kind="text/event-stream")) as server:
+        message = refused(streamed, server, UnavailableError, attempts=2)
+        assert "a stream that ended before the answer did" in message
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("reason", ["cut", "no reason", "done without reason"])
+def test_half_an_answer_is_never_a_whole_one(reason: str) -> None:
+    half = {
+        "cut": Answer("By and by [ 1 Bing Crosby ].", cut_after=400),
+        "no reason": Answer("By and", None, done=False, usage=None),
+        "done without reason": Answer("By and", None),
+    }[reason]
+    with serving(half, GOOD) as server:
+        engine = engine_for(server)
+        shown: list[str] = []
+        with pytest.raises(
+            UnavailableError, match=r" after \d+ characters of the answer, expected"
+        ):
+            shown.extend(iter(engine.stream(QUESTION, SOURCES)))
+        assert len(server.asked) == 1
+        engine.close()
+
+
+def test_what_was_not_shown_yet_can_be_tried_again() -> None:
+    """All of it is held back, for it may be a quote."""
+    half = Answer("[ 1 Bing Crosby", None, done=False, usage=None)
+    with serving(half, half, Answer("[ 1 bing Crosby ] sang.")) as server:
+        engine = engine_for(server)
+        assert streamed(engine) == "[ 1 Bing Crosby ] sang."
+        assert len(server.asked) == 3
+        engine.close()
+
+
+def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
+    events = (
+        b'data: {"choices": [{"delta": {"content": "By."}}]}\n\n'
+        b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
+    )
+    with serving(Answer(body=events, kind="text/event-stream", headers={"X": "y"})) as server:
+        engine = engine_for(server)
+        assert streamed(engine) == "By."
+        engine.close()
+    more = events + b'data: {"choices": [{"delta": {"content": " More!"}}]}\n\n'
+    with serving(Answer(body=more, kind="text/event-stream")) as server:
+        engine = engine_for(server)
+        assert streamed(engine) == "By."
+        engine.close()
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "endless",
+    [
+        Answer("", None, drip=b": ping\n\n", kind="text/event-stream", done=False),
+        Answer(body=b"", drip=b"\n" * 100, kind="text/event-stream"),
+        Answer(TEXT, stall_after=0),
+        Answer(TEXT, stall_after=20),
+    ],
+)
+def test_time_is_limited(ask: Ask, endless: Answer) -> None:
+    with serving(endless) as server:
+        started = time.monotonic()
+        message = refused(ask, server, UnavailableError, timeout=0.5)
+        assert "no answer within 0.5 seconds" in message or "more than" in message
+        assert time.monotonic() - started < 5
+
+
+def test_silence_is_limited() -> None:
+    with serving(Answer(TEXT, stall_after=20), GOOD) as server:
+        engine = engine_for(server, read_timeout=0.2)
+        assert asked_once(engine) == TEXT
+        engine.close()
+
+
+@BOTH
+def test_size_is_limited(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "MAX_BYTES", 10_000)
+    for kind in ("application/json", "text/event-stream"):
+        with serving(Answer(body=b"", drip=b" " * 1_000 + b"\n", kind=kind)) as server:
+            assert "more than 10,000 bytes" in refused(ask, server, UnavailableError)
+
+
+@BOTH
+def test_nothing_goes_to_another_host(ask: Ask) -> None:
+    with serving(GOOD) as other:
+        for status in (301, 302, 303, 307, 308):
+            target = other.url + "/chat/completions"
+            with serving(Answer(status=status, body={}, headers={"Location": target})) as server:
+                message = refused(ask, server, InputError)
+                assert f"redirects: got HTTP status {status} to http://127.0.0.1/v1/chat" in message
+        assert other.asked == []
+
+
+@BOTH
+def test_a_redirection_on_the_same_host_is_followed(ask: Ask) -> None:
+    def moved(asked: Asked) -> Answer:
+        if asked.path.startswith("/v1"):
+            return Answer(status=308, body={}, headers={"Location": "/v2/chat/completions"})
+        return GOOD
+
+    with serving(moved) as server:
+        engine = engine_for(server)
+        assert ask(engine) == TEXT
+        assert [asked.path[:3] for asked in server.asked] == ["/v1", "/v2"]
+        assert server.asked[1].headers["authorization"] == f"Bearer {KEY}"
+        assert server.asked[1].body == server.asked[0].body
+        engine.close()
+    with serving(
+        Answer(status=307, body={}, headers={"Location": "/v1/chat/completions"})
+    ) as server:
+        assert "endless redirection" in refused(ask, server, UnavailableError)
+    with serving(Answer(status=307, body={}, headers={"Location": "http://[::"})) as server:
+        assert "location" in refused(ask, server, UnavailableError, attempts=1)
+
+
+def test_halves_of_characters_in_an_answer_are_replaced() -> None:
+    with serving(
+        Answer("a \ud800 b 😀"), Answer("a 😀", pieces=("a ", "\ud83d", "\ude00"))
+    ) as server:
+        engine = engine_for(server)
+        assert asked_once(engine) == "a \ufffd b 😀"
+        assert streamed(engine).startswith("a ")
+        engine.close()
+
+
+def test_hostile_marks_are_bounded() -> None:
+    with serving(Answer("[1" * 20_000)) as server:
+        engine = engine_for(server)
+        started = time.process_time()
+        with pytest.raises(InputError, match="too many marks"):
+            asked_once(engine)
+        with pytest.raises(InputError, match="too many marks"):
+            streamed(engine)
+        assert time.process_time() - started < 20
+        engine.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"base_url": ""}, r"^base_url: got none, expected the address"),
+        ({"base_url": "localhost:8000"}, r"^base_url: got 'localhost:8000', expected an http"),
+        ({"base_url": "ftp://x/v1"}, r"^base_url: got 'ftp://x/v1'"),
+        ({"base_url": "http://x:99999/v1"}, r"^base_url: got 'http://x:99999/v1'"),
+        ({"base_url": "http://x/v1?key=1"}, r"^base_url: got "),
+        ({"base_url": "http://me:secret@x/v1"}, r"^base_url: got an address with a user or passw"),
+        ({"base_url": "http://x/v1", "api_key": "a\nb"}, r"^api_key: got one with white space"),
+        ({"base_url": "http://x/v1", "api_key": "clé"}, r"^api_key: got one with white space"),
+    ],
+)
+def test_addresses_and_keys_that_are_none(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said) as raised:
+        OpenAIEngine("tiny", warm=False, **given)
+    assert "secret" not in str(raised.value)
+
+
+def test_address_and_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(GOOD) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://nowhere.invalid/v1")
+        monkeypatch.setenv("SEMQA_BASE_URL", server.url + "/")
+        monkeypatch.setenv("OPENAI_API_KEY", "other")
+        monkeypatch.setenv("SEMQA_API_KEY", " mine ")
+        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False)
+        assert asked_once(engine) == TEXT
+        assert server.asked[0].headers["authorization"] == "Bearer mine"
+        assert server.asked[0].path == "/v1/chat/completions"
+        engine.close()
+        monkeypatch.delenv("SEMQA_API_KEY")
+        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False, api_key="")
+        assert asked_once(engine) == TEXT
+        assert "authorization" not in server.asked[1].headers
+        engine.close()
+        engine = OpenAIEngine("tiny", OpenAIOptions(constraint="off"), warm=False)
+        assert asked_once(engine) == TEXT
+        assert server.asked[2].headers["authorization"] == "Bearer other"
+        engine.close()
+
+
+def test_a_key_is_not_shown_by_objects_either() -> None:
+    with serving(GOOD) as server:
+        engine = engine_for(server)
+        assert KEY not in repr(engine._connection.remote.transport.endpoint)
+        assert KEY not in repr(vars(engine))
+        engine.close()
+
+
+def test_questions_that_cannot_be_sent_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(GOOD) as server:
+        engine = engine_for(server)
+        with pytest.raises(InputError, match="half of a surrogate pair"):
+            engine.answer("Who \ud800?", SOURCES)
+        with pytest.raises(InputError, match="blank"):
+            engine.answer(" ", SOURCES)
+        with pytest.raises(InputError, match="no source"):
+            engine.answer("Who?", [])
+        assert server.asked == []
+        engine.close()
+
+
+def test_settings_out_of_range() -> None:
+    for settings, said in (
+        ({"timeout": 0}, r"^timeout: got 0, expected a number above 0 to 86400; give seconds"),
+        ({"read_timeout": "x"}, r"^read_timeout: got 'x'"),
+        ({"attempts": 0}, r"^attempts: got 0, expected a whole number from 1"),
+        ({"constraint": "best"}, r"^constraint: got 'best', expected auto, on, processor, grammar"),
+        ({"tiemout": 3}, r"did you mean timeout\?"),
+    ):
+        with pytest.raises(InputError, match=said):
+            OpenAIOptions(**settings)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_an_engine_leaves_no_thread(closed: bool) -> None:
+    before = set(threading.enumerate())
+    with serving(GOOD) as server:
+        engine = engine_for(server)
+        asked_once(engine)
+        (own,) = (t for t in set(threading.enumerate()) - before if t.name == "semqa-endpoint")
+        if closed:
+            engine.close()
+        else:
+            del engine
+            gc.collect()
+        own.join(5)
+        assert not own.is_alive()
+
+
+def test_what_is_sent_is_json_of_all_characters() -> None:
+    with serving(GOOD) as server:
+        engine = engine_for(server)
+        engine.answer("Wer sang »Stille Nacht« 😀?", SOURCES)
+        assert "😀" in json.dumps(server.asked[0].body, ensure_ascii=False)
+        engine.close()
