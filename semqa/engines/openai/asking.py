@@ -1,7 +1,8 @@
 """Putting tasks to a model, some at a time, and what comes of them.
 
 A task that an endpoint refuses is asked once more in a form that it may take: with fewer exemplars
-where it is too long, without the grammar where that was the engine's own choice.
+where it is too long, without the constraint where that was the engine's own choice and the endpoint
+cannot take the sources.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _TOO_LONG = re.compile(
     r"context (?:length|window|size)|maximum (?:context|model)|max_model_len|too (?:long|many tokens)",
     re.IGNORECASE,
 )
+_TOO_MUCH = re.compile(r"semqa_sources: got [0-9,]+ bytes")
 
 
 class Written(NamedTuple):
@@ -109,16 +111,16 @@ class Asker:
                 sinks.append(AnswerSink(show, sources, stops, budget, chat=chat))
                 return sinks[-1]
 
-            wording = Wording.of(task.prompt)
+            wording = self._wording(task)
             await self._remote.stream(wording, self._options, task.fields, sink_for)
             return Written(task, *sinks[-1].end())
 
         return await self._adapting(task, send)
 
     async def _ask(self, task: Task) -> Written:
-        wording = Wording.of(task.prompt)
+        wording = self._wording(task)
         piece = await self._remote.ask(wording, self._options, task.fields)
-        stopped = StoppedText(() if self._remote.chats(wording.form) else wording.stops)
+        stopped = StoppedText(() if self._remote.chats(wording.form) else task.prompt.stop)
         text = stopped.add(piece.text) + stopped.end()
         piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
         if task.way == "off":
@@ -126,6 +128,13 @@ class Asker:
         repairer = Repairer(task.request.sources)
         repaired = repairer.add(text) + repairer.end()
         return Written(task, piece, repaired, repairer.repairs)
+
+    def _wording(self, task: Task) -> Wording:
+        wording = Wording.of(task.prompt)
+        if task.way == "processor" and self._options.min_quotes:
+            # The processor promises quotes, and so takes no stop that could end the answer before.
+            return wording._replace(stops=())
+        return wording
 
     async def _adapting(self, task: Task, send: Callable[[Task], Awaitable[Written]]) -> Written:
         while True:
@@ -143,6 +152,7 @@ class Asker:
         if shots and _TOO_LONG.search(error.detail):
             fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
             return task._replace(prompt=fewer)
-        if task.way == "grammar" and self._options.constraint == "auto":
+        too_much = task.way == "processor" and _TOO_MUCH.search(error.detail) is not None
+        if (task.way == "grammar" or too_much) and self._options.constraint == "auto":
             return task._replace(way="repair", fields={})
         return None

@@ -61,6 +61,11 @@ class AnswerSink:
         return self._finished is not None
 
     @property
+    def enough(self) -> bool:
+        """Whether the model goes on behind the end of the answer, for the endpoint knows no stops."""
+        return self._text.stopped
+
+    @property
     def shown(self) -> int:
         """How many characters were shown."""
         return self._shown

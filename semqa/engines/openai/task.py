@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.decoding.grammar import quoting_grammar
-from semqa.engines.openai.extra_args import to_extra_args
+from semqa.decoding.vllm.request import to_extra_args
 from semqa.engines.openai.ways import grammar_fields
 from semqa.errors import InputError
 

@@ -78,6 +78,10 @@ class Sink(Protocol):
         """Whether the answer is whole."""
 
     @property
+    def enough(self) -> bool:
+        """Whether nothing more is wanted, not even the count of tokens."""
+
+    @property
     def shown(self) -> int:
         """How many characters were shown, so that nothing can be tried again."""
 
@@ -308,6 +312,8 @@ class Transport:
                     if data == "[DONE]":
                         return
                     sink.take(json.loads(data))
+                    if sink.enough:
+                        return
             for data in reader.end():
                 if data != "[DONE]":
                     sink.take(json.loads(data))

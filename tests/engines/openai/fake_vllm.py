@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from semqa import InputError
+from semqa.decoding.vllm.request import ConstraintRequest
 from tests.engines.openai.server import Answer, Asked, error
 
 __all__ = ["FakeVllm", "obey"]
@@ -39,12 +41,12 @@ class FakeVllm:
             )
         keys = asked.body.get("vllm_xargs")
         if self.processor and keys is not None:
-            if not isinstance(keys.get("semqa_sources"), list):
-                got = keys.get("semqa_sources")
-                told = f"semqa_sources: got {got!r}, expected a list of texts; put it into a list"
-                return error(400, told)
-            if not self.lies:
-                return self._written(_quoting(keys))
+            try:
+                request = ConstraintRequest.from_extra_args(keys)
+            except InputError as refusal:
+                return error(400, str(refusal))
+            if request is not None and not self.lies:
+                return self._written(_quoting(request))
         grammar = (asked.body.get("structured_outputs") or {}).get("grammar")
         if self.grammar and grammar is not None:
             return self._written(obey(grammar))
@@ -54,8 +56,8 @@ class FakeVllm:
         return Answer(text, "stop" if self.ends else "length")
 
 
-def _quoting(keys: dict[str, Any]) -> str:
-    spans = (f"[ {k} {text.split()[0]} ]" for k, text in enumerate(keys["semqa_sources"], 1))
+def _quoting(request: ConstraintRequest) -> str:
+    spans = (f"[ {k} {source.text.split()[0]} ]" for k, source in enumerate(request.sources, 1))
     return "So " + " and ".join(spans) + "."
 
 
