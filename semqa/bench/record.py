@@ -27,18 +27,39 @@ class Asked(NamedTuple):
         prompt_tokens: how many tokens it read; None where the engine does not tell.
         new_tokens: how many tokens it wrote; None where the engine does not tell.
         finished: whether it ended by itself; None where the engine does not tell.
+        constraint: how it was kept to verbatim quotes; None where the engine does not tell.
+        breach: which rule the text breaks for all that; None where it breaks none.
+        repaired: quotes that were repaired; None where the engine does not repair.
+        dropped: marks that lost their brackets; None likewise.
     """
 
     exemplars: tuple[str, ...]
     prompt_tokens: int | None = None
     new_tokens: int | None = None
     finished: bool | None = None
+    constraint: str | None = None
+    breach: str | None = None
+    repaired: int | None = None
+    dropped: int | None = None
 
     @classmethod
     def by(cls, made: Generation) -> Self:
         """Return what stands in a generation."""
         qids = tuple(exemplar.qid for exemplar in made.prompt.exemplars)
-        return cls(qids, made.prompt_tokens, made.new_tokens, made.finished)
+        repaired = dropped = None
+        if made.repairs is not None:
+            repaired = sum(each is not None for each in made.repairs.quotes)
+            dropped = len(made.repairs.dropped)
+        return cls(
+            qids,
+            made.prompt_tokens,
+            made.new_tokens,
+            made.finished,
+            made.constraint,
+            made.breach,
+            repaired,
+            dropped,
+        )
 
     @classmethod
     def read(cls, row: Row) -> Self | None:
@@ -54,7 +75,15 @@ class Asked(NamedTuple):
         if finished is not None and not isinstance(finished, bool):
             raise _wrong(row, finished, "finished", "true or false")
         tokens = (_count(row, "prompt_tokens"), _count(row, "new_tokens"))
-        return cls(exemplars, *tokens, finished)
+        return cls(
+            exemplars,
+            *tokens,
+            finished,
+            _optional_text(row, "constraint"),
+            _optional_text(row, "breach"),
+            _count(row, "repaired"),
+            _count(row, "dropped"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +198,10 @@ def _texts(row: Row, name: str) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise _wrong(row, value, name, "an array of strings")
     return tuple(value)
+
+
+def _optional_text(row: Row, name: str) -> str | None:
+    return None if row.fields.get(name) is None else row.text(name)
 
 
 def _count(row: Row, name: str) -> int | None:

@@ -68,7 +68,9 @@ def make_results(
         "quoting": _quoting(answered),
         "exemplars": _exemplars([len(each.exemplars) for each in asked], identity),
         "tokens": _tokens(asked),
+        "constraint": _constraint(asked),
         "seconds": _seconds([record.seconds for record in answered]),
+        "throughput": _throughput(answered),
         "config": dict(identity),
         "versions": {"semqa": semqa.__version__, **_versions()},
         "machine": {"platform": platform.platform(), "python": platform.python_version()},
@@ -109,6 +111,31 @@ def _tokens(asked: Sequence[Asked]) -> dict[str, object] | None:
         "new_most": max(wrote),
         "cut_off": sum(each.finished is False for each in asked),
     }
+
+
+def _constraint(asked: Sequence[Asked]) -> dict[str, object] | None:
+    """Return how models were kept to verbatim quotes, and how well, where engines tell."""
+    told = [each for each in asked if each.constraint is not None]
+    if not told:
+        return None
+    return {
+        "ways": dict(Counter(str(each.constraint) for each in told)),
+        "breaches": sum(each.breach is not None for each in told),
+        "repaired_quotes": sum(each.repaired or 0 for each in told),
+        "dropped_marks": sum(each.dropped or 0 for each in told),
+    }
+
+
+def _throughput(records: Sequence[Record]) -> dict[str, float] | None:
+    """Return how much was answered in a second of answering; seconds between batches do not count."""
+    seconds = sum(record.seconds for record in records)
+    if not seconds:
+        return None
+    found = {"answers_per_second": len(records) / seconds}
+    wrote = [record.asked.new_tokens for record in records if record.asked is not None]
+    if wrote and all(count is not None for count in wrote):
+        found["new_tokens_per_second"] = sum(filter(None, wrote)) / seconds
+    return found
 
 
 def _quoting(records: Sequence[Record]) -> dict[str, object]:

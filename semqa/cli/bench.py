@@ -145,5 +145,23 @@ def _written(results: Mapping[str, Any]) -> Iterator[str]:
         f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words an "
         f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms an answer (median)"
     )
+    throughput, constraint = results["throughput"], results["constraint"]
+    if tokens is not None and throughput is not None:
+        rates = [f"{throughput['answers_per_second']:.2f} answers a second"]
+        if "new_tokens_per_second" in throughput:
+            rates.append(f"{throughput['new_tokens_per_second']:.0f} tokens a second")
+        yield f"throughput: {', '.join(rates)}"
+    if constraint is not None:
+        ways = ", ".join(f"{count} by {way}" for way, count in constraint["ways"].items())
+        told = [
+            f"{constraint[name]} {said}"
+            for name, said in (
+                ("breaches", "broke a rule"),
+                ("repaired_quotes", "quotes were repaired"),
+                ("dropped_marks", "marks lost their brackets"),
+            )
+            if constraint[name]
+        ]
+        yield "; ".join([f"constraint: {ways}", *told])
     if tokens is not None and tokens["cut_off"]:
         yield f"cut off by the budget of tokens: {tokens['cut_off']} of {results['answered']} answers"

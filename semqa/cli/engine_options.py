@@ -272,7 +272,7 @@ class EngineOptions:
             "Address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1. A key is "
             "read from SEMQA_API_KEY or OPENAI_API_KEY.",
             _ENDPOINT,
-            envvar=["SEMQA_BASE_URL", "OPENAI_BASE_URL"],
+            envvar="SEMQA_BASE_URL",
             metavar="URL",
         ),
     ] = None

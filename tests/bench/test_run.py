@@ -32,7 +32,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 def without_times(folder: Path) -> tuple[Any, Any]:
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    del results["seconds"]
+    del results["seconds"], results["throughput"]
     return results, [{k: v for k, v in row.items() if k != "seconds"} for row in rows_of(folder)]
 
 

@@ -273,7 +273,7 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--engine", "transformers:m", "--device", "cpu", "--device-map", "auto"), "--device: got 'cpu' with --device-map auto, expected"),
         (("--quote-from", "1,two"), "--quote-from: got '1,two', expected numbers of sources, such as 1,3; change"),
         (("--engine", "transformers:m", "--quote-from", "0"), "--quote-from: got 0, expected a whole number from 1"),
-        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL; did you mean transformers:my/m?"),
+        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL, openai:MODEL; did you mean transformers:my/m?"),
         (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
         (("--compare", "--format", "html"), "--compare: got --format html"),
         (("--shots", "2"), "--shots: got 2 and no file to take exemplars from"),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from semqa.errors import InputError
 
-__all__ = ["Endpoint"]
+__all__ = ["Endpoint", "url_of_environment"]
 
 _URLS = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
 _KEYS = ("SEMQA_API_KEY", "OPENAI_API_KEY")
@@ -55,6 +55,11 @@ class Endpoint:
     def headers(self) -> dict[str, str]:
         """Return the headers that every request has."""
         return {} if not self.key else {"Authorization": f"Bearer {self.key}"}
+
+
+def url_of_environment() -> str | None:
+    """Return the address that the environment names, if any."""
+    return _given(None, _URLS) or None
 
 
 def _given(value: str | None, names: tuple[str, ...]) -> str:

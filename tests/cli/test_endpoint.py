@@ -1,0 +1,113 @@
+"""`semqa answer` and `semqa bench` with a model behind an endpoint."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import EXAMPLES, Command
+from tests.engines.openai.fake_vllm import FakeVllm
+from tests.engines.openai.server import Answer, error, serving
+
+SOURCE = "Bing Crosby released it in 1942."
+WRITTEN = "By [ 1 bing crosby ], in [ 1 1999 ]."
+KEY = {"SEMQA_API_KEY": "sk-very-secret"}
+ASK = ("answer", "Who sang it?", "--engine", "openai:tiny")
+
+
+def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
+    with serving(Answer(WRITTEN)) as server:
+        told = semqa(*ASK, "--base-url", server.url, "--json", stdin=SOURCE.encode(), env=KEY)
+        assert told.code == 0
+        assert told.err == ""
+        record = told.json
+        assert record["answer"] == "By [ 1 Bing Crosby ], in 1999."
+        assert record["verified"]
+        assert record["constraint"] == "repair"
+        assert record["breach"] == "the number '1999' stands outside of quotes"
+        assert record["written"] == WRITTEN
+        assert record["quotes"][0]["repaired"]["text"] == "bing crosby"
+        assert record["dropped"][0]["text"] == "1999"
+        assert (record["finished"], record["new_tokens"]) == (True, 7)
+        assert record["options"]["base_url"] == server.url
+        assert server.asked[-1].headers["authorization"] == "Bearer sk-very-secret"
+        assert "secret" not in told.out
+        # In a file or a pipe the answer alone, and a remark beside it.
+        env = {**KEY, "OPENAI_BASE_URL": server.url}
+        told = semqa(*ASK, stdin=SOURCE.encode(), env=env)
+        assert told.out == "By [ 1 Bing Crosby ], in 1999.\n"
+        assert told.err == (
+            "constraint: repair; keeps not every rule: the number '1999' stands outside of quotes\n"
+        )
+        told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
+        assert "1 was repaired. 1 more was no quote and lost its brackets." in " ".join(
+            told.out.split()
+        )
+        assert "(constraint: repair)" in told.out
+
+
+def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
+    with serving(FakeVllm(processor=True)) as server:
+        at = ("--base-url", server.url)
+        for given in ((), ("--constraint", "on"), ("--constraint", "processor")):
+            told = semqa(*ASK, *at, *given, "--max-words", "50", stdin=SOURCE.encode())
+            assert (told.out, told.err) == ("So [ 1 Bing ].\n", "")
+            keys = server.asked[-1].body["vllm_xargs"]
+            assert (keys["semqa_max_words"], keys["semqa_numbers"]) == (50, "quoted")
+        told = semqa(*ASK, *at, "--constraint", "grammar", stdin=SOURCE.encode())
+        assert told.code == 2
+        assert told.err.startswith(
+            "error: --constraint: got grammar and a server that did not keep"
+        )
+        told = semqa(*ASK, *at, "--compare", "--json", stdin=SOURCE.encode())
+        assert [told.json[way]["constraint"] for way in ("on", "off")] == ["processor", "off"]
+    told = semqa(*ASK[:2], "--engine", "transformers:x", "--constraint", "grammar", stdin=b"x")
+    assert told.code == 2
+    assert "--constraint: got 'grammar', expected on or off" in told.err
+
+
+def test_failures_have_their_exit_codes(semqa: Command) -> None:
+    told = semqa(*ASK, stdin=b"x", env={"OPENAI_BASE_URL": ""})
+    assert (told.code, told.err[:23]) == (2, "error: --base-url: got ")
+    told = semqa(
+        "answer", "Who?", "--engine", "extractive", "--base-url", "http://x/v1", stdin=b"x"
+    )
+    assert (told.code, told.err[:55]) == (
+        2,
+        "error: engine extractive does not take the option --bas",
+    )
+    with serving(error(401, "Incorrect API key provided: sk-very-secret")) as server:
+        told = semqa(*ASK, "--base-url", server.url, stdin=b"x", env=KEY)
+        assert told.code == 2
+        assert "Incorrect API key provided: <key>" in told.err
+    with serving(Answer(body=b"<html>", kind="text/html")) as server:
+        told = semqa(*ASK, "--base-url", server.url, stdin=b"x", env=KEY)
+        assert told.code == 1
+        assert "not an answer: got text/html" in told.err
+
+
+def test_a_benchmark_counts_ways_and_repairs(semqa: Command, tmp_path: Path) -> None:
+    data = EXAMPLES / "quotesum.jsonl"
+    with serving(Answer("Made [ 1 up ] of [ 9 nothing ].")) as server:
+        run = ("bench", "quotesum", "--data", data, "--engine", "openai:tiny")
+        told = semqa(*run, "--out", tmp_path / "run", env={**KEY, "SEMQA_BASE_URL": server.url})
+        assert told.code == 0, told
+        assert re.search(r"throughput: [0-9.]+ answers a second, [0-9]+ tokens a second", told.out)
+        assert re.search(
+            r"constraint: 3 by repair; 1 broke a rule; 5 marks lost their brackets", told.out
+        )
+        results: Any = json.loads((tmp_path / "run" / "results.json").read_text())
+        assert results["constraint"]["ways"] == {"repair": 3}
+        assert results["constraint"]["dropped_marks"] >= 3
+        assert results["config"]["options"]["base_url"] == server.url
+        assert results["config"]["model"] is None
+        everything = "".join(path.read_text() for path in (tmp_path / "run").iterdir())
+        assert "secret" not in everything
+        rows = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").open()]
+        assert all(row["constraint"] == "repair" for row in rows)
+        asked = len(server.asked)
+        told = semqa(*run, "--out", tmp_path / "run", "--base-url", server.url)
+        assert told.code == 0
+        assert len(server.asked) == asked
