@@ -105,7 +105,8 @@ def test_a_benchmark_counts_ways_and_repairs(semqa: Command, tmp_path: Path) -> 
         assert results["config"]["model"] is None
         everything = "".join(path.read_text() for path in (tmp_path / "run").iterdir())
         assert "secret" not in everything
-        rows = [json.loads(line) for line in (tmp_path / "run" / "examples.jsonl").open()]
+        lines = (tmp_path / "run" / "examples.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in lines]
         assert all(row["constraint"] == "repair" for row in rows)
         asked = len(server.asked)
         told = semqa(*run, "--out", tmp_path / "run", "--base-url", server.url)
