@@ -91,7 +91,7 @@ _FIXED = _listed(
     """
     # Time, direction and persons.
     """january february march april june july august september october november december monday
-    tuesday wednesday thursday friday saturday sunday before after until till since during ago later
+    tuesday wednesday thursday friday saturday sunday before after until till through since during ago later
     earlier from to by between against with for i you he she it we they him her us them his hers its
     their our my your who whom whose"""
 )

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cli.conftest import EXAMPLES, Command
 from tests.engines.openai.fake_vllm import FakeVllm
@@ -86,6 +92,31 @@ def test_failures_have_their_exit_codes(semqa: Command) -> None:
         told = semqa(*ASK, "--base-url", server.url, stdin=b"x", env=KEY)
         assert told.code == 1
         assert "not an answer: got text/html" in told.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_an_interrupt_ends_it_at_once(tmp_path: Path) -> None:
+    with serving(Answer(WRITTEN, stall_after=0)) as server:
+        asked = subprocess.Popen(
+            [sys.executable, "-m", "semqa", *ASK, "--base-url", server.url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+        )
+        assert asked.stdin is not None
+        asked.stdin.write(b"x")
+        asked.stdin.close()
+        asked.stdin = None
+        deadline = time.monotonic() + 60
+        while not server.asked and time.monotonic() < deadline:
+            time.sleep(0.02)
+        asked.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        out, err = asked.communicate(timeout=20)
+        assert (asked.returncode, out) == (130, b"")
+        assert b"Traceback" not in err
+        assert time.monotonic() - started < 10
 
 
 def test_a_benchmark_counts_ways_and_repairs(semqa: Command, tmp_path: Path) -> None:

@@ -293,6 +293,60 @@ def test_fixed_words_are_the_same_in_every_repair(text: str) -> None:
             assert [w.strip(',.;[]’"') for w in written] == [w.strip(',.;"') for w in said]
 
 
+SMALL = [
+    "the",
+    "a",
+    "not",
+    "no",
+    "5",
+    "6",
+    "Anna",
+    "Anne",
+    "northern",
+    "norhtern",
+    "nothern",
+    "southern",
+    "old",
+    "red",
+    ",",
+    ".",
+    "-",
+    "(",
+]
+
+
+def may_become(written: list[str], said: list[str], known: set[str]) -> bool:
+    """Say by the rules, tried one after the other, whether words may become the words of a passage."""
+    little, fixed = {"the", "a"}, {"not", "no", "5", "6", "anna", "anne"}
+    if not written:
+        return all(word not in fixed for word in said)
+    if written[0] in little and may_become(written[1:], said, known):
+        return True
+    if not said:
+        return False
+    typo = {written[0], said[0]} in ({"northern", "norhtern"}, {"northern", "nothern"})
+    if written[0] == said[0] or (typo and written[0] not in known):
+        return may_become(written[1:], said[1:], known)
+    return said[0] not in fixed and may_become(written, said[1:], known)
+
+
+@given(
+    st.lists(st.sampled_from(SMALL), min_size=3, max_size=14).map(" ".join),
+    st.lists(st.sampled_from(SMALL), min_size=1, max_size=6).map(" ".join),
+)
+def test_repairs_keep_the_rules(said: str, written: str) -> None:
+    source = Source(said)
+    found = Aligner([source]).find(written, 1)
+    if found is None:
+        return
+    passage = source.text[found.start : found.end]
+    words = [
+        [w.casefold() for w in text.split() if w.isalnum()] for text in (written, passage, said)
+    ]
+    assert may_become(words[0], words[1], set(words[2])), (written, passage)
+    assert passage == passage.strip()
+
+
 def test_text_before_a_bracket_is_shown_at_once_and_a_quote_when_it_is_decided() -> None:
     repairer = Repairer(SOURCES)
     shown = [repairer.add(char) for char in "By [ 1 bing Crosby ], [sic] x"]
