@@ -80,7 +80,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def _in_quotes(
     pieces: Sequence[_Piece], sources: Sequence[Source], policy: QuotePolicy
 ) -> str | None:
-    for number, span in pieces:
+    for number, span in dict.fromkeys(pieces):  # a quote made often costs as much as one
         if number == 0:
             continue
         if number > len(sources):
