@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from semqa.engines.openai.reading import cut, pause_asked, read_body, read_error
 from semqa.engines.openai.sse import EventReader
 from semqa.errors import InputError, UnavailableError
 
@@ -34,7 +33,7 @@ MAX_BYTES = 32 << 20
 _MAX_REDIRECTS = 3
 _RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT = 120.0
-_SHOWN = 300
+_REST_SECONDS = 5.0
 _T = TypeVar("_T")
 
 pause = asyncio.sleep
@@ -258,7 +257,7 @@ class Transport:
         target = url.join(response.headers["Location"])
         same = (url.scheme, url.host, url.port) == (target.scheme, target.host, target.port)
         if not same or response.status_code not in {307, 308}:
-            where = f"{target.scheme}://{target.host}{target.path}"[:_SHOWN]
+            where = f"{target.scheme}://{target.host}{target.path}"[:300]
             raise InputError(
                 self._hidden(
                     f"{self.endpoint.url}: redirects: got HTTP status {response.status_code} to "
@@ -276,11 +275,11 @@ class Transport:
             if coding != "identity":
                 raise self._wrong(f"content coded as {coding!r}", "plain content")
             return
-        detail = self._hidden(await _said(response))
+        detail = self._hidden(await read_error(response))
         reason = f"HTTP status {status} {response.reason_phrase}".rstrip()
-        shown = f"{reason}{f': {_cut(detail)}' if detail else ''}"
+        shown = f"{reason}{f': {cut(detail)}' if detail else ''}"
         if status in _RETRIED or status >= 500:
-            raise _PassingError(shown, _wait(response.headers.get("Retry-After")))
+            raise _PassingError(shown, pause_asked(response.headers.get("Retry-After")))
         advice = {
             401: "a key that it takes; set SEMQA_API_KEY",
             403: "a key that may do this; set SEMQA_API_KEY",
@@ -291,34 +290,34 @@ class Transport:
         )
 
     async def _json(self, response: httpx.Response) -> object:
-        data = await _read(response)
+        data = await read_body(response, MAX_BYTES)
         if data is None:
             raise self._wrong(f"more than {MAX_BYTES:,} bytes", "an answer")
         try:
-            return json.loads(data.decode("utf-8"))
+            return json.loads(self._hidden(data.decode("utf-8")))
         except (ValueError, RecursionError) as error:
             kind = response.headers.get("Content-Type", "no content type")
-            start = _cut(data[:_SHOWN].decode("utf-8", "replace"))
+            start = cut(self._hidden(data.decode("utf-8", "replace")))
             raise self._wrong(f"{kind} that begins {start!r}", "JSON") from error
 
     async def _read_events(self, response: httpx.Response, sink: Sink) -> None:
         reader, size = EventReader(), 0
         try:
-            async for block in response.aiter_raw():
+            async for block in _blocks(response, sink):
                 size += len(block)
                 if size > MAX_BYTES:
                     raise self._wrong(f"a stream of more than {MAX_BYTES:,} bytes", "an answer")
                 for data in reader.add(block):
                     if data == "[DONE]":
                         return
-                    sink.take(json.loads(data))
+                    sink.take(json.loads(self._hidden(data)))
                     if sink.enough:
                         return
             for data in reader.end():
                 if data != "[DONE]":
-                    sink.take(json.loads(data))
+                    sink.take(json.loads(self._hidden(data)))
         except (ValueError, RecursionError) as error:
-            raise self._wrong(f"a stream with {_cut(str(error))}", "events in JSON") from error
+            raise self._wrong(f"a stream with {cut(str(error))}", "events in JSON") from error
 
     def _wrong(self, got: str, expected: str) -> UnavailableError:
         return UnavailableError(
@@ -340,44 +339,15 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def _read(response: httpx.Response, most: int = MAX_BYTES) -> bytes | None:
-    """Return the body; None if it is longer than it may be."""
-    blocks, size = [], 0
-    async for block in response.aiter_raw():
-        size += len(block)
-        if size > most:
-            return None
-        blocks.append(block)
-    return b"".join(blocks)
-
-
-async def _said(response: httpx.Response) -> str:
-    """Return what an endpoint says of an error, in its own words."""
-    data = await _read(response, 1 << 20) or b""
-    text = data.decode("utf-8", "replace")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return "" if "html" in response.headers.get("Content-Type", "") else text.strip()
-    for name in ("error", "message", "detail"):
-        if isinstance(value, dict) and value.get(name):
-            value = value[name]
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _wait(retry_after: str | None) -> float:
-    """Return the seconds of a Retry-After header: a number, or a date."""
-    if not retry_after:
-        return 0.0
-    try:
-        return max(0.0, float(retry_after)) if len(retry_after) < 20 else 0.0
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except (ValueError, OverflowError, TypeError):
-        return 0.0
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+async def _blocks(response: httpx.Response, sink: Sink) -> AsyncIterator[bytes]:
+    """Give the blocks of a stream; once the answer is whole, the rest is not waited for long."""
+    blocks = response.aiter_raw()
+    while True:
+        try:
+            async with asyncio.timeout(_REST_SECONDS if sink.whole else None):
+                block = await anext(blocks, None)
+        except TimeoutError:
+            return
+        if block is None:
+            return
+        yield block

@@ -16,7 +16,7 @@ from semqa import InputError
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, transport
 from semqa.errors import UnavailableError
 from tests.engines.openai.conftest import KEY, QUESTION, REQUEST, SOURCES, engine_for
-from tests.engines.openai.server import Answer, Asked, Server, error, serving
+from tests.engines.openai.server import Answer, Asked, Server, chunks, error, serving
 
 GOOD = Answer("By [ 1 Bing Crosby ].")
 TEXT = "By [ 1 Bing Crosby ]."
@@ -163,6 +163,8 @@ def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: 
         (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "more than was asked for"),
         (Answer("x" * 300_000, streams=False), "more than was asked for"),
         (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "coded as 'gzip'"),
+        (Answer(body={"key": KEY, "choices": KEY}), "'<key>'"),
+        (Answer(body=b"x" * 290 + KEY.encode()), "expected JSON"),
     ],
 )
 def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
@@ -241,6 +243,18 @@ def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
     with serving(Answer(body=more, kind="text/event-stream")) as server:
         engine = engine_for(server)
         assert streamed(engine) == "By."
+        engine.close()
+
+
+def test_nobody_waits_for_what_follows_a_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_REST_SECONDS", 0.2)
+    answer = Answer("By.", usage=None, done=False)
+    whole = len(chunks(Asked("/chat/completions", {}, {}), answer))
+    with serving(Answer("By.", stall_after=whole)) as server:
+        engine = engine_for(server)
+        started = time.monotonic()
+        assert streamed(engine) == "By."
+        assert time.monotonic() - started < 5
         engine.close()
 
 
