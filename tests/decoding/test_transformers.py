@@ -10,9 +10,9 @@ import torch
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary
+from semqa.decoding.device_masks import unpack_on_device
 from semqa.decoding.masking import apply_masks
 from semqa.decoding.naive import NaiveConstraint
-from semqa.decoding.device_masks import unpack_on_device
 from semqa.decoding.transformers import CopyConstraintLogitsProcessor
 from tests.models import FAMILIES, tiny
 

@@ -161,4 +161,4 @@ def _register_no_more() -> None:
     """
     from vllm.platforms import current_platform
 
-    type(current_platform).register_triton_kernel_overrides = classmethod(lambda cls: None)
+    type(current_platform).register_triton_kernel_overrides = staticmethod(lambda: None)

@@ -82,8 +82,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "top p": {"top_p": 0.1},
     "min p": {"min_p": 0.9},
     "logprobs": {"logprobs": 5, "prompt_logprobs": 1},
-    "bias": {"logit_bias": {token: -100.0 for token in range(1, 200)}},
-    "bias to brackets": {"logit_bias": {token: 100.0 for token in range(7, 100)}},
+    "bias": {"logit_bias": dict.fromkeys(range(1, 200), -100.0)},
+    "bias to brackets": {"logit_bias": dict.fromkeys(range(7, 100), 100.0)},
     "special tokens shown": {"skip_special_tokens": False},
     "hot": {"temperature": 2.0},
 }
@@ -159,7 +159,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("extra, message", BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("extra", "message"), BAD.values(), ids=BAD)
 def test_bad_requests_are_refused_and_others_go_on(
     engine: Engine, extra: dict[str, Any], message: str
 ) -> None:

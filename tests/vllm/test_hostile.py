@@ -72,7 +72,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("options, message", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_would_break_the_guarantee_is_refused(
     engine: Engine, options: dict[str, Any], message: str
 ) -> None:
@@ -186,7 +186,7 @@ def test_requests_without_sources_can_be_refused(
     beams = BeamSearchParams(beam_width=2, max_tokens=4)
     assert engine.llm.beam_search(["Who?"], beams)
     monkeypatch.setenv("SEMQA_VLLM_REQUIRE_SOURCES", "1")
-    with pytest.raises(VLLMValidationError, match="semqa_sources: got none.+beam search"):
+    with pytest.raises(VLLMValidationError, match=r"semqa_sources: got none.+beam search"):
         engine.llm.beam_search(["Who?"], beams)
     with pytest.raises(VLLMValidationError, match="semqa_sources: got none"):
         engine.generate([params(sources=None)])

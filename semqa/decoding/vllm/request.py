@@ -134,8 +134,9 @@ def _is_ours(key: object) -> bool:
 
 
 def _unknown(key: str) -> InputError:
-    close = difflib.get_close_matches(key.casefold(), _KEYS, n=1)
-    advice = f"write {close[0]}" if close else "leave it out"
+    names = [known.removeprefix(PREFIX) for known in _KEYS]
+    close = difflib.get_close_matches(key.casefold().removeprefix(PREFIX), names, n=1)
+    advice = f"write {PREFIX}{close[0]}" if close else "leave it out"
     return InputError(
         f"unknown key of semqa: got {key!r}, expected one of {', '.join(_KEYS)}; {advice}"
     )

@@ -1,0 +1,193 @@
+"""Many answers in one compiled call are what each is alone; scores are masked where they stand."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa import InputError, Source
+from semqa.decoding import CopyConstraint, QuotePolicy
+from semqa.decoding.device_masks import mask_on_device
+from semqa.decoding.masking import mask_in_place
+from semqa.decoding.rows import ConstraintRows, ends_mask
+from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
+from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary
+
+VOCABULARY = straddling_vocabulary()
+
+
+def constraints() -> list[CopyConstraint]:
+    made = [CopyConstraint(VOCABULARY, ARTICLES, one, question=QUESTION) for one in POLICIES]
+    return [*made, CopyConstraint(VOCABULARY, [Source("ab ab ab")], QuotePolicy(quote_bias=2.0))]
+
+
+CONSTRAINTS = constraints()
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), budget=st.sampled_from([None, 12, 30, 60]))
+def test_rows_are_what_they_are_alone(seed: int, budget: int | None) -> None:
+    """Advances of different lengths, rows in any order, some ahead of themselves."""
+    rng = random.Random(seed)
+    rows = ConstraintRows(VOCABULARY, slots=6)
+    own: dict[int, tuple[CopyConstraint, Any]] = {}
+    for _ in range(20):
+        for slot in range(6):
+            if slot not in own and rng.random() < 0.5:
+                constraint = rng.choice(CONSTRAINTS)
+                try:
+                    own[slot] = constraint, constraint.start(budget)
+                except InputError:
+                    with pytest.raises(InputError):
+                        rows.admit(slot, constraint, budget)
+                    continue
+                rows.admit(slot, constraint, budget)
+            elif slot in own and rng.random() < 0.05:
+                rows.release(slot)
+                del own[slot]
+        slots = rng.sample(sorted(own), rng.randint(0, len(own)))
+        if not slots:
+            continue
+        new = []
+        for slot in slots:
+            constraint, state = own[slot]
+            tokens = []
+            for _ in range(rng.choice([0, 1, 1, 1, 3])):
+                tokens.append(rng.choice(constraint.allowed(state).tolist()))
+                state = constraint.advance(state, tokens[-1])
+            new.append(tokens)
+            own[slot] = constraint, state
+        assert (rows.advance(np.array(slots), new) == -1).all()
+        places = [rng.choice(sorted(own)) for _ in range(5)]
+        ahead, wanted = [], []
+        for slot in places:
+            constraint, state = own[slot]
+            drafts: list[int] = []
+            for _ in range(rng.randint(0, 2)):
+                drafts.append(rng.choice(constraint.allowed(state).tolist()))
+                state = constraint.advance(state, drafts[-1])
+            ahead.append(drafts)
+            wanted.append(constraint.mask(state))
+        masks = np.full((5, rows.width), -1, np.int32)
+        assert (rows.fill(np.array(places), masks, ahead) == -1).all()
+        assert np.array_equal(masks, wanted)
+        rows.fill(np.array(places), masks)
+        assert np.array_equal(masks, [own[slot][0].mask(own[slot][1]) for slot in places])
+
+
+def test_what_is_not_allowed_ends_one_row_only() -> None:
+    rows = ConstraintRows(VOCABULARY, slots=3)
+    for slot in range(3):
+        rows.admit(slot, CONSTRAINTS[0], 50)
+    bracket = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"]")
+    letter = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"a")
+    status = rows.advance(np.arange(3), [[letter], [letter, bracket], [letter]])
+    assert status.tolist() == [-1, 1, -1]
+    assert [rows.is_live(slot) for slot in range(3)] == [True, False, True]
+    masks = np.empty((4, rows.width), np.int32)
+    told = rows.fill(np.array([0, 1, 2, 2]), masks, [[], [], [], [bracket]])
+    assert told.tolist() == [-1, -1, -1, 0]
+    state = CONSTRAINTS[0].advance(CONSTRAINTS[0].start(50), letter)
+    assert np.array_equal(masks[0], CONSTRAINTS[0].mask(state))
+    for row in (1, 3):
+        assert np.array_equal(masks[row], ends_mask(VOCABULARY))
+
+
+@pytest.mark.parametrize("token", [-1, 10**6])
+def test_tokens_that_are_none_are_not_allowed(token: int) -> None:
+    rows = ConstraintRows(VOCABULARY, slots=1)
+    rows.admit(0, CONSTRAINTS[0], None)
+    assert rows.advance(np.array([0]), [[token]]).tolist() == [0]
+
+
+def test_ends_that_go_on() -> None:
+    """After an end token only end tokens follow, however many."""
+    rows = ConstraintRows(VOCABULARY, slots=1)
+    rows.admit(0, CONSTRAINTS[0], 3)
+    end = VOCABULARY.eos_ids[0]
+    assert rows.advance(np.array([0]), [[end] * 9]).tolist() == [-1]
+    masks = np.empty((1, rows.width), np.int32)
+    rows.fill(np.array([0]), masks)
+    assert np.array_equal(masks[0], ends_mask(VOCABULARY))
+
+
+def test_openers_are_lifted_between_quotes() -> None:
+    rows = ConstraintRows(VOCABULARY, slots=2)
+    rows.admit(0, CONSTRAINTS[-1], None)
+    rows.admit(1, CONSTRAINTS[0], None)
+    (found,) = rows.openers(np.array([1, 0]))
+    assert found[:2] == (1, 2.0)
+    assert np.array_equal(found[2], CONSTRAINTS[-1].quote_openers)
+    opener = next(t for t in found[2].tolist() if VOCABULARY.token_bytes(t) == b"[ ")
+    rows.advance(np.array([0]), [[opener]])
+    assert rows.openers(np.array([0])) == []
+
+
+def test_a_poor_vocabulary_too() -> None:
+    vocabulary = poor_vocabulary()
+    constraint = CopyConstraint(vocabulary, [Source("white christmas by bing crosby")])
+    rows = ConstraintRows(vocabulary, slots=1)
+    rows.admit(0, constraint, 20)
+    masks = np.empty((1, rows.width), np.int32)
+    rows.fill(np.array([0]), masks)
+    assert np.array_equal(masks[0], constraint.mask(constraint.start(20)))
+
+
+FLOATS = st.sampled_from([0.0, 1.5, -3e38, 3e38, float("inf"), float("-inf"), float("nan")])
+
+
+def masked_plainly(scores: Any, row: int, mask: Any) -> Any:
+    kept = scores[row].copy()
+    for column in range(kept.size):
+        word = column // 32
+        if word >= mask.size or not (int(mask[word]) >> (column % 32)) & 1:
+            kept[column] = -np.inf
+    return kept
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_masking_in_place(data: st.DataObject) -> None:
+    height, width = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 100))
+    words = data.draw(st.integers(1, 4))
+    beyond = data.draw(st.integers(0, 3))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    whole = rng.choice(
+        np.array([0.0, 1.5, -3e38, np.inf, -np.inf, np.nan], np.float32), (height, width + beyond)
+    ).astype(np.float32)
+    before = whole.copy()
+    scores = whole[:, :width]
+    chosen = data.draw(st.lists(st.integers(0, height - 1), unique=True, max_size=height))
+    masks = (
+        rng.choice(np.array([0, -1, 1, 1 << 31, 0x55555555], np.int64), (len(chosen), words))
+        .astype(np.uint32)
+        .view(np.int32)
+        .reshape(len(chosen), words)
+        .copy()
+    )
+    wanted = before.copy()
+    for place, row in enumerate(chosen):
+        wanted[row, :width] = masked_plainly(before[:, :width], row, masks[place])
+    alive = mask_in_place(scores, np.array(chosen, np.int64), masks)
+    assert np.array_equal(whole, wanted, equal_nan=True)
+    assert alive.tolist() == [bool((wanted[row, :width] > -np.inf).any()) for row in chosen]
+    tensor = torch.from_numpy(before.copy())
+    mask_on_device(tensor[:, :width], np.array(chosen, np.int64), masks, 0)
+    for place, row in enumerate(chosen):
+        numbers = wanted[row, :width]
+        if np.isnan(numbers).any() or not alive[place]:
+            wanted[row, 0] = tensor[row, 0]  # the end, which is left where nothing else is
+    assert np.array_equal(tensor.numpy(), wanted, equal_nan=True)
+
+
+def test_rows_that_are_left_with_nothing_may_end_on_a_device() -> None:
+    scores = torch.full((2, 40), -torch.inf)
+    mask_on_device(scores, np.array([1]), np.array([[-1, -1]], np.int32), 7)
+    assert scores[1].argmax() == 7
+    assert torch.isinf(scores[0]).all()
