@@ -5,11 +5,15 @@ BIN := $(VENV)/bin
 # -P keeps this folder, and so ./kernels, off the module path, where others look for a `kernels`.
 PY := $(BIN)/python -P
 
+VLLM := .venv-vllm
+# Warnings of vLLM and what it imports are not ours.
+VLLM_OPTIONS := --override-ini filterwarnings=default --disable-warnings
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check bench clean
+.PHONY: help demo test test-vllm lint types check bench clean
 
 help:  ## Show this help.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Each stamp is redone when the project's dependencies or packages change.
 $(VENV)/.core: pyproject.toml
@@ -45,6 +49,29 @@ test: $(VENV)/.test  ## Run the tests.
 	@echo "==> Running the tests"
 	@$(PY) -m pytest --numprocesses auto
 
+# vLLM has an environment of its own: it needs versions of its own of almost everything.
+$(VLLM)/.locked: requirements/vllm.txt
+	@echo "==> Making a virtual environment with vLLM in $(VLLM)"
+	@$(PYTHON) -m venv $(VLLM)
+	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --requirement requirements/vllm.txt
+	@touch $@
+
+$(VLLM)/.made: $(VLLM)/.locked pyproject.toml
+	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+# Each of vLLM's model runners in a process of its own, both at once.
+test-vllm: $(VLLM)/.made  ## Run the tests inside the real vLLM, both model runners.
+	@mkdir -p build
+	@$(VLLM)/bin/python -P -c 'from semqa.decoding import warm_up; warm_up()'
+	@echo "==> Running the tests inside vLLM, Model Runner V2 beside V1 (build/test-vllm-2.log)"
+	@SEMQA_TEST_RUNNER=2 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) $(addprefix tests/vllm/test_,engine.py hostile.py server.py set_ups.py) \
+	  > build/test-vllm-2.log 2>&1 & second=$$!; \
+	  SEMQA_TEST_RUNNER=1 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) tests/vllm; first=$$?; \
+	  wait $$second; second=$$?; cat build/test-vllm-2.log; \
+	  [ $$first -eq 0 ] && [ $$second -eq 0 ]
+
 lint: $(VENV)/.dev  ## Check style and formatting.
 	@echo "==> ruff"
 	@$(PY) -m ruff check .
@@ -60,4 +87,4 @@ bench: $(VENV)/.test  ## Run the benchmarks behind the README's figures.
 	@for script in $(filter-out benchmarks/machine.py,$(wildcard benchmarks/*.py)); do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:  ## Remove the virtual environment and everything that was built.
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VLLM) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

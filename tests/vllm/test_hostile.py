@@ -16,27 +16,19 @@ OPTIONS = {"max_model_len": 256, "max_num_seqs": 8}
 QUOTING = QuotePolicy(quote_bias=6)
 
 
-STOPS = (
-    ["\n"],
-    ["bridge"],
-    ["e"],
-    [" was", "."],
-    ["r "],
-    ["2 T"],
-    ["1 White"],
-    ["942"],
-    ["é", "ing"],
-)
+STOPS = (["\n"], ["e"], ["bridge"], [" was", "."], ["a"], ["r "], ["2 T"], ["1 White"], ["é", "in"])
 
 
-@pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("boundary", ["word", "char"])
 def test_stops_end_answers_between_quotes_only(
-    engine: Engine, runner: int, boundary: Any, kept: bool
+    engine: Engine, runner: int, boundary: Any
 ) -> None:
-    policy = QuotePolicy(quote_bias=6, boundary=boundary)
-    stops = [STOPS[n % len(STOPS)] for n in range(36 if runner == 1 else 9)]
-    given = [params(policy, stop=one, include_stop_str_in_output=kept) for one in stops]
+    policy = QuotePolicy(quote_bias=3, boundary=boundary)
+    stops = [STOPS[n % len(STOPS)] for n in range(72 if runner == 1 else 9)]
+    given = [
+        params(policy, stop=one, seed=n, include_stop_str_in_output=n % 4 < 2)
+        for n, one in enumerate(stops)
+    ]
     stopped = quotes = 0
     for output, texts in zip(engine.generate(given), stops, strict=True):
         completion = output.outputs[0]
@@ -80,7 +72,7 @@ def test_what_would_break_the_guarantee_is_refused(
 
     with pytest.raises(VLLMValidationError, match=message):
         engine.generate([params(QUOTING, **options)])
-    engine.check(engine.generate([params(QUOTING)])[0].outputs[0])
+    engine.check(engine.generate([params(QUOTING, max_tokens=4)])[0].outputs[0])
 
 
 def test_structured_outputs_go_without_sources_only(engine: Engine) -> None:
