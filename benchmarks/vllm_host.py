@@ -28,7 +28,26 @@ from semqa.decoding.vllm.first_runner import FirstRunner
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-WORDS = "the bridge was opened in 1932 by a mayor who had never crossed it before that day and".split()
+WORDS = [
+    "the",
+    "bridge",
+    "was",
+    "opened",
+    "in",
+    "1932",
+    "by",
+    "a",
+    "mayor",
+    "who",
+    "had",
+    "never",
+    "crossed",
+    "it",
+    "before",
+    "that",
+    "day",
+    "and",
+]
 POLICY = QuotePolicy(quote_bias=4.0)
 BATCHES = (1, 8, 32, 256)
 
@@ -42,7 +61,8 @@ def main() -> None:
     warm_up(vocabulary=vocabulary)
     torch.set_num_threads(1)
     results = [
-        measure(vocabulary, rows, steps=4 if smoke else 60) for rows in (BATCHES[:2] if smoke else BATCHES)
+        measure(vocabulary, rows, steps=4 if smoke else 60)
+        for rows in (BATCHES[:2] if smoke else BATCHES)
     ]
     for one in results:
         print(
@@ -74,9 +94,7 @@ def measure(vocabulary: Vocabulary, rows: int, steps: int) -> dict[str, Any]:
     runner = FirstRunner(vocabulary, rows, 4096)
     sources = [[Source(" ".join(rng.choice(WORDS, 350)))] for _ in range(rows)]
     written: list[list[int]] = [[] for _ in range(rows)]
-    added = [
-        (row, request(sources[row]), [1], written[row]) for row in range(rows)
-    ]
+    added = [(row, request(sources[row]), [1], written[row]) for row in range(rows)]
     runner.update_state(SimpleNamespace(removed=[], added=added, moved=[]))
     constraints = [CopyConstraint(vocabulary, one, POLICY) for one in sources]
     states = [one.start(4000) for one in constraints]
@@ -89,7 +107,7 @@ def measure(vocabulary: Vocabulary, rows: int, steps: int) -> dict[str, Any]:
         mask(*given)
         scores.append(time.perf_counter() - began)
 
-    runner._answers._write = timed  # type: ignore[method-assign]
+    setattr(runner._answers, "_write", timed)  # noqa: B010
     noise = torch.randn(rows, vocabulary.size, generator=torch.Generator().manual_seed(1))
     for step in range(steps):
         logits.copy_(noise.roll(step, 1))

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_masks", "compile_masking", "compile_masking_in_place", "mask_in_place"]
 
+_NO_TOKENS = np.empty(0, np.int64)
+_NO_BIASES = np.empty(0, np.float32)
 _SIGNATURE = "void(f4[:, ::1], i4[:, ::1], f4[:, ::1], b1[::1])"
-_IN_PLACE = "void(f4[::1], i8[::1], i8, i4[:, ::1], b1[::1])"
+_IN_PLACE = "void(f4[::1], i8[::1], i8, i4[:, ::1], i8[::1], f4[::1], b1[::1])"
 
 
 def apply_masks(
@@ -46,7 +48,11 @@ def apply_masks(
 
 
 def mask_in_place(
-    scores: NDArray[np.float32], rows: NDArray[np.int64], masks: NDArray[np.int32]
+    scores: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    masks: NDArray[np.int32],
+    lifted: NDArray[np.int64] = _NO_TOKENS,
+    biases: NDArray[np.float32] = _NO_BIASES,
 ) -> NDArray[np.bool_]:
     """Forbid what the masks do not allow, in some rows; nothing else is written.
 
@@ -55,6 +61,8 @@ def mask_in_place(
             infinity where not allowed.
         rows: [M], which rows, each once.
         masks: [M, W], C-contiguous, as for `apply_masks`.
+        lifted: tokens whose scores are raised as well, each once.
+        biases: [M], by how much in each of `rows`; may be left out where there are no tokens.
 
     Returns:
         For each of `rows` whether a score above minus infinity is left in it.
@@ -69,11 +77,15 @@ def mask_in_place(
     alive = np.zeros(rows.size, np.bool_)
     height, width = scores.shape
     if rows.size and width:
-        between = scores.strides[0] // scores.itemsize
-        whole = np.lib.stride_tricks.as_strided(
-            scores, ((height - 1) * between + width,), (scores.itemsize,)
-        )
-        compile_masking_in_place()(whole, rows * between, width, masks, alive)
+        between = scores.strides[0] // scores.itemsize if height > 1 else width
+        if between == width:
+            whole = scores.reshape(-1)
+        else:
+            whole = np.lib.stride_tricks.as_strided(
+                scores, ((height - 1) * between + width,), (scores.itemsize,)
+            )
+        starts = rows * between
+        compile_masking_in_place()(whole, starts, width, masks, lifted, biases, alive)
     return alive
 
 
@@ -100,12 +112,17 @@ def _compile(signature: str, loop: Any) -> Any:
         return numba.njit(signature, nogil=True)(loop)  # no folder to write to
 
 
-def _loop_in_place(scores: Any, starts: Any, width: Any, masks: Any, alive: Any) -> None:
+def _loop_in_place(
+    scores: Any, starts: Any, width: Any, masks: Any, lifted: Any, biases: Any, alive: Any
+) -> None:
     nothing = np.float32(-np.inf)
     words = masks.shape[1]
     for row in range(starts.size):
         start = starts[row]
         found: Any = False
+        for token in lifted:
+            if token < width:
+                scores[start + token] += biases[row]
         for word in range(min(words, width // 32)):
             bits, first = masks[row, word], start + 32 * word
             if bits == 0:

@@ -6,6 +6,7 @@ with may only end: it never disturbs its neighbours.
 
 from __future__ import annotations
 
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,8 +117,7 @@ class ConstraintRows:
         entries().step(self._addresses[live], states, flat, starts, none, told)
         self._states[live] = states
         status[places] = told
-        for slot in live[told != DONE].tolist():
-            self.release(slot)
+        self._release_broken(live, told)
         return status
 
     def fill(
@@ -154,23 +154,58 @@ class ConstraintRows:
         masks[(told != DONE) | ~live] = self._ends
         return told
 
-    def openers(self, slots: NDArray[np.int64]) -> list[tuple[int, float, NDArray[np.int64]]]:
-        """Return what is to be added to which tokens' scores.
+    def go(
+        self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], masks: NDArray[np.int32]
+    ) -> NDArray[Any]:
+        """Take answers forward for good and write which tokens may come next, in one call.
+
+        Args:
+            slots: [R], which, each once.
+            tokens: the new tokens of each.
+            masks: [R, W] int32, C-contiguous, written, as by `fill`.
 
         Returns:
-            For each row that does not stand in a quote and whose policy has a `quote_bias`: its
-            place in `slots`, the bias, and the tokens that open a quote.
+            As `advance`.
         """
-        biased = (self._bias[slots] != 0) & self._live[slots]
-        if not biased.any():
-            return []
-        found = []
-        for place in np.flatnonzero(biased & (self._states[slots, MODE] == FREE)).tolist():
-            constraint = self._constraints[slots[place]]
-            if constraint is not None:
-                bias = float(self._bias[slots[place]])
-                found.append((place, bias, constraint.quote_openers))
-        return found
+        if not self._live[slots].all():
+            status = self.advance(slots, tokens)
+            self.fill(slots, masks)
+            return status
+        states = self._states[slots]
+        flat, starts = _flat(tokens)
+        self._prepare(slots, states, np.diff(starts))
+        status = np.empty(len(slots), np.int64)
+        entries().step(self._addresses[slots], states, flat, starts, masks, status)
+        self._states[slots] = states
+        self._release_broken(slots, status, masks)
+        return status
+
+    def biases(self, slots: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """Return what is to be added to the scores of tokens that open a quote.
+
+        Returns:
+            [R], 0 in rows that stand in a quote; None where it is 0 everywhere.
+        """
+        biases = self._bias[slots]
+        if not biases.any():
+            return None
+        biases[self._states[slots, MODE] != FREE] = 0
+        return biases
+
+    @property
+    def quote_openers(self) -> NDArray[np.int64]:
+        """The tokens that open a quote, in every constraint over the vocabulary."""
+        return next((one.quote_openers for one in self._constraints if one is not None), _NO_TOKENS)
+
+    def _release_broken(
+        self, slots: NDArray[np.int64], status: NDArray[Any], masks: NDArray[np.int32] | None = None
+    ) -> None:
+        broken = status != DONE
+        if broken.any():
+            for slot in slots[broken].tolist():
+                self.release(slot)
+            if masks is not None:
+                masks[broken] = self._ends
 
     def _prepare(
         self, slots: NDArray[np.int64], states: NDArray[np.int32], taken: NDArray[np.int64]
@@ -202,7 +237,5 @@ def ends_mask(vocabulary: Vocabulary) -> NDArray[np.int32]:
 
 
 def _flat(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    starts = np.zeros(len(tokens) + 1, np.int64)
-    np.cumsum([len(row) for row in tokens], out=starts[1:])
-    flat = np.fromiter((token for row in tokens for token in row), np.int64, int(starts[-1]))
-    return flat, starts
+    starts = np.array([*accumulate(map(len, tokens), initial=0)], np.int64)
+    return np.array([*chain.from_iterable(tokens)], np.int64), starts

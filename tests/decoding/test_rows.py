@@ -63,7 +63,12 @@ def test_rows_are_what_they_are_alone(seed: int, budget: int | None) -> None:
                 state = constraint.advance(state, tokens[-1])
             new.append(tokens)
             own[slot] = constraint, state
-        assert (rows.advance(np.array(slots), new) == -1).all()
+        if rng.random() < 0.5:
+            assert (rows.advance(np.array(slots), new) == -1).all()
+        else:
+            room = np.full((len(slots), rows.width), -1, np.int32)
+            assert (rows.go(np.array(slots), new, room) == -1).all()
+            assert np.array_equal(room, [own[slot][0].mask(own[slot][1]) for slot in slots])
         places = [rng.choice(sorted(own)) for _ in range(5)]
         ahead, wanted = [], []
         for slot in places:
@@ -87,7 +92,9 @@ def test_what_is_not_allowed_ends_one_row_only() -> None:
         rows.admit(slot, CONSTRAINTS[0], 50)
     bracket = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"]")
     letter = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"a")
-    status = rows.advance(np.arange(3), [[letter], [letter, bracket], [letter]])
+    room = np.empty((3, rows.width), np.int32)
+    status = rows.go(np.arange(3), [[letter], [letter, bracket], [letter]], room)
+    assert np.array_equal(room[1], ends_mask(VOCABULARY))
     assert status.tolist() == [-1, 1, -1]
     assert [rows.is_live(slot) for slot in range(3)] == [True, False, True]
     masks = np.empty((4, rows.width), np.int32)
@@ -119,14 +126,18 @@ def test_ends_that_go_on() -> None:
 
 def test_openers_are_lifted_between_quotes() -> None:
     rows = ConstraintRows(VOCABULARY, slots=2)
-    rows.admit(0, CONSTRAINTS[-1], None)
     rows.admit(1, CONSTRAINTS[0], None)
-    (found,) = rows.openers(np.array([1, 0]))
-    assert found[:2] == (1, 2.0)
-    assert np.array_equal(found[2], CONSTRAINTS[-1].quote_openers)
-    opener = next(t for t in found[2].tolist() if VOCABULARY.token_bytes(t) == b"[ ")
+    assert rows.biases(np.array([1])) is None
+    rows.admit(0, CONSTRAINTS[-1], None)
+    biases = rows.biases(np.array([1, 0]))
+    assert biases is not None
+    assert biases.tolist() == [0.0, 2.0]
+    assert np.array_equal(rows.quote_openers, CONSTRAINTS[-1].quote_openers)
+    opener = next(t for t in rows.quote_openers.tolist() if VOCABULARY.token_bytes(t) == b"[ ")
     rows.advance(np.array([0]), [[opener]])
-    assert rows.openers(np.array([0])) == []
+    biases = rows.biases(np.array([0]))
+    assert biases is not None
+    assert biases.tolist() == [0.0]
 
 
 def test_a_poor_vocabulary_too() -> None:
@@ -184,6 +195,18 @@ def test_masking_in_place(data: st.DataObject) -> None:
         if np.isnan(numbers).any() or not alive[place]:
             wanted[row, 0] = tensor[row, 0]  # the end, which is left where nothing else is
     assert np.array_equal(tensor.numpy(), wanted, equal_nan=True)
+
+
+@given(width=st.integers(1, 80), bias=st.sampled_from([0.0, -2.5, 7.0]))
+def test_some_scores_are_lifted_before_masking(width: int, bias: float) -> None:
+    scores = np.zeros((2, width), np.float32)
+    mask = np.array([[0x0F0F0F0F, 0, -1]], np.int32)
+    lifted = np.array([0, 3, 4, 70, 1000])
+    wanted = scores.copy()
+    wanted[1, lifted[lifted < width]] += np.float32(bias)
+    wanted[1] = masked_plainly(wanted, 1, mask[0])
+    mask_in_place(scores, np.array([1]), mask, lifted, np.array([bias], np.float32))
+    assert np.array_equal(scores, wanted)
 
 
 def test_rows_that_are_left_with_nothing_may_end_on_a_device() -> None:

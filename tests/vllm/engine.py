@@ -116,7 +116,7 @@ class Engine:
 
     def metric(self, name: str) -> float:
         """Return the sum of one of vLLM's counters so far."""
-        return sum(one.value for one in self.llm.get_metrics() if one.name == name)
+        return float(sum(one.value for one in self.llm.get_metrics() if one.name == name))
 
     def check(
         self,

@@ -142,7 +142,7 @@ def test_requests_without_sources_are_left_alone(engine: Engine, llama: Any, run
 
         # The same weights without vLLM and without the processor.
         greedy = engine.generate([params(sources=None, temperature=0, max_tokens=8)])[0]
-        model = AutoModelForCausalLM.from_pretrained(llama, dtype=torch.float32)
+        model: Any = AutoModelForCausalLM.from_pretrained(llama, dtype=torch.float32)
         ids = AutoTokenizer.from_pretrained(llama)(greedy.prompt, return_tensors="pt")
         wanted = model.generate(
             ids["input_ids"], max_new_tokens=8, do_sample=False, pad_token_id=0

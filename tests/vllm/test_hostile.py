@@ -20,9 +20,7 @@ STOPS = (["\n"], ["e"], ["bridge"], [" was", "."], ["a"], ["r "], ["2 T"], ["1 W
 
 
 @pytest.mark.parametrize("boundary", ["word", "char"])
-def test_stops_end_answers_between_quotes_only(
-    engine: Engine, runner: int, boundary: Any
-) -> None:
+def test_stops_end_answers_between_quotes_only(engine: Engine, runner: int, boundary: Any) -> None:
     policy = QuotePolicy(quote_bias=3, boundary=boundary)
     stops = [STOPS[n % len(STOPS)] for n in range(72 if runner == 1 else 9)]
     given = [
@@ -93,14 +91,13 @@ def test_a_failure_of_one_answer_is_its_own(
     engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A constraint that cannot be compiled: its answer is empty, and the engine goes on."""
+    from semqa.decoding import CopyConstraint
     from semqa.decoding.vllm import compiling
-
-    whole = compiling.CopyConstraint
 
     def poisoned(vocabulary: Any, sources: Any, *rest: Any, **named: Any) -> Any:
         if sources[0].text == "poison":
             raise MemoryError("no room")
-        return whole(vocabulary, sources, *rest, **named)
+        return CopyConstraint(vocabulary, sources, *rest, **named)
 
     monkeypatch.setattr(compiling, "CopyConstraint", poisoned)
     given = [params(QUOTING, [Source("poison")] if n % 4 == 1 else SOURCES) for n in range(8)]
@@ -119,8 +116,9 @@ def test_failures_while_masking_end_answers_and_nothing_else(
     engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from semqa.decoding import rows
+    from semqa.decoding.core.entries import entries as compiled
 
-    entries = rows.entries()
+    entries = compiled()
     broken = {"after": 6}
 
     def step(addresses: Any, states: Any, *rest: Any) -> None:

@@ -53,7 +53,8 @@ class Wanted:
             if token not in self.constraint.allowed(state):
                 return list(VOCABULARY.eos_ids)
             state = self.constraint.advance(state, token)
-        return self.constraint.allowed(state).tolist()
+        found: list[int] = self.constraint.allowed(state).tolist()
+        return found
 
     def draw(self, rng: random.Random) -> int:
         allowed = self.allowed()
@@ -84,7 +85,9 @@ def test_the_first_runner(seed: int) -> None:
     batch: dict[int, tuple[Wanted, list[int]]] = {}
     preempted: list[tuple[Wanted, int]] = []
     for _ in range(40):
-        removed, added, moved = [], [], []
+        removed: list[Any] = []
+        added: list[Any] = []
+        moved: list[Any] = []
         for place in sorted(batch):
             wanted, _ = batch[place]
             if wanted.over or rng.random() < 0.08:
@@ -146,7 +149,11 @@ def _join(
 def test_tokens_of_the_first_runner_that_the_constraint_refuses() -> None:
     runner = FirstRunner(VOCABULARY, 4, MOST_TOKENS)
     bad, good = [_token(b"]")], [_token(b"a")]
-    added = [(0, params(0), [5], bad), (1, params(0), [5], good), (2, params(None), [5], [])]
+    added: list[Any] = [
+        (0, params(0), [5], bad),
+        (1, params(0), [5], good),
+        (2, params(None), [5], []),
+    ]
     runner.update_state(SimpleNamespace(removed=[], added=added, moved=[]))
     logits = torch.zeros(3, WIDTH)
     runner.apply(logits)
@@ -168,7 +175,7 @@ def test_embeddings_have_no_length() -> None:
 def test_other_processors_may_leave_nothing() -> None:
     """Then the answer ends, for vLLM would take token 0."""
     runner = FirstRunner(VOCABULARY, 4, MOST_TOKENS)
-    added = [(0, params(0), [5], []), (1, params(1), [5], [])]
+    added: list[Any] = [(0, params(0), [5], []), (1, params(1), [5], [])]
     runner.update_state(SimpleNamespace(removed=[], added=added, moved=[]))
     logits = torch.zeros(2, WIDTH)
     logits[0] = -torch.inf

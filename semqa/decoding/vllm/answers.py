@@ -126,7 +126,10 @@ class Answers:
             slots: [R].
             prompt_lengths: the tokens of each prompt, None where that is not known.
         """
-        for place in np.flatnonzero(self._pending[slots]).tolist():
+        pending = self._pending[slots]
+        if not pending.any():
+            return
+        for place in np.flatnonzero(pending).tolist():
             slot = int(slots[place])
             self._pending[slot] = False
             try:
@@ -152,6 +155,34 @@ class Answers:
         if not self.away[slot]:
             self._rows.admit(slot, constraint, budget)
 
+    def go(
+        self,
+        logits: torch.Tensor,
+        places: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        tokens: Sequence[Sequence[int]],
+    ) -> None:
+        """Take answers forward by what the engine has taken for good, and mask their rows.
+
+        Args:
+            logits: [N, S] float32.
+            places: [R], rows of the logits.
+            slots: [R], whose they are, each once.
+            tokens: the new tokens of each.
+        """
+        masks = self._room(len(slots))
+        try:
+            status = self._rows.go(slots, tokens, masks)
+        except Exception:  # noqa: BLE001  (then no answer has moved)
+            self.advance(slots, tokens)
+            self.mask(logits, places, slots)
+            return
+        self._tell(slots, tokens, status)
+        try:
+            self._write(logits, places, slots, masks)
+        except Exception:  # noqa: BLE001
+            self.mask(logits, places, slots)
+
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> None:
         """Take answers forward by the tokens that the engine has taken for good.
 
@@ -168,6 +199,13 @@ class Answers:
                 return
             logger.exception("advance")
             status = np.full(len(slots), -2)
+        self._tell(slots, tokens, status)
+
+    def _tell(
+        self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], status: NDArray[np.int64]
+    ) -> None:
+        if (status == -1).all():
+            return
         for place in np.flatnonzero(status != -1).tolist():
             found = int(status[place])
             what = f"token {tokens[place][found]}" if found >= 0 else "a state of no constraint"
@@ -176,6 +214,11 @@ class Answers:
                 f"got {what} after the constraint, expected one that it allows; leave out what "
                 "forces tokens",
             )
+
+    def _room(self, rows: int) -> NDArray[np.int32]:
+        if len(self._masks) < rows:
+            self._masks = np.empty((2 * rows, self._rows.width), np.int32)
+        return self._masks[:rows]
 
     def mask(
         self,
@@ -193,9 +236,7 @@ class Answers:
             ahead: drafts of each row, supposed to have been taken. Rows after a draft that is not
                 allowed may only end; they are never sampled from.
         """
-        if len(self._masks) < len(slots):
-            self._masks = np.empty((2 * len(slots), self._rows.width), np.int32)
-        masks = self._masks[: len(slots)]
+        masks = self._room(len(slots))
         try:
             self._rows.fill(slots, masks, ahead)
             self._write(logits, places, slots, masks)
@@ -216,12 +257,11 @@ class Answers:
         slots: NDArray[np.int64],
         masks: NDArray[np.int32],
     ) -> None:
-        for place, bias, openers in self._rows.openers(slots):
-            some = openers[openers < logits.shape[-1]]
-            logits[int(places[place]), some] += bias
+        biases = self._rows.biases(slots)
         end = self._vocabulary.eos_ids[0]
         if logits.device.type == "cpu" and logits.element_size() == 4 and logits.stride(-1) == 1:
-            alive = mask_in_place(logits.numpy(), places, masks)
+            lifted = () if biases is None else (self._rows.quote_openers, biases)
+            alive = mask_in_place(logits.numpy(), places, masks, *lifted)
             if not alive.all():
                 dead = np.flatnonzero(~alive)
                 logger.error(
@@ -233,11 +273,30 @@ class Answers:
             return
         from semqa.decoding.device_masks import mask_on_device
 
+        if biases is not None:
+            _lift(logits, places, self._rows.quote_openers, biases)
+
         mask_on_device(logits, places, masks, end)
 
     def close(self, logits: torch.Tensor, places: NDArray[np.int64]) -> None:
         """Let some rows of the logits end, and do nothing else."""
         _end_only(logits, places, self._vocabulary.eos_ids[0])
+
+
+def _lift(
+    logits: torch.Tensor,
+    places: NDArray[np.int64],
+    openers: NDArray[np.int64],
+    biases: NDArray[np.float32],
+) -> None:
+    """Add to the scores of tokens that open a quote; of NaN and infinity nothing becomes finite."""
+    import torch
+
+    openers = openers[openers < logits.shape[-1]]
+    rows = torch.from_numpy(places)[:, None].to(logits.device)
+    columns = torch.from_numpy(openers)[None].to(logits.device)
+    added = torch.from_numpy(biases)[:, None].to(logits.device, logits.dtype)
+    logits[rows, columns] += added
 
 
 def _end_only(logits: torch.Tensor, places: NDArray[np.int64], end: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.decoding.vllm.answers import Answers, logger
+from semqa.decoding.vllm.answers import Answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,8 @@ class FirstRunner:
         self._answers = Answers(vocabulary, 2 * most_rows, most_tokens)
         self._free = list(range(2 * most_rows))
         self._rows: dict[int, _Row] = {}
-        self._order: list[tuple[int, _Row]] | None = None
+        self._order: list[_Row] | None = None  # by place, until the batch changes
+        self._places = self._slots = np.empty(0, np.int64)
 
     def update_state(self, update: Any) -> None:
         """Follow rows that were removed, added and moved, in this order."""
@@ -85,16 +86,13 @@ class FirstRunner:
         if not self._rows:
             return logits
         if self._order is None:
-            self._order = sorted(self._rows.items())
-        places = np.fromiter((place for place, _ in self._order), np.int64, len(self._order))
-        slots = np.fromiter((row.slot for _, row in self._order), np.int64, len(self._order))
-        new = [self._new_tokens(row) for _, row in self._order]
-        self._answers.begin(slots, [row.prompt for _, row in self._order])
-        self._answers.advance(slots, new)
-        inside = places < len(logits)
-        if not inside.all():
-            logger.error("got %d rows of logits, expected one for each answer", len(logits))
-        self._answers.mask(logits, places[inside], slots[inside])
+            places = sorted(self._rows)
+            self._order = [self._rows[place] for place in places]
+            self._places = np.array(places, np.int64)
+            self._slots = np.array([row.slot for row in self._order], np.int64)
+        new = [self._new_tokens(row) for row in self._order]
+        self._answers.begin(self._slots, [row.prompt for row in self._order])
+        self._answers.go(logits, self._places, self._slots, new)
         return logits
 
     def close(self, logits: torch.Tensor) -> None:

@@ -81,8 +81,12 @@ class SecondRunner:
         rows = np.flatnonzero(np.isin(step.slots, slots) & ~step.reading)
         if rows.size:
             slots, first = np.unique(step.slots[rows], return_index=True)
-            self._take(slots, rows[first], step)
-            answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
+            new = self._new_tokens(slots, rows[first], step)
+            if len(slots) == len(rows):  # no drafts
+                answers.go(logits, rows[first], slots, new)
+            else:
+                answers.advance(slots, new)
+                answers.mask(logits, rows, step.slots[rows], _ahead(step, rows))
         return logits
 
     def close(self, logits: torch.Tensor, context: Any) -> None:
@@ -106,8 +110,10 @@ class SecondRunner:
         reading = read[:, 3] - read[:, 1] + 1 < self._requests.prefill_len.np[on_host]
         return _Step(on_host, read[:, 1], read[:, 2], read[:, 4], reading, read[:, 5:])
 
-    def _take(self, slots: NDArray[np.int64], rows: NDArray[np.int64], step: _Step) -> None:
-        """Take the answers forward by what was taken for good since the last step.
+    def _new_tokens(
+        self, slots: NDArray[np.int64], rows: NDArray[np.int64], step: _Step
+    ) -> list[list[int]]:
+        """Return what was taken for good since the last step, and begin answers that are new.
 
         Args:
             slots: [R], each once.
@@ -131,8 +137,8 @@ class SecondRunner:
                 tokens = self._requests.all_token_ids.gpu[slot, end - count : end]
                 new.append(tokens.cpu().tolist())
         self._answers.begin(slots, prompts.tolist())
-        self._answers.advance(slots, new)
         self._taken[slots] = written
+        return new
 
 
 def _ahead(step: _Step, rows: NDArray[np.int64]) -> list[list[int]] | None:
