@@ -66,9 +66,9 @@ test-vllm: $(VLLM)/.made  ## Run the tests inside the real vLLM, both model runn
 	@mkdir -p build
 	@$(VLLM)/bin/python -P -c 'from semqa.decoding import warm_up; warm_up()'
 	@echo "==> Running the tests inside vLLM, Model Runner V2 beside V1 (build/test-vllm-2.log)"
-	@SEMQA_TEST_RUNNER=2 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) $(addprefix tests/vllm/test_,engine.py hostile.py server.py set_ups.py) \
+	@SEMQA_TEST_RUNNER=2 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) $(addprefix tests/vllm/test_,device.py engine.py hostile.py server.py set_ups.py) \
 	  > build/test-vllm-2.log 2>&1 & second=$$!; \
-	  SEMQA_TEST_RUNNER=1 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) tests/vllm; first=$$?; \
+	  SEMQA_TEST_RUNNER=1 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) tests/vllm tests/engines/vllm; first=$$?; \
 	  wait $$second; second=$$?; cat build/test-vllm-2.log; \
 	  [ $$first -eq 0 ] && [ $$second -eq 0 ]
 

@@ -90,10 +90,11 @@ class Server:
 
     def params(self, way: str, sources: list[Source]) -> Any:
         """Return how a request is to be answered."""
-        from semqa.decoding.grammar import quoting_grammar
-        from semqa.decoding.vllm import to_extra_args
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
+
+        from semqa.decoding.grammar import quoting_grammar
+        from semqa.decoding.vllm import to_extra_args
 
         more: dict[str, Any] = {}
         if way == "constraint":
@@ -216,7 +217,7 @@ def long_sources(server: Server, sizes: list[int]) -> list[dict[str, Any]]:
     from semqa.decoding import grammar
     from semqa.errors import SemqaError
 
-    grammar.MAX_CHARACTERS = 10**9
+    grammar.MAX_PIECES = 10**9
     rows = []
     for size in sizes:
         chance = random.Random(size)
