@@ -210,6 +210,16 @@ def test_room_is_bounded_and_comes_back() -> None:
     assert spans[-1][1] <= slots.tables.arena.numel() <= 1_250
 
 
+def test_a_slot_without_room_is_nobodys() -> None:
+    slots, program = new_slots(most_bytes=5_000)
+    assert slots.admit(0, program, begin=0)
+    large = program_of(CopyConstraint(byte_vocabulary(), [Source("a b c d e " * 60)]))
+    assert not slots.admit(0, large, begin=0)
+    assert 0 not in slots
+    slots.flush()
+    assert slots.tables.places[0].tolist() == [NOT_OURS] * 3
+
+
 def test_the_arena_grows_and_keeps_what_it_holds() -> None:
     slots, program = new_slots(most_bytes=1 << 24)
     assert slots.admit(0, program, begin=0)

@@ -68,8 +68,8 @@ def invented(
     rows, tokens, behind = np.zeros((states, 4), np.int32), [], []
     start = 0
     for state in range(states):
-        count = min(int(noise.choice([0, 1, 3, 8, longest])), others.size)
-        count = 0 if state == ENDED else count
+        count = longest if state == 1 else int(noise.choice([0, 1, 3, 8, longest]))
+        count = 0 if state == ENDED else min(count, others.size)
         tokens.append(np.sort(noise.choice(others, count, replace=False)))
         behind.append(noise.integers(-1, states, count))
         behind[-1][behind[-1] == ENDED] = -1

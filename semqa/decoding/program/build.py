@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceProgram", "HostOnly", "build_program", "why_not"]
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 300_000
+"""Of sources: half a second to a second, and up to 26 MB."""
 MOST_EDGES = 8_000_000
 """64 MB."""
 MOST_STATES_PER_BYTE = 3

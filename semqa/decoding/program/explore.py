@@ -34,6 +34,7 @@ from semqa.decoding.core.state import (
     new_state,
 )
 from semqa.decoding.core.step import end_kind, step_byte
+from semqa.decoding.core.unfinished import character_class
 from semqa.decoding.program.edges import find_edges
 from semqa.decoding.program.states import (
     ENDED_STATE,
@@ -119,24 +120,12 @@ def fill_bases(h: Any, kinds: Any, targets: Any) -> Any:
             elif s[MODE] == OPENED:
                 targets[base, token] = OPENED_STATE
             else:
-                targets[base, token] = _free_number(s)
+                part = s[PART]
+                targets[base, token] = UNFINISHED_STATES + character_class(part) if part else 0
     for token in range(kinds.size):
         both = targets[CLOSERS_BASE, token]
         targets[BOTH_BASE, token] = both if both >= 0 else targets[ENDERS_BASE, token]
     return deep[:count].copy()
-
-
-@jit
-def _free_number(s: Any) -> int:
-    """Return the number of a state in free text."""
-    if s[PART] == 0:
-        return 0
-    missing, bits = s[PART] >> 21, s[PART] & 0x1FFFFF
-    if missing == 1:
-        return 1
-    if missing == 2:
-        return 3 if bits == 0 else 4 if bits == 0xD else 2
-    return 6 if bits == 0 else 7 if bits == 4 else 5
 
 
 @jit
