@@ -66,8 +66,11 @@ class ConstraintCache:
         key = _digest(request, stops)
         with self._lock:
             if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key][0]
+                future, size = self._kept.pop(key)
+                if not (future.done() and future.exception() is not None):  # else once more
+                    self._kept[key] = future, size
+                    return future
+                self._size -= size
             future = self._pool.submit(self._compile, request, tuple(stops))
             size = 100_000 + _BYTES_A_CHARACTER * sum(
                 len(source.text) + len(source.title) for source in request.sources
