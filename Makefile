@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python -P
 
 VLLM := .venv-vllm
+# Its numba is another: each keeps what it has compiled for itself, or they would take turns.
+VLLM_PY := NUMBA_CACHE_DIR=$(CURDIR)/$(VLLM)/numba $(VLLM)/bin/python -P
 # Warnings of vLLM and what it imports are not ours.
 VLLM_OPTIONS := --override-ini filterwarnings=default --disable-warnings
 
@@ -64,11 +66,11 @@ $(VLLM)/.made: $(VLLM)/.locked pyproject.toml
 # Each of vLLM's model runners in a process of its own, both at once.
 test-vllm: $(VLLM)/.made  ## Run the tests inside the real vLLM, both model runners.
 	@mkdir -p build
-	@$(VLLM)/bin/python -P -c 'from semqa.decoding import warm_up; warm_up()'
+	@$(VLLM_PY) -c 'from semqa.decoding import warm_up; warm_up()'
 	@echo "==> Running the tests inside vLLM, Model Runner V2 beside V1 (build/test-vllm-2.log)"
-	@SEMQA_TEST_RUNNER=2 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) $(addprefix tests/vllm/test_,device.py engine.py hostile.py server.py set_ups.py) \
+	@SEMQA_TEST_RUNNER=2 $(VLLM_PY) -m pytest $(VLLM_OPTIONS) $(addprefix tests/vllm/test_,device.py engine.py hostile.py server.py set_ups.py) \
 	  > build/test-vllm-2.log 2>&1 & second=$$!; \
-	  SEMQA_TEST_RUNNER=1 $(VLLM)/bin/python -P -m pytest $(VLLM_OPTIONS) tests/vllm tests/engines/vllm; first=$$?; \
+	  SEMQA_TEST_RUNNER=1 $(VLLM_PY) -m pytest $(VLLM_OPTIONS) tests/vllm tests/engines/vllm; first=$$?; \
 	  wait $$second; second=$$?; cat build/test-vllm-2.log; \
 	  [ $$first -eq 0 ] && [ $$second -eq 0 ]
 
