@@ -47,6 +47,29 @@ if INSTALLED:
         }
 
 
+def _let_vllm_look_around() -> None:
+    """Let vLLM start after numba was imported, and more than once in a process.
+
+    On a CPU without Triton it asks everything in every module for a ``__dict__``, and llvmlite's
+    library takes that for the name of a function.
+    """
+    from llvmlite.binding import ffi
+
+    kind: Any = ffi._lib_wrapper
+    look_up = kind.__getattr__
+
+    def attribute(self: Any, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return look_up(self, name)
+
+    kind.__getattr__ = attribute
+
+
+if INSTALLED:
+    _let_vllm_look_around()
+
+
 @pytest.fixture(scope="session")
 def runner() -> int:
     """Which model runner this process tests; skips where there is none."""

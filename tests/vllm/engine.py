@@ -57,7 +57,6 @@ class Engine:
             "disable_log_stats": False,
         }
         self.llm = LLM(model=str(folder), **(defaults | options))
-        _register_no_more()
         self.config = self.llm.llm_engine.vllm_config
         self._vocabulary: Vocabulary | None = None
         self._count = 0
@@ -151,14 +150,3 @@ class Engine:
         del self.llm
         gc.collect()
         cleanup_dist_env_and_memory()
-
-
-def _register_no_more() -> None:
-    """Let the process have another engine.
-
-    Where there is no Triton, vLLM looks through all modules whenever it starts an engine, and
-    stumbles over llvmlite's. What it does there is done already.
-    """
-    from vllm.platforms import current_platform
-
-    type(current_platform).register_triton_kernel_overrides = staticmethod(lambda: None)

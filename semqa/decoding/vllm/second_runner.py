@@ -82,7 +82,7 @@ class SecondRunner:
         if rows.size:
             slots, first = np.unique(step.slots[rows], return_index=True)
             new = self._new_tokens(slots, rows[first], step)
-            if len(slots) == len(rows):  # no drafts
+            if not step.drafts[rows].any():
                 answers.go(logits, rows[first], slots, new)
             else:
                 answers.advance(slots, new)
