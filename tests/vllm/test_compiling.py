@@ -34,9 +34,9 @@ def test_what_is_the_same_is_compiled_once() -> None:
     ]
     assert len({id(one) for one in (first, *others)}) == 6
     assert len(cache) == 6
-    assert isinstance(first.result(), CopyConstraint)
-    assert first.result().sources == (Source("White Christmas", "title"),)
-    assert others[2].result().sources == (Source("[ [", "["),)
+    assert isinstance(first.result().constraint, CopyConstraint)
+    assert first.result().constraint.sources == (Source("White Christmas", "title"),)
+    assert others[2].result().constraint.sources == (Source("[ [", "["),)
 
 
 def test_room_is_bounded_and_the_oldest_goes_first() -> None:
