@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from semqa.engines.openai.background import Background
+from semqa.engines.model.background import Background
 from semqa.engines.openai.remote import RemoteModel
 from semqa.engines.openai.transport import Transport
 
@@ -34,7 +34,7 @@ class Connection:
 
     def __init__(self, model: str, endpoint: Endpoint, patience: Patience) -> None:
         self.remote = RemoteModel(model, Transport(endpoint, patience))
-        self.background = Background()
+        self.background = Background("semqa-endpoint")
         self.ways: dict[str, Way] = {}
         self.lock = Lock()
         self._users = 1

@@ -7,17 +7,15 @@ and answers.
 from __future__ import annotations
 
 import asyncio
-import queue
 from concurrent.futures import CancelledError
 from itertools import count
-from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from semqa.engines.model.background import Background
 from semqa.errors import InputError, SemqaError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 __all__ = ["Service", "Written"]
 
@@ -52,17 +50,14 @@ class Service:
     """
 
     def __init__(self, start: Callable[[], Any]) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, daemon=True, name="semqa-vllm")
-        self._thread.start()
+        self._background = Background("semqa-vllm")
         self._numbers = count()
         self._waiting: set[asyncio.Task[Any]] = set()  # touched in the loop's thread only
         self._engine: Any = None
         try:
-            self._engine = self._wait(_called(start))
-            self._watch = self._submit(self._end_what_waits_in_vain())
+            self._background.run(self._begin(start))
         except BaseException:
-            self._stop()
+            self._background.close()
             raise
 
     @property
@@ -78,8 +73,12 @@ class Service:
             UnavailableError: the engine died.
         """
         self._open()
-        rows: list[Written] = self._wait(self._run_all(requests))
-        return rows
+        try:
+            return self._background.run(self._run_all(requests))
+        except ExceptionGroup as group:
+            _raise_explained(group.exceptions[0])
+        except Exception as error:  # noqa: BLE001  (raised again)
+            _raise_explained(error)
 
     def stream(self, prompt: Sequence[int], params: Any) -> Iterator[Written]:
         """Give what is written piece by piece; closing the iterator abandons the request.
@@ -88,34 +87,25 @@ class Service:
             InputError, UnavailableError: as `run`.
         """
         self._open()
-        pieces: queue.SimpleQueue[Written | BaseException | None] = queue.SimpleQueue()
 
-        async def follow() -> None:
-            try:
-                async for written in self._follow(prompt, params):
-                    pieces.put(written)
-            except BaseException as error:  # raised again by who reads
-                pieces.put(error)
-                raise
-            else:
-                pieces.put(None)
+        async def follow(put: Callable[[Written], None]) -> None:
+            async for written in self._follow(prompt, params):
+                put(written)
 
-        task = self._submit(follow())
         try:
-            while (piece := pieces.get()) is not None:
-                if isinstance(piece, BaseException):
-                    raise _explained(piece) from piece
-                yield piece
-        finally:
-            task.cancel()
+            yield from self._background.iterate(follow)
+        except Exception as error:  # noqa: BLE001  (raised again)
+            _raise_explained(error)
 
     def close(self) -> None:
         """Stop the engine and give its memory back; more than once is fine."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            self._watch.cancel()
-            self._submit(_called(engine.shutdown)).result()
-            self._stop()
+            self._background.close(_called(engine.shutdown))
+
+    async def _begin(self, start: Callable[[], Any]) -> None:
+        self._engine = start()
+        self._watch = asyncio.create_task(self._end_what_waits_in_vain())
 
     async def _run_all(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
         async def one(prompt: Sequence[int], params: Any) -> Written:
@@ -130,7 +120,7 @@ class Service:
             tasks = [group.create_task(one(*request)) for request in requests]
         return [task.result() for task in tasks]
 
-    async def _follow(self, prompt: Sequence[int], params: Any) -> Any:
+    async def _follow(self, prompt: Sequence[int], params: Any) -> AsyncIterator[Written]:
         engine = self._open()
         number = f"semqa-{next(self._numbers)}"
         task = asyncio.current_task()
@@ -162,39 +152,21 @@ class Service:
             )
         return self._engine
 
-    def _submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Wait for work in the loop; who is interrupted meanwhile takes it back."""
-        task = self._submit(work)
-        try:
-            return task.result()
-        except BaseExceptionGroup as group:
-            first = group.exceptions[0]
-            raise _explained(first) from first
-        except BaseException as error:
-            task.cancel()
-            if self._engine is None:
-                raise
-            raise _explained(error) from error
-
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
 
 async def _called(function: Callable[[], Any]) -> Any:
     return function()
 
 
-def _explained(error: BaseException) -> BaseException:
-    """Say in one line what an error of a request means."""
-    if not isinstance(error, Exception) or isinstance(error, (CancelledError, SemqaError)):
-        return error
+def _raise_explained(error: Exception) -> NoReturn:
+    """Say in one line what an error of a request means.
+
+    Raises:
+        Exception: it, if it says so itself, or else one that does.
+    """
+    if isinstance(error, (CancelledError, SemqaError)):
+        raise error
     from vllm.exceptions import VLLMClientError
 
     if isinstance(error, (VLLMClientError, ValueError, TypeError)):
-        return InputError(str(error))
-    return UnavailableError(_DEAD.format(repr(str(error) or type(error).__name__)))
+        raise InputError(str(error)) from error
+    raise UnavailableError(_DEAD.format(repr(str(error) or type(error).__name__))) from error

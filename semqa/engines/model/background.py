@@ -25,9 +25,13 @@ class Background:
 
     The thread starts with the first coroutine, and ends when `close` is called or nobody holds the
     object any more.
+
+    Args:
+        name: of the thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finalizer: weakref.finalize[..., Background] | None = None
@@ -83,7 +87,7 @@ class Background:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 thread = threading.Thread(
-                    target=_serve, args=(self._loop,), daemon=True, name="semqa-endpoint"
+                    target=_serve, args=(self._loop,), daemon=True, name=self._name
                 )
                 thread.start()
                 self._finalizer = weakref.finalize(self, _stop, self._loop, thread)
