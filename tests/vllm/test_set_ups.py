@@ -39,8 +39,10 @@ def test_asynchronous_scheduling(llama: Path, runner: int, scheduled_ahead: None
     )  # fmt: skip
     try:
         assert engine.config.scheduler_config.async_scheduling
-        count = 24 if runner == 1 else 6
-        given = [params(POLICIES[n % 2], max_tokens=60) for n in range(count)]
+        count = 24 if runner == 1 else 4
+        given = [
+            params(POLICIES[n % 2], max_tokens=60 if runner == 1 else 40) for n in range(count)
+        ]
         outputs = engine.run(given)
         for n in range(count):
             engine.check(outputs[str(n)].outputs[0], POLICIES[n % 2])
@@ -59,11 +61,11 @@ def test_drafts(llama: Path, runner: int) -> None:
     engine = Engine(llama, max_model_len=256, speculative_config=DRAFTS)
     try:
         policy = QuotePolicy(quote_bias=30, max_free_words=1, boundary="char")
-        given = [params(policy, REPEATS, max_tokens=60, temperature=n % 3 / 2) for n in range(6)]
-        given += [params(POLICIES[n % 2], max_tokens=30) for n in range(4)]
+        given = [params(policy, REPEATS, max_tokens=40, temperature=n % 3 / 2) for n in range(4)]
+        given += [params(POLICIES[n % 2], max_tokens=30) for n in range(2)]
         outputs = engine.generate(given, "the bridge, the bridge, the bridge, the bridge")
         for n, output in enumerate(outputs):
-            if n < 6:
+            if n < 4:
                 engine.check(output.outputs[0], policy, REPEATS)
             else:
                 engine.check(output.outputs[0], POLICIES[n % 2])
@@ -80,14 +82,12 @@ def test_a_real_vocabulary(tekken: Path, runner: int) -> None:
         max_model_len=256, max_num_seqs=8 if runner == 1 else 2,
     )  # fmt: skip
     try:
-        count = 24 if runner == 1 else 2
-        given = [
-            params(POLICIES[n % 2], max_tokens=60 if runner == 1 else 12) for n in range(count)
-        ]
-        quotes = 0
-        for n, output in enumerate(engine.generate(given, "Who sang it?")):
-            quotes += len(engine.check(output.outputs[0], POLICIES[n % 2]).quotes)
-        assert quotes
+        # Triton's interpreter takes seconds for a step of so many tokens.
+        count, most = (24, 60) if runner == 1 else (2, 9)
+        policy = QuotePolicy(min_quotes=1, max_words=25)
+        given = [params(policy, max_tokens=most) for _ in range(count)]
+        for output in engine.generate(given, "Who sang it?"):
+            engine.check(output.outputs[0], policy)
     finally:
         engine.close()
 
