@@ -76,6 +76,23 @@ def test_drafts(llama: Path, runner: int) -> None:
         engine.close()
 
 
+def test_drafts_of_a_model(llama: Path, runner: int) -> None:
+    """The model drafts for itself: free text is taken, and what the constraint forbids is not."""
+    if runner == 1:
+        pytest.skip("the first model runner refuses drafts, whoever makes them")
+    drafts = {"model": str(llama), "method": "draft_model", "num_speculative_tokens": 2}
+    engine = Engine(llama, max_model_len=256, speculative_config=drafts)
+    try:
+        policies = (QuotePolicy(min_quotes=1), QuotePolicy(max_words=8, min_quotes=1))
+        given = [params(policies[n % 2], max_tokens=24, temperature=n // 2) for n in range(4)]
+        for n, output in enumerate(engine.generate(given)):
+            engine.check(output.outputs[0], policies[n % 2])
+        accepted = engine.metric("vllm:spec_decode_num_accepted_tokens")
+        assert 0 < accepted < engine.metric("vllm:spec_decode_num_draft_tokens")
+    finally:
+        engine.close()
+
+
 def test_a_real_vocabulary(tekken: Path, runner: int) -> None:
     engine = Engine(
         tekken, tokenizer_mode="mistral", config_format="hf", load_format="auto",
