@@ -110,6 +110,12 @@ def _start(where: str, options: VllmOptions) -> Any:
             given[name] = getattr(options, name)
     if options.context is not None:
         given["max_model_len"] = options.context
+    if options.temperature > 0 and "max_num_batched_tokens" not in given:
+        from vllm.platforms import current_platform
+
+        if current_platform.is_cpu():
+            # Draws have seeds, and vLLM 0.32 dies on a CPU when it reads a prompt with one in pieces.
+            given.setdefault("enable_chunked_prefill", False)
     try:
         arguments = vllm.AsyncEngineArgs(**given)
     except TypeError as error:

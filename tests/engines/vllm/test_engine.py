@@ -105,6 +105,14 @@ def test_answers_quote_what_stands_there(engine: VllmEngine) -> None:
     assert engine.answer(*REQUESTS[0]).marked == QuotedAnswer.parse(made[0].text, SOURCES).marked
 
 
+def test_prompts_of_draws_may_be_too_many_to_be_read_at_once(engine: VllmEngine) -> None:
+    long = [Source("Ann built the bridge in 1932. " * 60)]
+    requests = [Request(f"Who built bridge {number}?", long) for number in range(8)]
+    made = engine.generate(requests)
+    assert sum(generation.prompt_tokens or 0 for generation in made) > 8192
+    assert all(QuotedAnswer.parse(generation.text, long).verified for generation in made)
+
+
 def test_a_stream_is_the_answer_piece_by_piece(engine: VllmEngine) -> None:
     for request, generation in zip(REQUESTS, engine.generate(REQUESTS), strict=True):
         text, streamed = text_of(engine, request)
