@@ -41,7 +41,8 @@ def quotesum(
         str,
         typer.Option(
             envvar="SEMQA_ENGINE",
-            help="extractive, lead-K, tail-K, human, transformers:MODEL, or openai:MODEL.",
+            help="extractive, lead-K, tail-K, human, transformers:MODEL, vllm:MODEL, or "
+            "openai:MODEL.",
         ),
     ] = "extractive",
     limit: Annotated[

@@ -152,10 +152,12 @@ def choose(engine: str, given: EngineOptions) -> Choice:
 
 
 def _refuse(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:
+    from semqa.engines import engines_with
+
     shown = str(value) if isinstance(value, Path) else value
     expected = "no options"
     if "prompts" in accepted:
-        expected = "those for language models, see --help"
+        expected = f"it with {' or '.join(engines_with(name))} only"
     elif accepted:
         expected = f"only {', '.join(map(flag, accepted))}"
     raise InputError(

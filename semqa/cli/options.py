@@ -15,8 +15,8 @@ EngineName = Annotated[
     str,
     typer.Option(
         envvar="SEMQA_ENGINE",
-        help="extractive, lead-K, tail-K, transformers:MODEL, a folder or a name on the Hub, or "
-        "openai:MODEL, a name at the endpoint --base-url.",
+        help="extractive, lead-K, tail-K, transformers:MODEL or vllm:MODEL, a folder or a name on "
+        "the Hub, or openai:MODEL, a name at the endpoint --base-url.",
     ),
 ]
 

@@ -9,7 +9,7 @@ from semqa.engines.base import (
     Request,
     StreamingEngine,
 )
-from semqa.engines.registry import accepted_options, create_engine
+from semqa.engines.registry import accepted_options, create_engine, engines_with
 
 __all__ = [
     "BatchEngine",
@@ -21,4 +21,5 @@ __all__ = [
     "StreamingEngine",
     "accepted_options",
     "create_engine",
+    "engines_with",
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.base import Engine
 
-__all__ = ["accepted_options", "create_engine"]
+__all__ = ["accepted_options", "create_engine", "engines_with"]
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:
@@ -71,6 +71,16 @@ def accepted_options(spec: str) -> tuple[str, ...] | None:
     """
     factory = _FACTORIES.get(_split(spec)[0])
     return None if factory is None else (*factory.accepts(), *factory.inner)
+
+
+def engines_with(option: str) -> tuple[str, ...]:
+    """Return the families of engines that take an option.
+
+    Example:
+        >>> engines_with("coverage"), engines_with("num_beams")
+        (('extractive',), ('transformers:MODEL',))
+    """
+    return tuple(family for family, factory in _FACTORIES.items() if option in factory.accepts())
 
 
 def _nearest(spec: str) -> str | None:

@@ -36,6 +36,13 @@ def test_help_everywhere(semqa: Command, command: list[str]) -> None:
     assert "Usage:" in outcome.out
 
 
+@pytest.mark.parametrize("command", [["answer"], ["bench", "quotesum"]])
+def test_help_names_every_engine(semqa: Command, command: list[str]) -> None:
+    said = semqa(*command, "--help", env={"COLUMNS": "200"}).out
+    for engine in ("extractive", "lead-K", "tail-K", "transformers:MODEL", "vllm:MODEL", "openai:"):
+        assert engine in said
+
+
 def modules_after(code: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
