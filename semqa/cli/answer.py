@@ -147,10 +147,16 @@ class _Run(NamedTuple):
         if made is None:
             return []
         told = self.cut_off()
-        if made.constraint in {"grammar", "repair"}:
+        # Which way an endpoint offers is not plain from what was asked.
+        if made.constraint != "off" and "base_url" in self.choice.options:
             told.append(f"constraint: {made.constraint}")
         if made.breach is not None:
-            kept = "keeps not every rule" if made.constraint == "repair" else "was not constrained"
+            # A grammar knows neither all rules nor when its tokens run out.
+            kept = (
+                "was not constrained"
+                if made.constraint == "processor"
+                else "does not keep every rule"
+            )
             told.append(f"{kept}: {made.breach}")
         return told
 

@@ -117,13 +117,17 @@ def _in_counts(pieces: Sequence[_Piece], policy: QuotePolicy) -> str | None:
     if policy.max_words is not None and words > policy.max_words:
         return f"{words} words, more than {policy.max_words}"
     if policy.max_free_words is not None and max(free) > policy.max_free_words:
-        return f"{max(free)} words outside of quotes, more than {policy.max_free_words}"
+        return f"{_counted(max(free), 'word')} outside of quotes, more than {policy.max_free_words}"
     longest = max(spans, default=0)
     if policy.max_span_words is not None and longest > policy.max_span_words:
         return f"{longest} words in one quote, more than {policy.max_span_words}"
     if len(spans) < policy.min_quotes:
-        return f"{len(spans)} quotes, fewer than {policy.min_quotes}"
+        return f"{_counted(len(spans), 'quote')}, fewer than {policy.min_quotes}"
     return None
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
 def _free_words(text: str) -> int:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import EXAMPLES, Command
 from tests.engines.openai.fake_vllm import FakeVllm
-from tests.engines.openai.server import Answer, error, serving
+from tests.engines.openai.server import Answer, Asked, error, serving
 
 SOURCE = "Bing Crosby released it in 1942."
 WRITTEN = "By [ 1 bing crosby ], in [ 1 1999 ]."
@@ -45,7 +45,8 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         told = semqa(*ASK, stdin=SOURCE.encode(), env=env)
         assert told.out == "By [ 1 Bing Crosby ], in 1999.\n"
         assert told.err == (
-            "constraint: repair; keeps not every rule: the number '1999' stands outside of quotes\n"
+            "constraint: repair; does not keep every rule: "
+            "the number '1999' stands outside of quotes\n"
         )
         told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
         assert "1 was repaired. 1 more was no quote and lost its brackets." in " ".join(
@@ -59,7 +60,7 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
         at = ("--base-url", server.url)
         for given in ((), ("--constraint", "on"), ("--constraint", "processor")):
             told = semqa(*ASK, *at, *given, "--max-words", "50", stdin=SOURCE.encode())
-            assert (told.out, told.err) == ("So [ 1 Bing ].\n", "")
+            assert (told.out, told.err) == ("So [ 1 Bing ].\n", "constraint: processor\n")
             keys = server.asked[-1].body["vllm_xargs"]
             assert (keys["semqa_max_words"], keys["semqa_numbers"]) == (50, "quoted")
         told = semqa(*ASK, *at, "--constraint", "grammar", stdin=SOURCE.encode())
@@ -67,11 +68,35 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
         assert told.err.startswith(
             "error: --constraint: got grammar and a server that did not keep"
         )
+        told = semqa(*ASK, *at, "--format", "terminal", stdin=SOURCE.encode())
+        assert "(constraint: processor)" in told.out
+        told = semqa(*ASK, *at, "--compare", stdin=SOURCE.encode())
+        assert [line.partition("; ")[2] for line in told.err.splitlines()] == [
+            "constraint: processor",
+            "",
+        ]
         told = semqa(*ASK, *at, "--compare", "--json", stdin=SOURCE.encode())
         assert [told.json[way]["constraint"] for way in ("on", "off")] == ["processor", "off"]
     told = semqa(*ASK[:2], "--engine", "transformers:x", "--constraint", "grammar", stdin=b"x")
     assert told.code == 2
     assert "--constraint: got 'grammar', expected on or off" in told.err
+
+
+def test_an_answer_that_its_grammar_did_not_end_is_not_told_to_be_free(semqa: Command) -> None:
+    obedient = FakeVllm(grammar=True)
+
+    def server_of(asked: Asked) -> Answer:
+        if "Crosby" in str(asked.body["messages"]):
+            return Answer("By [ 1 Bing Cro", "length")
+        return obedient(asked)
+
+    with serving(server_of) as server:
+        told = semqa(*ASK, "--base-url", server.url, stdin=SOURCE.encode())
+    assert told.out == "By Bing Cro\n"
+    assert told.err == (
+        "cut off at 7 tokens; constraint: grammar; does not keep every rule: "
+        "a bracket that belongs to no quote: '[ 1 Bing Cro'\n"
+    )
 
 
 def test_failures_have_their_exit_codes(semqa: Command) -> None:

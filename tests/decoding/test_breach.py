@@ -28,8 +28,10 @@ BROKEN = [
     ("[ 1 nna ]", {}, "^'nna' cuts a word of source 1$"),
     ("so blue, [ 2 red ]", {"max_words": 2}, "^3 words, more than 2$"),
     ("so - blue, [ 2 red ]", {"max_free_words": 1}, "^2 words outside of quotes, more than 1$"),
+    ("so", {"max_free_words": 0}, "^1 word outside of quotes, more than 0$"),
     ("[ 2 blue and red ]", {"max_span_words": 2}, "^3 words in one quote, more than 2$"),
     ("so", {"min_quotes": 1}, "^0 quotes, fewer than 1$"),
+    ("[ 1 Song ]", {"min_quotes": 2}, "^1 quote, fewer than 2$"),
     ("in 1943", {"numbers": "quoted"}, "^the number '1943' stands outside of quotes$"),
     ("so Anna", {"names": "quoted"}, "^the name 'Anna' stands outside of quotes$"),
 ]
