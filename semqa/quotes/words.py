@@ -55,13 +55,16 @@ _QUOTES_AND_STOPS = "\"'`´“”„‟‘’‚‛«»‹›(){}[],;:.!?…*_¡
 _DASHES = "-‐‑‒–—―"
 _SOFT = frozenset(_QUOTES_AND_STOPS + _DASHES)
 
+_APOSTROPHES = "'’ʼ‘‛`´′＇"
 _PIECE = re.compile(rf"([{_UNSPACED}])|[^\s{_UNSPACED}]+")
-_INNER = re.compile(rf"([^{_PUNCTUATION}]+(?:['’ʼ][^{_PUNCTUATION}]+)*)|[{_PUNCTUATION}]")
+_INNER = re.compile(
+    rf"([^{_PUNCTUATION}]+(?:[{_APOSTROPHES}][^{_PUNCTUATION}]+)*)|[{_PUNCTUATION}]"
+)
 _NUMERIC = re.compile(r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218f\u2460-\u249b]")
+_LEADING_POINT = re.compile(r"(?<![.,])[.,·]\d")
 _DASH = "-"
-_APOSTROPHES = "'’ʼ"
 _ONE_DASH = str.maketrans(dict.fromkeys(_DASHES, "-"))
-_ONE_APOSTROPHE = str.maketrans("’ʼ", "''")
+_ONE_APOSTROPHE = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -72,8 +75,8 @@ _LITTLE = _listed("a an the and also that")
 
 _FIXED = _listed(
     # Negations, also of other languages, and other words that turn a sentence.
-    """no not none never neither nor nothing nobody nowhere without cannot non hardly scarcely barely
-    rarely seldom few little less fewer least lack lacks lacking fail fails failed refuse refused
+    """no not none never neither nor nothing nobody nowhere without cannot non un anti unable hardly scarcely
+    barely rarely seldom few little less fewer least lack lacks lacking fail fails failed refuse refused
     deny denied denies false untrue former formerly ex except unless instead rather nicht kein keine
     keinen keinem keiner nie niemals ohne weder ne pas jamais aucun aucune sans nunca jamás sin ni
     não nem sem mai senza nessun niet geen nooit zonder inte aldrig utan ikke aldri uden nie bez не
@@ -112,6 +115,7 @@ _CONFUSED = tuple(
         "immigrated/emigrated dairies/diaries trails/trials clothes/cloths conversation/conservation"
     )
 )
+_ENDS = re.compile(r"[^\s,]")
 _LEAST_FOR_TYPO = 6
 
 
@@ -135,7 +139,7 @@ def read_words(text: str) -> list[Word]:
             words.append(Word(*_key(raw), at, at + len(raw)))
         else:
             words.extend(_inner_words(raw, at))
-    return _settled(words)
+    return _settled(words, text)
 
 
 def is_typo(written: Word, meant: Word) -> bool:
@@ -165,7 +169,7 @@ def is_typo(written: Word, meant: Word) -> bool:
 def _number(raw: str, at: int) -> Word:
     """Read a piece with digits as one word, with its sign and unit, and without stops around it."""
     start, end = 0, len(raw)
-    while raw[start] in _QUOTES_AND_STOPS:
+    while raw[start] in _QUOTES_AND_STOPS and not _LEADING_POINT.match(raw, start):
         start += 1
     while raw[end - 1] in _QUOTES_AND_STOPS:
         end -= 1
@@ -191,7 +195,9 @@ def _inner_words(raw: str, at: int) -> list[Word]:
 
 @lru_cache(maxsize=1 << 15)
 def _key(raw: str) -> tuple[str, Kind]:
-    folded = unicodedata.normalize("NFKC", raw).casefold().translate(_ONE_APOSTROPHE)
+    raw = "".join(c for c in raw if unicodedata.category(c) != "Cf")  # nobody sees them
+    # Before the form: that of an acute accent on its own is a space and a mark.
+    folded = unicodedata.normalize("NFKC", raw.translate(_ONE_APOSTROPHE)).casefold()
     if folded in _OTHER_WITH_A_CAPITAL or _is_acronym(raw):
         return unicodedata.normalize("NFC", raw), Kind.FIXED
     if folded in _LITTLE:
@@ -206,12 +212,17 @@ def _is_acronym(raw: str) -> bool:
     return len(raw) > 1 and raw.isupper() and raw.isalpha()
 
 
-def _settled(words: list[Word]) -> list[Word]:
+def _settled(words: list[Word], text: str) -> list[Word]:
     """Return the words as their neighbours make them.
 
     A word in capitals among others in capitals is no acronym; a dash counts next to a number, where
-    it may be a minus.
+    it may be a minus. An “A” within a sentence is a name, as of a vitamin.
     """
+    for place, word in enumerate(words[1:], start=1):
+        if text[word.start : word.end] == "A" and not _ENDS.search(
+            text, words[place - 1].end, word.start
+        ):
+            words[place] = word._replace(key="A", kind=Kind.FIXED)
     loud = [_is_acronym(word.key) for word in words]
     for place, word in enumerate(words):
         if loud[place] and any(loud[max(0, place - 1) : place] + loud[place + 1 : place + 2]):
