@@ -5,9 +5,11 @@ Without vLLM: what the adapters see is made here, as the engine was seen to make
 
 from __future__ import annotations
 
+import os
 import random
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from semqa import Source
 from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.vllm import to_extra_args
 from semqa.decoding.vllm.first_runner import FirstRunner
+from semqa.decoding.vllm.on_device import KERNELS
 from semqa.decoding.vllm.second_runner import SecondRunner
 from tests.decoding.vocabularies import straddling_vocabulary
 
@@ -193,6 +196,7 @@ class Requests:
 
     def __init__(self, slots: int) -> None:
         self.max_num_reqs = slots
+        self.device = torch.device("cpu")
         self.all_token_ids = SimpleNamespace(
             gpu=torch.randint(0, 99, (slots, MOST_TOKENS + 40), dtype=torch.int32)
         )
@@ -210,12 +214,20 @@ class Requests:
 
 
 @settings(max_examples=50)
-@given(seed=st.integers(0, 10**9), most_drafts=st.sampled_from([0, 1, 3]))
-def test_the_second_runner(seed: int, most_drafts: int) -> None:
-    """Requests take slots over without a word; rows of drafts; prompts in pieces; resumption."""
+@given(
+    seed=st.integers(0, 10**9),
+    most_drafts=st.sampled_from([0, 1, 3]),
+    kernels=st.sampled_from(["off", "torch"]),
+)
+def test_the_second_runner(seed: int, most_drafts: int, kernels: str) -> None:
+    """Requests take slots over without a word; rows of drafts; prompts in pieces; resumption.
+
+    On the host and on the device.
+    """
     rng = random.Random(seed)
     requests = Requests(4)
-    runner = SecondRunner(VOCABULARY, requests, MOST_TOKENS, most_drafts)
+    with mock.patch.dict(os.environ, {KERNELS: kernels}):
+        runner = SecondRunner(VOCABULARY, requests, MOST_TOKENS, most_drafts)
     held: dict[int, Wanted] = {}
     reading: dict[int, int] = {}
     preempted: list[Wanted] = []
@@ -260,9 +272,13 @@ def test_the_second_runner(seed: int, most_drafts: int) -> None:
         logits = torch.zeros(len(rows), WIDTH)
         for _ in range(rng.choice([1, 1, 2])):  # what is done twice is done once
             assert runner.apply(logits, context) is logits
+        for slot, wanted in held.items():
+            on_device = kernels == "torch" and wanted.number is not None
+            assert runner._answers.away[slot] == on_device
         for row, (slot, place, _, _) in enumerate(rows):
-            if reading[slot]:
-                check_row(logits[row], None)
+            if reading[slot]:  # nothing is sampled, whatever stands there
+                if kernels == "off":
+                    check_row(logits[row], None)
             else:
                 check_row(logits[row], held[slot].allowed(drafts_of[slot][:place]))
         for slot in order:

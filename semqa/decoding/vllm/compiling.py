@@ -91,12 +91,19 @@ class ConstraintCache:
             whole = policy.boundary == "word"
             sources = tuple(without_stops(sources, stops, whole_words=whole))
         made = CopyConstraint(self._vocabulary, sources, policy, question=request.question)
+        program = self._program(made)
+        if program is None:
+            # What the end of a budget needs, before an engine has to wait for it within a step.
+            self._pool.submit(made.tables, 0)
+        return Compiled(made, program)
+
+    def _program(self, constraint: CopyConstraint) -> DeviceProgram | None:
         if not self._programs:
-            return Compiled(made, None)
+            return None
         from semqa.decoding.program import HostOnly, build_program
 
-        program = build_program(made)
-        return Compiled(made, None if isinstance(program, HostOnly) else program)
+        program = build_program(constraint)
+        return None if isinstance(program, HostOnly) else program
 
 
 def _digest(request: ConstraintRequest, stops: Sequence[str]) -> bytes:
