@@ -110,7 +110,9 @@ class Answers:
         self._futures[slot] = None
         self._pending[slot] = False
         logger.error(
-            "An answer is ended, for it cannot be constrained any more (slot %d): %s", slot, reason
+            "semqa: an answer is ended, for it cannot be constrained any more (slot %d): %s",
+            slot,
+            reason,
         )
 
     def _let_go(self, slot: int) -> None:
@@ -265,7 +267,7 @@ class Answers:
             if not alive.all():
                 dead = np.flatnonzero(~alive)
                 logger.error(
-                    "No token is left for %d answers, which are ended: got minus infinity or no "
+                    "semqa: no token is left for %d answers, which are ended: got minus infinity or no "
                     "number for all that their constraints allow; leave out what forbids tokens",
                     len(dead),
                 )

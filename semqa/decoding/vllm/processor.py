@@ -113,7 +113,7 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
             if self._second is not None:
                 return self._second.apply(logits, ctx)
         except Exception:
-            _logger.exception("All constrained answers of this step are ended")
+            _logger.exception("semqa: all constrained answers of this step are ended")
         if self._first is not None:
             self._first.close(logits)
         elif self._second is not None:
