@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadedService", "load_service", "require_vllm"]
 
 _PROCESSOR = "semqa.decoding.vllm:CopyConstraintProcessor"
+_WEIGHTS = (".safetensors", ".bin", ".pt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def load_service(name: str, options: VllmOptions) -> LoadedService:
     """
     folder = folder_of(name)
     check_revision(folder, options.revision)
+    if folder is not None and "load_format" not in options.engine_args:
+        _check_weights(name, folder)
     on_disk_only = folder is None and is_on_disk_only(name, options.revision)
     # vLLM reads these when it is imported; what the user has set stays.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
@@ -87,6 +91,15 @@ def require_vllm(name: str) -> None:
     """
     if find_spec("vllm") is None:
         require("vllm", extra="vllm", purpose=f"the engine vllm:{name}")
+
+
+def _check_weights(name: str, folder: str) -> None:
+    """See that a folder holds weights: vLLM finds out late, and tells it on a hundred lines."""
+    if not any(path.suffix in _WEIGHTS for path in Path(folder).iterdir()):
+        raise InputError(
+            f"model {name}: no weights in this folder: got no file {', '.join(_WEIGHTS)}, expected "
+            "what save_pretrained writes; give another folder"
+        )
 
 
 def _start(where: str, options: VllmOptions) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from semqa import InputError
 from semqa.engines import accepted_options, create_engine
 from semqa.engines.vllm import VllmOptions
+from semqa.engines.vllm.loading import load_service
 from semqa.errors import MissingExtraError
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -49,6 +51,12 @@ def test_beams_are_no_option_for_vllm_drops_what_a_request_brings_there() -> Non
     assert "num_beams" not in accepted
     with pytest.raises(InputError, match=r"^engine vllm:x does not take the option num_beams"):
         create_engine("vllm:x", {"num_beams": 4})
+
+
+def test_a_folder_without_weights_is_refused_before_vllm_starts(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"^model .+: no weights in this folder: got no file "):
+        load_service(str(tmp_path), VllmOptions())
 
 
 def test_settings_are_a_value() -> None:
