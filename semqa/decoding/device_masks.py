@@ -51,6 +51,8 @@ def mask_on_device(
         beyond = width - forbidden.shape[-1]
         forbidden = torch.nn.functional.pad(forbidden, (0, beyond), value=True)
     kept = scores[places].masked_fill(forbidden[:, :width], -torch.inf)
-    dead = ~(kept.amax(dim=-1) > -torch.inf)  # where a score is no number, too
+    # Softmax makes of one NaN, or of infinity, a row in which nothing is forbidden.
+    kept = kept.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
+    dead = ~(kept.amax(dim=-1) > -torch.inf)
     kept[:, end] = torch.where(dead, torch.zeros_like(kept[:, end]), kept[:, end])
     scores[places] = kept

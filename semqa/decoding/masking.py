@@ -54,7 +54,11 @@ def mask_in_place(
     lifted: NDArray[np.int64] = _NO_TOKENS,
     biases: NDArray[np.float32] = _NO_BIASES,
 ) -> NDArray[np.bool_]:
-    """Forbid what the masks do not allow, in some rows; nothing else is written.
+    """Forbid what the masks do not allow, in some rows.
+
+    Where some tokens of a block of 32 are forbidden, scores of the others that are no finite numbers
+    are replaced as well (NaN is forbidden), for softmax makes of one such score a row in which
+    nothing is forbidden. Other scores are not even read once one above minus infinity was found.
 
     Args:
         scores: [R, S], its columns next to each other, its rows at any distance: written, minus
@@ -115,7 +119,7 @@ def _compile(signature: str, loop: Any) -> Any:
 def _loop_in_place(
     scores: Any, starts: Any, width: Any, masks: Any, lifted: Any, biases: Any, alive: Any
 ) -> None:
-    nothing = np.float32(-np.inf)
+    nothing, most = np.float32(-np.inf), np.finfo(np.float32).max
     words = masks.shape[1]
     for row in range(starts.size):
         start = starts[row]
@@ -132,16 +136,19 @@ def _loop_in_place(
                 continue
             else:
                 for bit in range(32):
-                    if (bits >> bit) & 1:
-                        found |= scores[first + bit] > nothing
-                    else:
-                        scores[first + bit] = nothing
+                    score = scores[first + bit] if (bits >> bit) & 1 else nothing
+                    if not score <= most:
+                        score = nothing if np.isnan(score) else most
+                    scores[first + bit] = score
+                    found |= score > nothing
         for column in range(32 * min(words, width // 32), width):
             word = column >> 5
-            if word < words and (masks[row, word] >> (column & 31)) & 1:
-                found |= scores[start + column] > nothing
-            else:
-                scores[start + column] = nothing
+            kept = word < words and (masks[row, word] >> (column & 31)) & 1
+            score = scores[start + column] if kept else nothing
+            if not score <= most:
+                score = nothing if np.isnan(score) else most
+            scores[start + column] = score
+            found |= score > nothing
         alive[row] = found
 
 

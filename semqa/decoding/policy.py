@@ -5,7 +5,6 @@ Knows nothing of tokens: the rules are defined on text (``docs/constraint.md``).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -70,7 +69,7 @@ class QuotePolicy:
         object.__setattr__(self, "sources", checked_numbers("sources", self.sources))
         bias: object = self.quote_bias
         number = isinstance(bias, (int, float)) and not isinstance(bias, bool)
-        if not number or not math.isfinite(self.quote_bias) or abs(self.quote_bias) > _MOST_BIAS:
+        if not number or not abs(self.quote_bias) <= _MOST_BIAS:  # nor NaN
             raise InputError(
                 f"quote_bias: got {bias!r}, expected a finite number from -{_MOST_BIAS:,} to "
                 f"{_MOST_BIAS:,}; 0 turns it off"

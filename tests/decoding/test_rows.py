@@ -153,12 +153,20 @@ def test_a_poor_vocabulary_too() -> None:
 FLOATS = st.sampled_from([0.0, 1.5, -3e38, 3e38, float("inf"), float("-inf"), float("nan")])
 
 
+MOST = np.finfo(np.float32).max
+
+
 def masked_plainly(scores: Any, row: int, mask: Any) -> Any:
+    """Mask a row; what is no finite number is replaced but where it stands among allowed tokens."""
     kept = scores[row].copy()
-    for column in range(kept.size):
-        word = column // 32
-        if word >= mask.size or not (int(mask[word]) >> (column % 32)) & 1:
-            kept[column] = -np.inf
+    for first in range(0, kept.size, 32):
+        block = kept[first : first + 32]
+        word = int(mask[first // 32]) if first // 32 < mask.size else 0
+        if word == -1 and block.size == 32 and (kept[:first] > -np.inf).any():
+            continue
+        for place, score in enumerate(block):
+            allowed = (word >> place) & 1 and not np.isnan(score)
+            block[place] = min(score, MOST) if allowed else -np.inf
     return kept
 
 
@@ -190,10 +198,11 @@ def test_masking_in_place(data: st.DataObject) -> None:
     assert alive.tolist() == [bool((wanted[row, :width] > -np.inf).any()) for row in chosen]
     tensor = torch.from_numpy(before.copy())
     mask_on_device(tensor[:, :width], np.array(chosen, np.int64), masks, 0)
-    for place, row in enumerate(chosen):
+    for row in chosen:
         numbers = wanted[row, :width]
-        if np.isnan(numbers).any() or not alive[place]:
-            wanted[row, 0] = tensor[row, 0]  # the end, which is left where nothing else is
+        numbers[:] = np.where(np.isnan(numbers), -np.inf, np.minimum(numbers, MOST))
+        if not (numbers > -np.inf).any():
+            numbers[0] = 0  # the end, which is left where nothing else is
     assert np.array_equal(tensor.numpy(), wanted, equal_nan=True)
 
 

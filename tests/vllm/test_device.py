@@ -13,7 +13,8 @@ import pytest
 
 from semqa import InputError, Source
 from semqa.decoding import QuotePolicy
-from tests.vllm.engine import Engine, params
+from tests.vllm.engine import PROCESSOR, Engine, params
+from tests.vllm.tiny import SOURCES
 
 HERE = QuotePolicy(min_quotes=2)
 """What the device takes."""
@@ -29,6 +30,31 @@ SMALL: dict[str, Any] = {
     "max_num_seqs": 6,
     "max_model_len": 256,
 }
+
+
+def forbidding_processor() -> type:
+    """Return a processor that forbids all tokens of a request after as many as it says."""
+    from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcessor
+
+    class Forbidding(LogitsProcessor):  # type: ignore[misc]
+        def __init__(self, _config: Any, requests: Any) -> None:
+            self._requests = requests
+            self._after: dict[int, int] = {}
+
+        def add_request(self, slot: int, sampling: Any) -> bool:
+            self._after[slot] = (sampling.extra_args or {}).get("forbid_after", 1000)
+            return True
+
+        def apply(self, logits: Any, context: Any) -> Any:
+            for row, slot in enumerate(context.expanded_idx_mapping.tolist()):
+                written = int(
+                    self._requests.total_len.gpu[slot] - self._requests.prompt_len.np[slot]
+                )
+                if written >= self._after[slot]:
+                    logits[row] = float("-inf")
+            return logits
+
+    return Forbidding
 
 
 @pytest.fixture(params=["triton", "torch"])
@@ -86,6 +112,53 @@ def test_drafts_and_budgets(llama: Path, kernels: str) -> None:
             engine.check(output.outputs[0], policy, REPEATS)
         assert away(engine) == 5
         assert engine.metric("vllm:spec_decode_num_accepted_tokens") > 0
+    finally:
+        engine.close()
+
+
+def test_others_forbid_all_that_is_allowed(llama: Path, kernels: str) -> None:
+    """An answer to which another processor leaves nothing is ended; its neighbours are not."""
+    engine = Engine(llama, processors=[forbidding_processor(), PROCESSOR], max_model_len=256)
+    try:
+        policy = QuotePolicy(quote_bias=50)
+        given = [params(policy, seed=n, max_tokens=30) for n in range(3)]
+        given[1].extra_args |= {"forbid_after": 6}
+        outputs = engine.generate([*given, params(sources=None, seed=4)])
+        assert away(engine) == 3
+        assert outputs[1].outputs[0].finish_reason == "stop"
+        assert len(outputs[1].outputs[0].token_ids) == 7
+        assert all(
+            token in engine.vocabulary.eos_ids for token in outputs[1].outputs[0].token_ids[6:]
+        )
+        for n in (0, 2):
+            engine.check(outputs[n].outputs[0], policy)
+    finally:
+        engine.close()
+
+
+def test_answers_without_room_on_the_device_stay_with_the_host(
+    llama: Path, kernels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from semqa.decoding import program
+    from semqa.decoding.device import DeviceSlots
+
+    def no_memory(*_: Any, **__: Any) -> Any:
+        raise MemoryError("no room")
+
+    engine = Engine(llama, max_model_len=256)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(DeviceSlots, "_hold", no_memory)
+            outputs = engine.generate([params(HERE), params(CHARS)])
+            assert away(engine) == 0
+        with monkeypatch.context() as patch:
+            patch.setattr(program, "build_program", no_memory)
+            outputs += engine.generate([params(HERE, REPEATS)])
+            assert away(engine) == 0
+        for output, policy, sources in zip(
+            outputs, (HERE, CHARS, HERE), (SOURCES, SOURCES, REPEATS), strict=True
+        ):
+            engine.check(output.outputs[0], policy, sources)
     finally:
         engine.close()
 

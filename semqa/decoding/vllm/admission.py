@@ -6,8 +6,8 @@ threads, and changes nothing.
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from semqa.decoding.vllm.request import SOURCES, ConstraintRequest
@@ -17,6 +17,10 @@ from semqa.errors import InputError
 __all__ = ["REQUIRE_VARIABLE", "check_params"]
 
 REQUIRE_VARIABLE = "SEMQA_VLLM_REQUIRE_SOURCES"
+
+_MOST_BIAS = 1e9
+_MOST_PENALTY = 1e6
+"""What scores bear before they are infinite in 32 bits."""
 
 _REFUSED = {
     "min_tokens": "it forbids the end where nothing else may follow; ask for semqa_min_quotes",
@@ -45,7 +49,12 @@ def check_params(params: Any) -> ConstraintRequest | None:
         InputError: the request is wrong in itself, or its other parameters would break the
             guarantee; or it has no sources where ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
     """
-    request = ConstraintRequest.from_extra_args(params.extra_args)
+    given: object = params.extra_args
+    if not isinstance(given, Mapping | None):
+        raise InputError(
+            f"extra_args: got {type(given).__name__}, expected keys and values; correct it"
+        )
+    request = ConstraintRequest.from_extra_args(given)
     if request is None:
         if os.environ.get(REQUIRE_VARIABLE, "") not in ("", "0"):
             raise InputError(
@@ -59,11 +68,17 @@ def check_params(params: Any) -> ConstraintRequest | None:
             shown = type(value).__name__ if len(repr(value)) > 60 else repr(value)
             raise InputError(f"{name}: got {shown} with {SOURCES}, expected none, for {reason}")
     for token, bias in (params.logit_bias or {}).items():
-        if not math.isfinite(bias):
+        if not -_MOST_BIAS <= bias <= _MOST_BIAS:  # nor NaN
             raise InputError(
-                f"logit_bias: got {bias} for token {token} with {SOURCES}, expected finite numbers, "
-                "for it may forbid what a quote goes on with; use -100"
+                f"logit_bias: got {bias} for token {token} with {SOURCES}, expected finite numbers "
+                f"up to {_MOST_BIAS:g}, for it may forbid what a quote goes on with; use -100"
             )
+    penalty = getattr(params, "repetition_penalty", 1.0)
+    if not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
+        raise InputError(
+            f"repetition_penalty: got {penalty} with {SOURCES}, expected {1 / _MOST_PENALTY:g} to "
+            f"{_MOST_PENALTY:g}, for it may forbid what a quote goes on with; use a milder one"
+        )
     stops = [params.stop] if isinstance(params.stop, str) else list(params.stop or ())
     check_stops(stops, len(request.sources))
     if request.policy.min_quotes:

@@ -15,6 +15,7 @@ from semqa.decoding.masking import compile_masking_in_place, mask_in_place
 from semqa.decoding.rows import ConstraintRows, ends_mask
 from semqa.decoding.vllm.admission import check_params
 from semqa.decoding.vllm.compiling import ConstraintCache
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,7 +154,12 @@ class Answers:
         budget = room if most is None else min(most, room)
         constraint, program = future.result()
         if self._device is not None and program is not None:
-            self.away[slot] = self._device.admit(slot, program, prompt_length, budget)
+            try:
+                self.away[slot] = self._device.admit(slot, program, prompt_length, budget)
+            except InputError:
+                raise
+            except Exception:  # such as no memory there
+                logger.exception("An answer stays on the host (slot %d)", slot)
         if not self.away[slot]:
             self._rows.admit(slot, constraint, budget)
 

@@ -7,6 +7,7 @@ that was preempted, find it compiled.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from semqa.decoding.vocabulary import Vocabulary
 
 __all__ = ["Compiled", "ConstraintCache"]
+
+_logger = logging.getLogger("semqa.vllm")
 
 _MOST_BYTES = 1 << 29
 """What is kept for later, as estimated: 0.5 GB."""
@@ -102,7 +105,11 @@ class ConstraintCache:
             return None
         from semqa.decoding.program import HostOnly, build_program
 
-        program = build_program(constraint)
+        try:
+            program = build_program(constraint)
+        except Exception:  # such as no memory for it; the constraint is there
+            _logger.exception("A constraint stays on the host")
+            return None
         return None if isinstance(program, HostOnly) else program
 
 

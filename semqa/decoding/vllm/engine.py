@@ -13,11 +13,12 @@ from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vocabulary import Vocabulary
 from semqa.errors import InputError
 
-__all__ = ["NAME", "check_setup", "vocabulary_of"]
+__all__ = ["NAME", "check_setup", "processors", "vocabulary_of"]
 
 NAME = "semqa.decoding.vllm:CopyConstraintProcessor"
 """How vLLM is told of the processor."""
 
+_PLUGINS = "vllm.logits_processors"
 _HOW = f"start vLLM with --logits-processors {NAME}"
 
 
@@ -36,11 +37,7 @@ def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
     """
     model = config.model_config
     listed = [one for one in model.logits_processors or () if _is(one, processor)]
-    plugged = [
-        one.value
-        for one in entry_points(group="vllm.logits_processors")
-        if _is(one.value, processor)
-    ]
+    plugged = [one.value for one in entry_points(group=_PLUGINS) if _is(one.value, processor)]
     if not listed and not second_runner:
         raise InputError(
             f"logits processor: got {NAME} as a plugin only, expected it in the list of the engine, "
@@ -64,6 +61,12 @@ def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
             "model: got one that writes by diffusion, expected one that writes from left to right; "
             "start vLLM without the processor"
         )
+
+
+def processors(config: Any) -> list[object]:
+    """Return all processors that an engine loads besides vLLM's own: those listed, and plugins."""
+    plugged = entry_points(group=_PLUGINS)
+    return [*(config.model_config.logits_processors or ()), *(one.value for one in plugged)]
 
 
 def vocabulary_of(config: Any) -> Vocabulary:

@@ -5,10 +5,12 @@ Nothing here waits for the device. What cannot be a program there is left to the
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
+from semqa.kernels.tables import NOT_OURS
 
 if TYPE_CHECKING:
     import torch
@@ -23,12 +25,13 @@ KERNELS = "SEMQA_VLLM_KERNELS"
 _CHOICES = ("auto", "triton", "torch", "off")
 
 
-def device_answers(vocabulary: Vocabulary, requests: Any) -> DeviceAnswers | None:
+def device_answers(vocabulary: Vocabulary, requests: Any, *, alone: bool) -> DeviceAnswers | None:
     """Return room for answers on the device of an engine; None where the host is to do all.
 
     Args:
         vocabulary: the tokens.
         requests: vLLM's record of all requests, on the device.
+        alone: see `DeviceAnswers`.
 
     Raises:
         InputError: the environment asks for what there is not.
@@ -45,7 +48,7 @@ def device_answers(vocabulary: Vocabulary, requests: Any) -> DeviceAnswers | Non
     if not vocabulary_tables(vocabulary).complete:
         return None
     fast = None if given == "auto" else given == "triton"
-    return DeviceAnswers(vocabulary, requests, fast=fast)
+    return DeviceAnswers(vocabulary, requests, alone=alone, fast=fast)
 
 
 class DeviceAnswers:
@@ -54,14 +57,20 @@ class DeviceAnswers:
     Args:
         vocabulary: the tokens; every single byte must be one.
         requests: vLLM's record of all requests, on the device.
+        alone: whether nobody else forbids tokens; if not, answers that are left none are ended,
+            for which the scores have to be read.
         fast: use Triton; None for wherever the device is not the host's processor.
     """
 
-    def __init__(self, vocabulary: Vocabulary, requests: Any, *, fast: bool | None = None) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, requests: Any, *, alone: bool, fast: bool | None = None
+    ) -> None:
         from semqa.decoding.device import DeviceSlots
         from semqa.decoding.program import shared_program
 
         self._requests = requests
+        self._alone = alone
+        self._end = vocabulary.eos_ids[0]
         self._slots = DeviceSlots(
             shared_program(vocabulary), requests.max_num_reqs, requests.device, fast=fast
         )
@@ -83,7 +92,7 @@ class DeviceAnswers:
 
         Rows that still read their prompt are masked too; nothing is sampled from them.
         """
-        self._slots.apply(
+        rows = self._slots.apply(
             logits,
             slots=context.expanded_idx_mapping,
             positions=context.expanded_local_pos,
@@ -91,3 +100,7 @@ class DeviceAnswers:
             history=self._requests.all_token_ids.gpu,
             lengths=self._requests.total_len.gpu,
         )
+        if not self._alone:
+            dead = (rows[:, 0] != NOT_OURS) & ~(logits.amax(-1) > -math.inf)
+            logits.masked_fill_(dead[:, None], -math.inf)
+            logits[:, self._end].masked_fill_(dead, 0.0)

@@ -50,12 +50,19 @@ class SecondRunner:
         requests: vLLM's record of all requests, on the device.
         most_tokens: the length of the model's context.
         drafts: the most drafts of a request in a step.
+        alone: whether no other processor of vLLM's list may forbid tokens.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, requests: Any, most_tokens: int, drafts: int
+        self,
+        vocabulary: Vocabulary,
+        requests: Any,
+        most_tokens: int,
+        drafts: int,
+        *,
+        alone: bool = True,
     ) -> None:
-        self._device = device_answers(vocabulary, requests)
+        self._device = device_answers(vocabulary, requests, alone=alone)
         self._answers = Answers(vocabulary, requests.max_num_reqs, most_tokens, self._device)
         self._requests = requests
         self._tail = drafts + 1
