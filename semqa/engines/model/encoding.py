@@ -44,9 +44,16 @@ class PromptEncoder:
         """Return the token ids that the model reads.
 
         Raises:
-            InputError: the model's chat template refuses the messages.
+            InputError: the model's chat template refuses the messages, or they are no Unicode text.
         """
         text = self._chat_text(prompt) if self.chat else prompt.text
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"half of a surrogate pair: got {error.object[error.start]!a} in the question or a "
+                "source, expected Unicode text; remove it"
+            ) from error
         # A chat template writes the control tokens itself.
         ids = self._tokenizer(text, add_special_tokens=not self.chat)["input_ids"]
         if not self._ends:

@@ -7,6 +7,7 @@ and answers.
 from __future__ import annotations
 
 import asyncio
+import os
 from concurrent.futures import CancelledError
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -25,6 +26,7 @@ _DEAD = (
     "vLLM stopped working: got {}, expected an answer; set VLLM_LOGGING_LEVEL=INFO to see its log, "
     "and start again"
 )
+_CLOSED = "engine: closed: got a question after close(), expected none; make another"
 
 
 class Written(NamedTuple):
@@ -51,6 +53,7 @@ class Service:
 
     def __init__(self, start: Callable[[], Any]) -> None:
         self._background = Background("semqa-vllm")
+        self._process = os.getpid()
         self._numbers = count()
         self._waiting: set[asyncio.Task[Any]] = set()  # touched in the loop's thread only
         self._engine: Any = None
@@ -100,12 +103,20 @@ class Service:
     def close(self) -> None:
         """Stop the engine and give its memory back; more than once is fine."""
         engine, self._engine = self._engine, None
-        if engine is not None:
-            self._background.close(_called(engine.shutdown))
+        if engine is not None and os.getpid() == self._process:
+            self._background.close(self._shut_down(engine))
 
     async def _begin(self, start: Callable[[], Any]) -> None:
         self._engine = start()
         self._watch = asyncio.create_task(self._end_what_waits_in_vain())
+
+    async def _shut_down(self, engine: Any) -> None:
+        """Tell those who wait, then stop: nobody else would tell them."""
+        waiting = [*self._waiting]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        engine.shutdown()
 
     async def _run_all(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
         async def one(prompt: Sequence[int], params: Any) -> Written:
@@ -131,6 +142,7 @@ class Service:
                 (completion,) = output.outputs
                 yield Written([*completion.token_ids], completion.finish_reason)
         except asyncio.CancelledError:
+            self._open()
             if engine.errored:
                 raise UnavailableError(_DEAD.format("a process that died")) from None
             raise
@@ -147,14 +159,13 @@ class Service:
 
     def _open(self) -> Any:
         if self._engine is None:
+            raise InputError(_CLOSED)
+        if os.getpid() != self._process:
             raise InputError(
-                "engine: closed: got a question after close(), expected none; make another"
+                "engine: got a question in a process that was forked from the engine's, expected one "
+                "in the engine's own; make another there"
             )
         return self._engine
-
-
-async def _called(function: Callable[[], Any]) -> Any:
-    return function()
 
 
 def _raise_explained(error: Exception) -> NoReturn:

@@ -1,0 +1,20 @@
+"""Prompts as token ids: what no tokenizer takes is refused in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from semqa import InputError, Source
+from semqa.engines.model import PromptEncoder
+from semqa.prompting import PromptBuilder
+from tests.models import tiny
+
+
+@pytest.mark.parametrize("name", ["llama-chat", "gpt2"])
+@pytest.mark.parametrize(("question", "source"), [("Who \ud800?", "Ann."), ("Who?", "Ann \udfff.")])
+def test_half_of_a_surrogate_pair_is_refused(name: str, question: str, source: str) -> None:
+    builder = PromptBuilder("zero-shot")
+    encoder = PromptEncoder(tiny(name).tokenizer, is_encoder_decoder=False, form=builder.form)
+    prompt = builder.build(question, [Source(source)])
+    with pytest.raises(InputError, match="half of a surrogate pair: got"):
+        encoder.encode(prompt)
