@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.answering import answer_items
@@ -72,37 +72,45 @@ def run(
     items = plan.items(questions)
     if prompts is None:
         prompts = plan.create_prompts(questions)
-    # What is wrong with an engine is found before anything is written. Where a run has begun, it
-    # was right then, and loading it can wait until it is known that there is something to do.
-    engine = None if (out / RUN_FILE).exists() else plan.create_engine(prompts, say)
-    loaded = engine is not None
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be "
-            "written; choose another --out"
-        ) from error
-    with _own_errors(out), locked(out / ".lock", wait_seconds=0):
-        identity = plan.identity(prompts)
-        _claim(out, identity)
-        journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
-        resumed, again = len(journal.records), len(journal.failed)
-        with journal:
-            on_progress(Progress(resumed, len(items), resumed, again))
-            if resumed < len(items) and not loaded:
-                engine = plan.create_engine(prompts, say)
-            for group in _groups(items, engine):
-                for asked in _to_ask(group, journal):
-                    for record in answer_items(asked, engine):
-                        if record.id not in journal.records:
-                            journal.append(record)
-                            done = len(journal.records)
-                            on_progress(Progress(done, len(items), resumed, again))
-        journal.tidy([item.key for item in items])
-        records = [journal.records[item.key] for item in items]
-        results = make_results(items, records, identity)
-        write_atomic(out / RESULTS_FILE, [_pretty(results)])
+    with ExitStack() as closing:
+
+        def create_engine() -> Engine | None:
+            made = plan.create_engine(prompts, say)
+            # What an engine leaves running would keep the process from ending.
+            closing.callback(getattr(made, "close", lambda: None))
+            return made
+
+        # What is wrong with an engine is found before anything is written. Where a run has begun, it
+        # was right then, and loading it can wait until it is known that there is something to do.
+        engine = None if (out / RUN_FILE).exists() else create_engine()
+        loaded = engine is not None
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be "
+                "written; choose another --out"
+            ) from error
+        with _own_errors(out), locked(out / ".lock", wait_seconds=0):
+            identity = plan.identity(prompts)
+            _claim(out, identity)
+            journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
+            resumed, again = len(journal.records), len(journal.failed)
+            with journal:
+                on_progress(Progress(resumed, len(items), resumed, again))
+                if resumed < len(items) and not loaded:
+                    engine = create_engine()
+                for group in _groups(items, engine):
+                    for asked in _to_ask(group, journal):
+                        for record in answer_items(asked, engine):
+                            if record.id not in journal.records:
+                                journal.append(record)
+                                done = len(journal.records)
+                                on_progress(Progress(done, len(items), resumed, again))
+            journal.tidy([item.key for item in items])
+            records = [journal.records[item.key] for item in items]
+            results = make_results(items, records, identity)
+            write_atomic(out / RESULTS_FILE, [_pretty(results)])
     return results
 
 

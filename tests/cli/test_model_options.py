@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
@@ -289,6 +290,18 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
 )  # fmt: skip
 def test_mistakes(args: tuple[str, ...], said: str, invoke: Invoke) -> None:
     assert said in fails(invoke(*ASK, *args))
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_bench_closes_its_engine(
+    broken: bool, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if broken:
+        monkeypatch.setattr(import_module("semqa.bench.run"), "make_results", None)
+    args = ("bench", "quotesum", "--data", DATA, "--engine", "fake:model", "--out")
+    result = invoke(*args, str(tmp_path / "run"))
+    assert (result.exit_code != 0) is broken
+    assert [made.closed for made in FakeModel.made] == [True]
 
 
 def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
