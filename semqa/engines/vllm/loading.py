@@ -74,8 +74,10 @@ def load_service(name: str, options: VllmOptions) -> LoadedService:
     with quiet():
         try:
             tokenizer = load_tokenizer(name, folder, shared)
-            vocabulary = _vocabulary(tokenizer)
+            _vocabulary(tokenizer, len(tokenizer))  # what is wrong with it is found at once
             service = Service(lambda: _start(folder or name, options))
+            # Without the constraint a model may write what its tokenizer lacks.
+            vocabulary = _vocabulary(tokenizer, max(service.width, len(tokenizer)))
         except SemqaError:
             raise
         except Exception as error:  # the libraries below raise all sorts
@@ -141,12 +143,12 @@ def _start(where: str, options: VllmOptions) -> Any:
     return AsyncLLM.from_engine_args(arguments)
 
 
-def _vocabulary(tokenizer: Any) -> Vocabulary:
+def _vocabulary(tokenizer: Any, size: int) -> Vocabulary:
     """Return the tokens of a tokenizer, to read answers with: special tokens are no text."""
     from semqa.decoding import Vocabulary
 
     ends = {tokenizer.eos_token_id} - {None}
-    return Vocabulary.from_tokenizer(tokenizer, len(tokenizer), ends)
+    return Vocabulary.from_tokenizer(tokenizer, size, ends)
 
 
 def _explained(name: str, options: VllmOptions, error: Exception) -> SemqaError:

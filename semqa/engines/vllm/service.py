@@ -68,6 +68,11 @@ class Service:
         """Tokens of prompt and answer together, as the engine was configured."""
         return int(self._open().model_config.max_model_len)
 
+    @property
+    def width(self) -> int:
+        """How many scores the model has for its next token."""
+        return int(self._open().model_config.get_vocab_size())
+
     def run(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
         """Return what is written for each of several requests; vLLM works on them together.
 

@@ -50,7 +50,7 @@ def save_model(folder: Path) -> Path:
     made = tiny("llama-chat")
     torch.manual_seed(3)
     config = LlamaConfig(
-        vocab_size=made.model.config.vocab_size,
+        vocab_size=made.model.config.vocab_size + 200,  # wider than its tokenizer, as many are
         hidden_size=64,
         intermediate_size=96,
         num_hidden_layers=2,
@@ -144,7 +144,8 @@ def test_threads_share_an_engine(engine: VllmEngine) -> None:
 
 def test_without_the_constraint_nothing_is_promised(engine: VllmEngine) -> None:
     free = engine.with_constraint("off")
-    (generation,) = free.generate(REQUESTS[:1])
+    (generation, *others) = free.generate([*REQUESTS[:1], *REQUESTS * 3])
+    assert len(others) == 9  # some of them with tokens that the tokenizer lacks
     assert generation.constraint == "off"
     assert generation.breach is None
     (again,) = engine.generate(REQUESTS[:1])
