@@ -215,7 +215,6 @@ def first(server: Server, pairs: int) -> dict[str, float]:
 def long_sources(server: Server, sizes: list[int]) -> list[dict[str, Any]]:
     """Try sources that are long; the grammar gets them however long they are."""
     from semqa.decoding import grammar
-    from semqa.errors import SemqaError
 
     grammar.MAX_PIECES = 10**9
     rows = []
@@ -229,7 +228,7 @@ def long_sources(server: Server, sizes: list[int]) -> list[dict[str, Any]]:
         for way in ("constraint", "grammar"):
             try:
                 row[way] = server.first_token(way, task)
-            except (SemqaError, ValueError, RuntimeError, AssertionError) as error:
+            except Exception as error:  # noqa: BLE001  (what fails, and how, is the result)
                 row[way] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
         rows.append(row)
     return rows
