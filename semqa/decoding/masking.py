@@ -127,20 +127,25 @@ def _loop_in_place(
         for token in lifted:
             if token < width:
                 scores[start + token] += biases[row]
-        for word in range(min(words, width // 32)):
+        whole = min(words, width // 32)
+        word = 0
+        while word < whole:
             bits, first = masks[row, word], start + 32 * word
-            if bits == 0:
-                for column in range(first, first + 32):
-                    scores[column] = nothing
-            elif bits == -1 and found:
-                continue
-            else:
-                for bit in range(32):
-                    score = scores[first + bit] if (bits >> bit) & 1 else nothing
-                    if not score <= most:
-                        score = nothing if np.isnan(score) else most
-                    scores[first + bit] = score
-                    found |= score > nothing
+            word += 1
+            if bits == 0:  # by far the most in a quote: all of them that follow, in one loop
+                while word < whole and masks[row, word] == 0:
+                    word += 1
+                scores[first : start + 32 * word] = nothing
+            elif bits != -1 or not found:
+                left, block = 0, scores[first : first + 32]
+                for bit in range(32):  # without a branch, so that it is compiled to few steps
+                    score = block[bit]
+                    score = score if (bits >> bit) & 1 else nothing
+                    score = most if score > most else score
+                    score = score if score == score else nothing  # noqa: PLR0124  (NaN is not)
+                    block[bit] = score
+                    left += 1 if score > nothing else 0
+                found |= left > 0
         for column in range(32 * min(words, width // 32), width):
             word = column >> 5
             kept = word < words and (masks[row, word] >> (column & 31)) & 1
