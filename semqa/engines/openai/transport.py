@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -19,7 +19,7 @@ from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 
     import httpx
 
@@ -211,13 +211,19 @@ class Transport:
         url = httpx.URL(self.endpoint.url + path)
         try:
             for _ in range(_MAX_REDIRECTS):
-                async with self._client().stream("POST", url, json=body) as response:
+                client = self._client()
+                request = client.build_request("POST", url, json=body)
+                response = await client.send(request, stream=True)
+                try:
                     if response.has_redirect_location:
                         url = self._redirected(url, response)
                         continue
                     await self._check(response, path)
                     yield response
                     return
+                finally:
+                    # Cancelled in the middle of this, a connection would stay open for good.
+                    await asyncio.shield(response.aclose())
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
             raise InputError(
                 f"base_url: got {self.endpoint.url!r} ({error}), expected the address of an "
@@ -303,16 +309,17 @@ class Transport:
     async def _read_events(self, response: httpx.Response, sink: Sink) -> None:
         reader, size = EventReader(), 0
         try:
-            async for block in _blocks(response, sink):
-                size += len(block)
-                if size > MAX_BYTES:
-                    raise self._wrong(f"a stream of more than {MAX_BYTES:,} bytes", "an answer")
-                for data in reader.add(block):
-                    if data == "[DONE]":
-                        return
-                    sink.take(json.loads(self._hidden(data)))
-                    if sink.enough:
-                        return
+            async with aclosing(_blocks(response, sink)) as blocks:
+                async for block in blocks:
+                    size += len(block)
+                    if size > MAX_BYTES:
+                        raise self._wrong(f"a stream of more than {MAX_BYTES:,} bytes", "an answer")
+                    for data in reader.add(block):
+                        if data == "[DONE]":
+                            return
+                        sink.take(json.loads(self._hidden(data)))
+                        if sink.enough:
+                            return
             for data in reader.end():
                 if data != "[DONE]":
                     sink.take(json.loads(self._hidden(data)))
@@ -339,7 +346,7 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def _blocks(response: httpx.Response, sink: Sink) -> AsyncIterator[bytes]:
+async def _blocks(response: httpx.Response, sink: Sink) -> AsyncGenerator[bytes]:
     """Give the blocks of a stream; once the answer is whole, the rest is not waited for long."""
     blocks = response.aiter_raw()
     while True:
