@@ -17,7 +17,14 @@ _T = TypeVar("_T")
 
 
 class _End:
-    """What follows the last piece."""
+    """What follows the last piece.
+
+    Attributes:
+        error: with which the work ended, kept here: where nobody listens any more, asyncio would log
+            it when the garbage collector comes by.
+    """
+
+    error: Exception | None = None
 
 
 class Background:
@@ -56,16 +63,20 @@ class Background:
         queue: SimpleQueue[_T | _End] = SimpleQueue()
 
         async def watched() -> None:
+            end = _End()
             try:
                 await work(queue.put)
+            except Exception as error:  # noqa: BLE001  (raised again by who listens)
+                end.error = error
             finally:
-                queue.put(_End())
+                queue.put(end)
 
         future = asyncio.run_coroutine_threadsafe(watched(), self._started())
         try:
             while not isinstance(piece := queue.get(), _End):
                 yield piece
-            future.result()
+            if piece.error is not None:
+                raise piece.error
         finally:
             future.cancel()
 
