@@ -94,9 +94,7 @@ def test_policy_settings_make_a_policy() -> None:
 
 @pytest.mark.parametrize("spec", ["transformers", "transformers:", "transformers-3", "vlm:"])
 def test_a_name_without_a_model_is_unknown(spec: str) -> None:
-    with pytest.raises(
-        InputError, match=r"^unknown engine: got '.+, transformers:MODEL, .+; "
-    ):
+    with pytest.raises(InputError, match=r"^unknown engine: got '.+, transformers:MODEL, .+; "):
         create_engine(spec)
 
 
