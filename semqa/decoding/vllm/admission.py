@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from semqa.decoding.vllm.request import SOURCES, ConstraintRequest
-from semqa.decoding.vllm.stops import check_stops
+from semqa.decoding.vllm.stops import check_stops, stops_of
 from semqa.errors import InputError
 
 __all__ = ["REQUIRE_VARIABLE", "check_params"]
@@ -79,7 +79,7 @@ def check_params(params: Any) -> ConstraintRequest | None:
             f"repetition_penalty: got {penalty} with {SOURCES}, expected {1 / _MOST_PENALTY:g} to "
             f"{_MOST_PENALTY:g}, for it may forbid what a quote goes on with; use a milder one"
         )
-    stops = [params.stop] if isinstance(params.stop, str) else list(params.stop or ())
+    stops = stops_of(params)
     check_stops(stops, len(request.sources))
     if request.policy.min_quotes:
         _check_min_quotes(request, stops)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semqa.decoding.masking import compile_masking_in_place, mask_in_place
-from semqa.decoding.rows import ConstraintRows, ends_mask
+from semqa.decoding.rows import ConstraintRows
 from semqa.decoding.vllm.admission import check_params
 from semqa.decoding.vllm.compiling import ConstraintCache
+from semqa.decoding.vllm.stops import stops_of
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,7 +60,6 @@ class Answers:
         self._device = device
         self._cache = ConstraintCache(vocabulary, programs=device is not None)
         self._rows = ConstraintRows(vocabulary, slots)
-        self._ends = ends_mask(vocabulary)
         self._masks = np.empty((8, self._rows.width), np.int32)
         self._futures: list[Future[Compiled] | None] = [None] * slots
         self._most: list[int | None] = [None] * slots
@@ -84,8 +84,7 @@ class Answers:
             if request is None:
                 return False
             self.own[slot] = True
-            stops = [params.stop] if isinstance(params.stop, str) else list(params.stop or ())
-            self._futures[slot] = self._cache.get(request, stops)
+            self._futures[slot] = self._cache.get(request, stops_of(params))
             self._most[slot] = params.max_tokens
             self._pending[slot] = True
         except Exception as error:  # noqa: BLE001  (one answer's, and the engine goes on)
@@ -181,14 +180,16 @@ class Answers:
         masks = self._room(len(slots))
         try:
             status = self._rows.go(slots, tokens, masks)
-        except Exception:  # noqa: BLE001  (then no answer has moved)
+        except Exception:  # then no answer has moved
+            logger.exception("semqa: a step is tried again, answer by answer where need be")
             self.advance(slots, tokens)
             self.mask(logits, places, slots)
             return
         self._tell(slots, tokens, status)
         try:
             self._write(logits, places, slots, masks)
-        except Exception:  # noqa: BLE001
+        except Exception:
+            logger.exception("semqa: masks are written again, row by row where need be")
             self.mask(logits, places, slots)
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> None:
@@ -205,7 +206,7 @@ class Answers:
                 for place in range(len(slots)):  # to find out whose fault it is
                     self.advance(slots[place : place + 1], tokens[place : place + 1])
                 return
-            logger.exception("advance")
+            logger.exception("semqa: an answer cannot be taken forward (slot %d)", slots[0])
             status = np.full(len(slots), -2)
         self._tell(slots, tokens, status)
 
@@ -283,7 +284,6 @@ class Answers:
 
         if biases is not None:
             _lift(logits, places, self._rows.quote_openers, biases)
-
         mask_on_device(logits, places, masks, end)
 
     def close(self, logits: torch.Tensor, places: NDArray[np.int64]) -> None:

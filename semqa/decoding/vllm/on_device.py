@@ -5,7 +5,6 @@ Nothing here waits for the device. What cannot be a program there is left to the
 
 from __future__ import annotations
 
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +100,6 @@ class DeviceAnswers:
             lengths=self._requests.total_len.gpu,
         )
         if not self._alone:
-            dead = (rows[:, 0] != NOT_OURS) & ~(logits.amax(-1) > -math.inf)
-            logits.masked_fill_(dead[:, None], -math.inf)
-            logits[:, self._end].masked_fill_(dead, 0.0)
+            from semqa.decoding.device_masks import end_dead_rows
+
+            end_dead_rows(logits, rows[:, 0] != NOT_OURS, self._end)

@@ -8,7 +8,7 @@ offsets, hence does not mind that the rest has moved.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
 from semqa.quotes import Source
@@ -16,7 +16,7 @@ from semqa.quotes import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["check_stops", "without_stops"]
+__all__ = ["check_stops", "stops_of", "without_stops"]
 
 MOST_STOPS = 16
 LONGEST_STOP = 1_000
@@ -24,6 +24,12 @@ LONGEST_STOP = 1_000
 _NUMBER = re.compile(r"( ?)([0-9]+) ")
 # Halves of surrogate pairs, which no source holds.
 _BARRIER, _WORD_BARRIER = "\udc5b", "\udc5d"
+
+
+def stops_of(params: Any) -> list[str]:
+    """Return the stop texts of vLLM's sampling parameters, which may be one text, or None."""
+    given = params.stop
+    return [given] if isinstance(given, str) else list(given or ())
 
 
 def check_stops(stops: Sequence[str], sources: int) -> None:

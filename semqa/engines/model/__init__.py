@@ -2,7 +2,8 @@
 
 from semqa.engines.model.encoding import PromptEncoder
 from semqa.engines.model.options import AnswerOptions, check_range, check_whole
-from semqa.engines.model.template import check_template
+from semqa.engines.model.reading import read_tokens
+from semqa.engines.model.template import check_template, default_prompts
 from semqa.engines.model.text import AnswerText, StoppedText, find_stop
 
 __all__ = [
@@ -13,5 +14,7 @@ __all__ = [
     "check_range",
     "check_template",
     "check_whole",
+    "default_prompts",
     "find_stop",
+    "read_tokens",
 ]

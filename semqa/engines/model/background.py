@@ -77,6 +77,7 @@ class Background:
                 yield piece
             if piece.error is not None:
                 raise piece.error
+            future.result()  # raises where the work was cancelled: what came is not all of it
         finally:
             future.cancel()
 

@@ -1,4 +1,4 @@
-"""Whether a prompt template goes with the constraint."""
+"""Prompt templates: which is the default, and whether one goes with the constraint."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from semqa.prompting import Template
+    from semqa.prompting import PromptBuilder, Template
 
-__all__ = ["check_template"]
+__all__ = ["check_template", "default_prompts"]
+
+
+def default_prompts() -> PromptBuilder:
+    """Return what asks a model that was given no prompts: zero-shot."""
+    from semqa.prompting import PromptBuilder
+
+    return PromptBuilder("zero-shot")
 
 
 def check_template(template: Template, constraint: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Request, check_request
 from semqa.engines.generation import Generation
-from semqa.engines.model import check_template
+from semqa.engines.model import check_template, default_prompts
 from semqa.engines.openai.asking import Asker
 from semqa.engines.openai.connection import Connection
 from semqa.engines.openai.endpoint import Endpoint
@@ -90,7 +90,7 @@ class OpenAIEngine:
         self.name = name or f"openai:{model}"
         self.batch_size = self.options.batch_size
         self._model = model
-        self._prompts = prompts or _default_prompts()
+        self._prompts = prompts or default_prompts()
         if self.options.constrained:
             check_template(self._prompts.template, self.options.constraint)
         self._connection = connection or Connection(
@@ -299,9 +299,3 @@ def _patience(options: OpenAIOptions) -> Patience:
         read=options.read_timeout,
         attempts=options.attempts,
     )
-
-
-def _default_prompts() -> PromptBuilder:
-    from semqa.prompting import PromptBuilder
-
-    return PromptBuilder("zero-shot")

@@ -9,11 +9,16 @@ from dataclasses import replace
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from semqa.decoding import find_breach, warm_up
+from semqa.decoding import warm_up
 from semqa.decoding.masking import compile_masking
 from semqa.engines.base import Request, check_request
-from semqa.engines.generation import Generation
-from semqa.engines.model import AnswerText, PromptEncoder, check_template
+from semqa.engines.model import (
+    AnswerText,
+    PromptEncoder,
+    check_template,
+    default_prompts,
+    read_tokens,
+)
 from semqa.engines.transformers.limits import Limits
 from semqa.engines.transformers.loading import LoadedModel, load_model
 from semqa.engines.transformers.options import TransformersOptions
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from semqa.decoding import CopyConstraint
+    from semqa.engines.generation import Generation
     from semqa.engines.transformers.watcher import Watcher
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import Source
@@ -80,7 +86,7 @@ class TransformersEngine:
         self.options = options or TransformersOptions()
         self.name = name or f"transformers:{model if isinstance(model, str) else 'loaded'}"
         self.batch_size = self.options.batch_size
-        self._prompts = prompts or _default_prompts()
+        self._prompts = prompts or default_prompts()
         if self.options.constrained:
             check_template(self._prompts.template, self.options.constraint)
         loaded = load_model(model, self.options) if isinstance(model, str) else model
@@ -309,26 +315,13 @@ class TransformersEngine:
         return AnswerText(self._decoder.vocabulary, self._stops(task))
 
     def _generation(self, task: _Task, row: list[int]) -> Generation:
-        finished = bool(row) and row[-1] in self._decoder.ends
-        text = self._text(task)
-        pieces = [text.add(token) for token in (row[:-1] if finished else row)]
-        written = "".join(pieces) + text.end()
-        question, sources = task.request
-        breach = None
-        if self.options.constrained:
-            breach = find_breach(written, sources, self.options.policy, question)
-        return Generation(
-            text=written,
+        return read_tokens(
+            row,
+            self._decoder.vocabulary,
+            self._stops(task),
+            request=task.request,
             prompt=task.prompt,
             prompt_tokens=len(task.ids),
-            new_tokens=len(row),
-            finished=finished,
-            constraint="processor" if self.options.constrained else "off",
-            breach=breach,
+            options=self.options,
+            finished=bool(row) and row[-1] in self._decoder.ends,
         )
-
-
-def _default_prompts() -> PromptBuilder:
-    from semqa.prompting import PromptBuilder
-
-    return PromptBuilder("zero-shot")

@@ -8,10 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from semqa.decoding import find_breach, warm_up
+from semqa.decoding import warm_up
 from semqa.engines.base import Request, check_request
-from semqa.engines.generation import Generation
-from semqa.engines.model import AnswerText, PromptEncoder, check_template
+from semqa.engines.model import (
+    AnswerText,
+    PromptEncoder,
+    check_template,
+    default_prompts,
+    read_tokens,
+)
 from semqa.engines.model.seeds import seed_of
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import VllmOptions
@@ -21,6 +26,7 @@ from semqa.quotes import QuotedAnswer
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from semqa.engines.generation import Generation
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import Source
 
@@ -76,7 +82,7 @@ class VllmEngine:
         self.options = options or VllmOptions()
         self.name = name or f"vllm:{model if isinstance(model, str) else 'loaded'}"
         self.batch_size = self.options.batch_size
-        self._prompts = prompts or _default_prompts()
+        self._prompts = prompts or default_prompts()
         if self.options.constrained:
             check_template(self._prompts.template, self.options.constraint)
         if isinstance(model, str):
@@ -159,10 +165,11 @@ class VllmEngine:
         """
         (task,) = self._prepare([Request(question, sources)], streamed=True)
         text, row, ended = self._text(task), list[int](), None
+        ends = self._loaded.vocabulary.eos_ids
         for written in self._loaded.service.stream(task.ids, task.params):
             row += written.tokens
             ended = written.ended
-            if piece := "".join(map(text.add, written.tokens)):
+            if piece := "".join(text.add(token) for token in written.tokens if token not in ends):
                 yield piece
         if rest := text.end():
             yield rest
@@ -209,9 +216,9 @@ class VllmEngine:
 
         from semqa.decoding.vllm.request import to_extra_args
 
-        options = self.options
-        constrained = options.constrained
-        extra = to_extra_args(request.sources, options.policy, request.question)
+        options, extra = self.options, None
+        if options.constrained:
+            extra = to_extra_args(request.sources, options.policy, request.question)
         try:
             return SamplingParams(
                 max_tokens=options.max_new_tokens,
@@ -221,7 +228,7 @@ class VllmEngine:
                 seed=seed_of(options.seed, request) if options.temperature > 0 else None,
                 stop=[*self._stops(prompt)],
                 output_kind=RequestOutputKind.DELTA if streamed else RequestOutputKind.FINAL_ONLY,
-                extra_args=extra if constrained else None,
+                extra_args=extra,
             )
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -233,24 +240,13 @@ class VllmEngine:
         return AnswerText(self._loaded.vocabulary, self._stops(task.prompt))
 
     def _generation(self, task: _Task, row: Sequence[int], ended: str | None) -> Generation:
-        text = self._text(task)
-        written = "".join(map(text.add, row)) + text.end()
-        question, sources = task.request
-        breach = None
-        if self.options.constrained:
-            breach = find_breach(written, sources, self.options.policy, question)
-        return Generation(
-            text=written,
+        return read_tokens(
+            row,
+            self._loaded.vocabulary,
+            self._stops(task.prompt),
+            request=task.request,
             prompt=task.prompt,
             prompt_tokens=len(task.ids),
-            new_tokens=len(row),
+            options=self.options,
             finished=ended == "stop",
-            constraint="processor" if self.options.constrained else "off",
-            breach=breach,
         )
-
-
-def _default_prompts() -> PromptBuilder:
-    from semqa.prompting import PromptBuilder
-
-    return PromptBuilder("zero-shot")

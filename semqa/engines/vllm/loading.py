@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from semqa.decoding.tokenizers import read_tokenizer
+from semqa.decoding.vllm.engine import vocabulary_of
 from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
 from semqa.engines.model.hub import explained, first_line, is_on_disk_only
 from semqa.engines.model.quiet import quiet
@@ -74,10 +76,9 @@ def load_service(name: str, options: VllmOptions) -> LoadedService:
     with quiet():
         try:
             tokenizer = load_tokenizer(name, folder, shared)
-            _vocabulary(tokenizer, len(tokenizer))  # what is wrong with it is found at once
+            read_tokenizer(tokenizer)  # what is wrong with it is found at once
             service = Service(lambda: _start(folder or name, options))
-            # Without the constraint a model may write what its tokenizer lacks.
-            vocabulary = _vocabulary(tokenizer, max(service.width, len(tokenizer)))
+            vocabulary = vocabulary_of(service.config)  # as the processor has it
         except SemqaError:
             raise
         except Exception as error:  # the libraries below raise all sorts
@@ -141,14 +142,6 @@ def _start(where: str, options: VllmOptions) -> Any:
     from vllm.v1.engine.async_llm import AsyncLLM
 
     return AsyncLLM.from_engine_args(arguments)
-
-
-def _vocabulary(tokenizer: Any, size: int) -> Vocabulary:
-    """Return the tokens of a tokenizer, to read answers with: special tokens are no text."""
-    from semqa.decoding import Vocabulary
-
-    ends = {tokenizer.eos_token_id} - {None}
-    return Vocabulary.from_tokenizer(tokenizer, size, ends)
 
 
 def _explained(name: str, options: VllmOptions, error: Exception) -> SemqaError:

@@ -69,9 +69,9 @@ class Service:
         return int(self._open().model_config.max_model_len)
 
     @property
-    def width(self) -> int:
-        """How many scores the model has for its next token."""
-        return int(self._open().model_config.get_vocab_size())
+    def config(self) -> Any:
+        """VLLM's whole configuration."""
+        return self._open().vllm_config
 
     def run(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
         """Return what is written for each of several requests; vLLM works on them together.
