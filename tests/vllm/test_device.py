@@ -25,7 +25,7 @@ REPEATS = [Source("the bridge, the bridge, the bridge, the bridge, the bridge. "
 SMALL: dict[str, Any] = {
     "max_num_batched_tokens": 64,
     "block_size": 32,
-    "num_gpu_blocks_override": 12,
+    "num_gpu_blocks_override": 9,
     "enable_prefix_caching": True,
     "max_num_seqs": 6,
     "max_model_len": 256,
@@ -70,15 +70,16 @@ def away(engine: Engine) -> int:
     return int(engine.processor._second._answers.away.sum())
 
 
+@pytest.mark.parametrize("kernels", ["triton"], indirect=True)
 def test_answers_of_a_full_engine_are_valid(llama: Path, kernels: str) -> None:
     """Requests join, are preempted, go on and leave; some stay with the host, some are foreign."""
     engine = Engine(llama, **SMALL)
     try:
         kinds = (HERE, CHARS, AWAY, None)
         given = [
-            params(kinds[n % 4], max_tokens=80, temperature=1.0 + n % 3 / 2)
+            params(kinds[n % 4], max_tokens=48, temperature=1.0 + n % 3 / 2)
             if kinds[n % 4]
-            else params(sources=None, max_tokens=20)
+            else params(sources=None, max_tokens=10)
             for n in range(8)
         ]
         prompts = ["Who sang it, and when was it? " * 2 if n % 2 else "Who?" for n in range(8)]
@@ -100,8 +101,8 @@ def test_drafts_and_budgets(llama: Path, kernels: str) -> None:
     drafts = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3}
     engine = Engine(llama, max_model_len=256, speculative_config=drafts)
     try:
-        chars = QuotePolicy(boundary="char", min_quotes=5)
-        kinds = [(chars, 70), (chars, 60), (QuotePolicy(), 3), (QuotePolicy(), 9), (HERE, 30)]
+        chars = QuotePolicy(boundary="char", min_quotes=3)
+        kinds = [(chars, 44), (chars, 36), (QuotePolicy(), 3), (QuotePolicy(), 9), (HERE, 30)]
         given = [
             params(policy, REPEATS, max_tokens=most, temperature=float(n % 2))
             for n, (policy, most) in enumerate(kinds)
