@@ -6,6 +6,7 @@ with may only end: it never disturbs its neighbours.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from semqa.decoding.core.entries import DONE, entries
 from semqa.decoding.core.state import ENDED, FREE, MODE, STATE_WIDTH, TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["ConstraintRows", "ends_mask"]
 
 _WORD_BITS = 32
+_AHEAD = 16
+"""How many tokens before other tables are needed they are asked for: most answers end before."""
 
 
 class ConstraintRows:
@@ -33,6 +36,8 @@ class ConstraintRows:
     Args:
         vocabulary: the tokens, of all constraints.
         slots: how many answers there may be at a time.
+        later: called with work that can be done in the background: what it costs to finish is found
+            out some tokens before it is needed. Without it a step does that.
 
     Example:
         >>> from semqa import Source
@@ -50,13 +55,20 @@ class ConstraintRows:
         b'.1I'
     """
 
-    def __init__(self, vocabulary: Vocabulary, slots: int) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        slots: int,
+        later: Callable[[Callable[[], object]], object] | None = None,
+    ) -> None:
         self.vocabulary = vocabulary
+        self._later = later
         self.width = -(-vocabulary.size // _WORD_BITS)
         self._ends = ends_mask(vocabulary)
         self._states = np.zeros((slots, STATE_WIDTH), np.int32)
         self._addresses = np.zeros(slots, np.int64)
         self._scarce = np.full(slots, -1, np.int64)  # with so few tokens left, other tables
+        self._soon = np.full(slots, -1, np.int64)  # with so few they are asked for, or taken
         self._live = np.zeros(slots, np.bool_)
         self._bias = np.zeros(slots, np.float32)
         self._constraints: list[CopyConstraint | None] = [None] * slots
@@ -85,7 +97,7 @@ class ConstraintRows:
         """Forget an answer; rows of an empty slot may only end."""
         self._live[slot] = False
         self._bias[slot] = 0
-        self._scarce[slot] = -1
+        self._scarce[slot] = self._soon[slot] = -1
         self._addresses[slot] = 0
         self._constraints[slot] = self._owners[slot] = None
 
@@ -212,9 +224,14 @@ class ConstraintRows:
     ) -> None:
         """See to it that where few tokens are left the tables know what it costs to finish."""
         left = states[:, TOKENS] - taken
-        scarce = (left <= self._scarce[slots]) & (states[:, MODE] != ENDED)
-        for place in np.flatnonzero(scarce).tolist():
-            self._take_tables(int(slots[place]), max(0, int(left[place])))
+        soon = (left <= self._soon[slots]) & (states[:, MODE] != ENDED)
+        for place in np.flatnonzero(soon).tolist():
+            slot, tokens_left = int(slots[place]), max(0, int(left[place]))
+            if tokens_left <= self._scarce[slot]:
+                self._take_tables(slot, tokens_left)
+            elif self._later is not None and (constraint := self._constraints[slot]) is not None:
+                self._soon[slot] = self._scarce[slot]
+                self._later(partial(constraint.tables, 0))
 
     def _take_tables(self, slot: int, tokens_left: int) -> None:
         constraint = self._constraints[slot]
@@ -224,6 +241,8 @@ class ConstraintRows:
         self._owners[slot] = tables
         self._addresses[slot] = tables.handle.__array_interface__["data"][0]
         self._scarce[slot] = scarce if tokens_left > scarce else -1
+        ahead = _AHEAD if self._later is not None and self._scarce[slot] >= 0 else 0
+        self._soon[slot] = self._scarce[slot] + ahead
 
 
 _NO_TOKENS = np.empty(0, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,27 @@ def test_tokens_that_are_none_are_not_allowed(token: int) -> None:
     rows = ConstraintRows(VOCABULARY, slots=1)
     rows.admit(0, CONSTRAINTS[0], None)
     assert rows.advance(np.array([0]), [[token]]).tolist() == [0]
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_what_an_end_costs_is_asked_for_before_it_is_needed(done: bool) -> None:
+    """Once, and not at the beginning; a step that comes first finds it out by itself."""
+    constraint = CopyConstraint(VOCABULARY, [Source("In 1943.")])
+    asked: list[Callable[[], object]] = []
+    rows = ConstraintRows(VOCABULARY, slots=1, later=asked.append)
+    rows.admit(0, constraint, 200)
+    state, masks = constraint.start(200), np.empty((1, rows.width), np.int32)
+    letter = next(t for t in range(VOCABULARY.size) if VOCABULARY.token_bytes(t) == b"a")
+    for step in range(200):
+        if not constraint.mask(state)[letter // 32] >> letter % 32 & 1:
+            break
+        assert rows.go(np.array([0]), [[letter]], masks).tolist() == [-1]
+        state = constraint.advance(state, letter)
+        assert np.array_equal(masks[0], constraint.mask(state))
+        assert len(asked) <= (step > 100)
+        if asked and done:
+            asked[0]()
+    assert len(asked) == 1
 
 
 def test_ends_that_go_on() -> None:

@@ -59,7 +59,7 @@ class Answers:
         self._most_tokens = most_tokens
         self._device = device
         self._cache = ConstraintCache(vocabulary, programs=device is not None)
-        self._rows = ConstraintRows(vocabulary, slots)
+        self._rows = ConstraintRows(vocabulary, slots, later=self._cache.later)
         self._masks = np.empty((8, self._rows.width), np.int32)
         self._futures: list[Future[Compiled] | None] = [None] * slots
         self._most: list[int | None] = [None] * slots

@@ -17,7 +17,7 @@ from semqa.decoding.constraint import CopyConstraint
 from semqa.decoding.vllm.stops import without_stops
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from semqa.decoding.program import DeviceProgram
     from semqa.decoding.vllm.request import ConstraintRequest
@@ -85,6 +85,10 @@ class ConstraintCache:
                 self._size -= freed
         return future
 
+    def later(self, work: Callable[[], object]) -> None:
+        """Do some work behind what is being compiled."""
+        self._pool.submit(work)
+
     def __len__(self) -> int:
         return len(self._kept)
 
@@ -94,11 +98,7 @@ class ConstraintCache:
             whole = policy.boundary == "word"
             sources = tuple(without_stops(sources, stops, whole_words=whole))
         made = CopyConstraint(self._vocabulary, sources, policy, question=request.question)
-        program = self._program(made)
-        if program is None:
-            # What the end of a budget needs, before an engine has to wait for it within a step.
-            self._pool.submit(made.tables, 0)
-        return Compiled(made, program)
+        return Compiled(made, self._program(made))
 
     def _program(self, constraint: CopyConstraint) -> DeviceProgram | None:
         if not self._programs:
