@@ -8,6 +8,7 @@ from semqa.kernels.tables import (
     DEAD,
     END_TRAIT,
     ENDED,
+    IN_FREE_TEXT,
     MAY_END,
     NEAR,
     UNLIMITED,
@@ -83,6 +84,6 @@ def row_of(tables: ProgramTables, slot: int, at: Standing) -> Row:
         targets=targets + start,
         entries=count,
         base=base,
-        flags=MAY_END * may_end + NEAR * near,
+        flags=MAY_END * may_end + NEAR * near + IN_FREE_TEXT * (cost & 1 == 0),
         quote_cost=quote_cost,
     )

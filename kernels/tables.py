@@ -15,7 +15,7 @@ __all__ = [
     "ENDED",
     "ENDS_BASE",
     "END_TRAIT",
-    "FREE_STATES",
+    "IN_FREE_TEXT",
     "MAY_END",
     "NEAR",
     "NOT_OURS",
@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 START = 0
-FREE_STATES = 8
-"""States below are in free text, where a quote may open sooner or later."""
 ENDED = 9
 """Behind an end token: only end tokens may follow."""
 DEAD = -1
@@ -61,7 +59,8 @@ class Row(NamedTuple):
         targets: where the states behind them begin.
         entries: how many there are.
         base: of the state, or -1.
-        flags: MAY_END if end tokens are allowed, NEAR if tokens may not fit into what is left.
+        flags: MAY_END if end tokens are allowed, NEAR if tokens may not fit into what is left,
+            IN_FREE_TEXT where a quote may open sooner or later.
         quote_cost: tokens of one quote.
         unused: 0.
     """
@@ -80,7 +79,7 @@ class Row(NamedTuple):
     unused: int = 0
 
 
-MAY_END, NEAR = 1, 2
+MAY_END, NEAR, IN_FREE_TEXT = 1, 2, 4
 ROW_FIELDS = len(Row._fields)
 
 
@@ -93,9 +92,9 @@ class ProgramTables(NamedTuple):
     that are still to be made there, must not exceed the tokens that are left behind it.
 
     Attributes:
-        bits: int32[B + 1, W], by base: bit ``t % 32`` of word ``t // 32`` is 1 if token t leads
-            somewhere. The last row is ENDS_BASE.
-        targets: int16[B, V], by base: the state behind each token, or -1.
+        bits: int32[B, W], by base: bit ``t % 32`` of word ``t // 32`` is 1 if token t leads
+            somewhere; in row ENDS_BASE, which is no base, if it is an end token.
+        targets: int16[B, V], by base: the state behind each token, or -1; ENDS_BASE has none.
         traits: uint8[V].
         arena: int32[*], all programs. A state's record is four numbers: where its entries start,
             how many there are, its base or -1, and ``cost << 1 | in a quote``. Entries are ascending

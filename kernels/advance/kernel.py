@@ -12,6 +12,7 @@ from semqa.kernels.tables import (
     DEAD,
     END_TRAIT,
     ENDED,
+    IN_FREE_TEXT,
     MAY_END,
     NEAR,
     NOT_OURS,
@@ -29,6 +30,7 @@ __all__ = ["advance_rows"]
 _DEAD = tl.constexpr(DEAD)
 _ENDED = tl.constexpr(ENDED)
 _END_TRAIT = tl.constexpr(END_TRAIT)
+_IN_FREE_TEXT = tl.constexpr(IN_FREE_TEXT)
 _MAY_END = tl.constexpr(MAY_END)
 _NEAR = tl.constexpr(NEAR)
 _NOT_OURS = tl.constexpr(NOT_OURS)
@@ -113,9 +115,11 @@ def _write(  # type: ignore[no-untyped-def]
         start = tl.load(record)
         count = tl.load(record + 1)
         base = tl.load(record + 2)
-        may_end = (tl.load(record + 3) == 0) & (quotes == 0) & (left >= 1)
+        cost = tl.load(record + 3)
+        may_end = (cost == 0) & (quotes == 0) & (left >= 1)
         near = (left != _UNLIMITED) & (left - 1 < longest + quotes * quote_cost + 1)
         flags = may_end.to(tl.int32) * _MAY_END + near.to(tl.int32) * _NEAR
+        flags += ((cost & 1) ^ 1) * _IN_FREE_TEXT
     some = known.to(tl.int32)
     tl.store(at + 4, records.to(tl.int32) * some)
     tl.store(at + 5, (tokens.to(tl.int32) + start) * some)

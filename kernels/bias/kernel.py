@@ -8,14 +8,14 @@ import torch
 import triton
 import triton.language as tl
 
-from semqa.kernels.tables import FREE_STATES, NOT_OURS, ROW_FIELDS
+from semqa.kernels.tables import IN_FREE_TEXT, NOT_OURS, ROW_FIELDS
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["bias_rows"]
 
-_FREE_STATES = tl.constexpr(FREE_STATES)
+_IN_FREE_TEXT = tl.constexpr(IN_FREE_TEXT)
 _NOT_OURS = tl.constexpr(NOT_OURS)
 _ROW_FIELDS = tl.constexpr(ROW_FIELDS)
 
@@ -29,8 +29,8 @@ def _bias_kernel(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     slot = tl.load(rows + row * _ROW_FIELDS).to(tl.int64)
-    state = tl.load(rows + row * _ROW_FIELDS + 1)
-    if (slot != _NOT_OURS) & (state >= 0) & (state < _FREE_STATES):
+    flags = tl.load(rows + row * _ROW_FIELDS + 9)
+    if (slot != _NOT_OURS) & ((flags & _IN_FREE_TEXT) != 0):
         bias = tl.load(biases + slot)
         offsets = tl.program_id(1) * CHUNK + tl.arange(0, CHUNK)
         token = tl.load(openers + offsets, mask=offsets < count, other=2147483647)

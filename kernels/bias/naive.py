@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from semqa.kernels.tables import FREE_STATES, NOT_OURS, Row
+from semqa.kernels.tables import IN_FREE_TEXT, NOT_OURS, Row
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,6 +20,6 @@ def bias_rows(logits: Tensor, rows: Tensor, openers: Tensor, biases: Tensor) -> 
     most = torch.finfo(logits.dtype).max
     for number, fields in enumerate(rows.tolist()):
         row = Row(*fields)
-        if row.slot != NOT_OURS and 0 <= row.state < FREE_STATES:
+        if row.slot != NOT_OURS and row.flags & IN_FREE_TEXT:
             biased = (logits[number, columns].float() + biases[row.slot]).clamp(max=most)
             logits[number, columns] = biased.to(logits.dtype)

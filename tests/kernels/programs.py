@@ -10,6 +10,8 @@ import torch
 
 from semqa.decoding.device import DeviceSlots
 from semqa.decoding.program import DeviceProgram, SharedProgram
+from semqa.decoding.program.shared import Bases
+from semqa.decoding.program.unfinished import UnfinishedDigits
 from semqa.kernels.tables import END_TRAIT, ENDED, ProgramTables
 
 if TYPE_CHECKING:
@@ -18,6 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["bits_of", "invented", "invented_shared", "poisoned", "tables_of"]
 
 BASES = 11
+_NO_PAIRS = np.empty((0, 2), np.int32)
+NO_BASES = Bases(
+    first=0,
+    first_state=10,
+    unfinished=UnfinishedDigits(_NO_PAIRS, np.empty(0, np.int32)),
+    deep=_NO_PAIRS,
+    numbers=_NO_PAIRS,
+    openers=_NO_PAIRS,
+    near=_NO_PAIRS,
+    reaches=np.zeros(BASES, np.int64),
+)
 
 
 def invented_shared(rng: random.Random, size: int) -> SharedProgram:
@@ -38,10 +51,9 @@ def invented_shared(rng: random.Random, size: int) -> SharedProgram:
         bits=np.packbits(allowed, axis=1, bitorder="little").view("<i4").astype(np.int32),
         targets=targets,
         traits=traits,
-        deep=np.empty((0, 2), np.int32),
-        openers=np.empty((0, 2), np.int32),
         quote_openers=np.empty(0, np.int32),
-        reaches=np.zeros(BASES, np.int64),
+        free=NO_BASES,
+        quoted=NO_BASES,
         most_closings=2,
     )
 

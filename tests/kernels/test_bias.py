@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from semqa.kernels.bias import bias_rows
-from semqa.kernels.tables import DEAD, ENDED, FREE_STATES, NOT_OURS, ROW_FIELDS, Row
+from semqa.kernels.tables import IN_FREE_TEXT, MAY_END, NEAR, NOT_OURS, ROW_FIELDS, Row
 from tests.kernels.implementations import DTYPES, Form, forms
 from tests.kernels.programs import poisoned
 
-STATES = [0, 3, FREE_STATES - 1, FREE_STATES, ENDED, DEAD, 40]
+FLAGS = [IN_FREE_TEXT, IN_FREE_TEXT + NEAR, IN_FREE_TEXT + MAY_END, 0, MAY_END, NEAR]
 
 
 @forms
@@ -20,7 +20,7 @@ def test_openers_gain_where_quotes_may_open(
     form: Form, dtype: torch.dtype, size: int, columns: int
 ) -> None:
     torch.manual_seed(size)
-    rows = [Row(slot, state) for slot in (0, 2) for state in STATES] + [Row(NOT_OURS)]
+    rows = [Row(slot, flags=flags) for slot in (0, 2) for flags in FLAGS] + [Row(NOT_OURS)]
     openers = torch.randperm(size)[: size // 2 + 1].sort().values.int()
     biases = torch.tensor([2.5, 99.0, -60_000.0])
     logits, memory = poisoned(len(rows), columns, dtype, form.device)
@@ -28,7 +28,7 @@ def test_openers_gain_where_quotes_may_open(
     expected = memory.cpu().clone()
     for number, row in enumerate(rows):
         for token in openers.tolist():
-            if row.slot != NOT_OURS and row.state in STATES[:3] and token < columns:
+            if row.slot != NOT_OURS and row.flags in FLAGS[:3] and token < columns:
                 value = expected[number + 1, token + 3].float() + biases[row.slot]
                 expected[number + 1, token + 3] = value.clamp(max=torch.finfo(dtype).max).to(dtype)
     bias_rows(

@@ -18,7 +18,7 @@ from tests.vllm.tiny import SOURCES
 
 HERE = QuotePolicy(min_quotes=2)
 """What the device takes."""
-CHARS = QuotePolicy(boundary="char", min_quotes=1)
+CHARS = QuotePolicy(boundary="char", min_quotes=1, numbers="quoted")
 AWAY = QuotePolicy(max_words=20, min_quotes=1)
 """What stays with the host."""
 REPEATS = [Source("the bridge, the bridge, the bridge, the bridge, the bridge. " * 8)]

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semqa.decoding.core import layout
-from semqa.decoding.program.shared import END_TRAIT, SharedProgram, shared_program
+from semqa.decoding.program.shared import (
+    END_TRAIT,
+    MOST_SHARED_STATES,
+    SharedProgram,
+    shared_program,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +31,10 @@ MOST_BYTES = 300_000
 MOST_EDGES = 8_000_000
 """64 MB."""
 MOST_STATES_PER_BYTE = 3
+MOST_DIGITS = 300
+"""Of a question, each after all that come before it."""
+STATES_OF_A_DIGIT = 100
+"""Behind it, and within what may become the next one: fewer than a hundred unfinished characters."""
 MOST_QUOTES = 10_000
 """Quotes that a policy may ask for, so that their costs fit 32 bits."""
 
@@ -82,8 +91,8 @@ def why_not(constraint: CopyConstraint) -> str | None:
     limits = ("max_words", "max_free_words", "max_span_words")
     if named := [name for name in limits if getattr(policy, name) is not None]:
         return f"{', '.join(named)}: words are counted on the host only"
-    if named := [name for name in ("numbers", "names") if getattr(policy, name) == "quoted"]:
-        return f"{', '.join(named)}: the question's words are looked up on the host only"
+    if policy.names == "quoted":
+        return "names: the question's words are looked up on the host only"
     if policy.min_quotes > MOST_QUOTES:
         return f"min_quotes={policy.min_quotes}: more than {MOST_QUOTES:,}"
     if not compiled.rules.shared.complete:
@@ -91,9 +100,20 @@ def why_not(constraint: CopyConstraint) -> str | None:
     size = compiled.arrays[layout.TEXT].size
     if size > MOST_BYTES:
         return f"{size:,} bytes of sources: more than {MOST_BYTES:,}"
-    if shared_program(constraint.vocabulary).most_closings >= END_TRAIT:
+    shared = shared_program(constraint.vocabulary)
+    if shared.most_closings >= END_TRAIT:
         return f"a token holds {END_TRAIT} closing brackets"
+    if shared.bases_of(policy).first_state > MOST_SHARED_STATES:
+        return "numbers: there are too many kinds of unfinished digits"
+    if (digits := _digits_of(constraint)) > MOST_DIGITS:
+        return f"numbers: {digits:,} digits in the question, more than {MOST_DIGITS}"
     return None
+
+
+def _digits_of(constraint: CopyConstraint) -> int:
+    """Count the digits that free text may hold, numbers with a common beginning as one."""
+    trie = constraint._compiled.rules.tables.arrays[layout.DIGIT_TRIE]
+    return trie.size // 4 - 1
 
 
 def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
@@ -110,29 +130,33 @@ def build_program(constraint: CopyConstraint) -> DeviceProgram | HostOnly:
     if reason := why_not(constraint):
         return HostOnly(reason)
     from semqa.decoding.program.entries import program_entries
-    from semqa.decoding.program.states import FIRST_OWN
     from semqa.decoding.program.workspace import PLACES, make_workspace
 
     shared = shared_program(constraint.vocabulary)
+    bases = shared.bases_of(constraint.policy)
     compiled = constraint._compiled
+    digits = _digits_of(constraint)
     size, count = compiled.arrays[layout.TEXT].size, compiled.numbers[layout.SOURCES]
     work = make_workspace(
         compiled.arrays[layout.SUFFIXES],
         size + 1,
-        MOST_STATES_PER_BYTE * size + 3 * count + 64,
+        MOST_STATES_PER_BYTE * size + 3 * count + MOST_SHARED_STATES + STATES_OF_A_DIGIT * digits,
         compiled.rules.shared.tables.numbers[layout.LONGEST],
         shared.size,
-        FIRST_OWN,
+        bases,
     )
     rows, tokens, targets = program_entries().explore(
         *(compiled.handle, work.handle, work.below, work.path),
-        *(shared.deep, shared.openers, MOST_EDGES),
+        *(bases.numbers if digits else bases.deep, bases.openers, bases.near, MOST_EDGES),
     )
     places = work.arrays[PLACES][: len(rows)]
     if not len(rows):
         return HostOnly(f"the sources need more than {MOST_EDGES:,} entries")
     order = np.argsort(-places, kind="stable")
-    quote_cost = program_entries().settle(rows, targets, order, shared.reaches)
+    quote_cost = program_entries().settle(
+        rows, tokens, targets, shared.traits, order, bases.reaches, bases.first_state
+    )
+    rows[rows[:, 2] >= 0, 2] += bases.first
     longest = int(rows[:, 3].max() >> 1)
     if longest + constraint.policy.min_quotes * quote_cost >= layout.FAR:
         return HostOnly(f"min_quotes={constraint.policy.min_quotes}: with such tokens too many")

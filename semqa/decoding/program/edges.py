@@ -32,7 +32,7 @@ from semqa.decoding.core.state import (
     row_of,
 )
 from semqa.decoding.core.step import close, end_kind, end_of_run, step_byte
-from semqa.decoding.program.states import number_of, state_of
+from semqa.decoding.program.states import DEAD_END, FULL, number_of, state_of
 from semqa.decoding.program.workspace import FOUND, FRAMES, WALK, ints_in, longs_in
 
 __all__ = ["find_edges"]
@@ -54,8 +54,10 @@ def _level(w: Any, level: int) -> Any:
 def _emit(h: Any, w: Any, node: int, s: Any, size: int) -> int:
     """Add the tokens that end at a node; return how many edges there are now, -1 for no room."""
     number = number_of(h, w, s)
-    if number < 0 or size < 0:
+    if number == FULL or size < 0:
         return -1
+    if number == DEAD_END:
+        return size
     nodes, tokens, found = ints_at(h, NODES), ints_at(h, TOKEN_IDS), longs_in(w, FOUND)
     for place in range(nodes[4 * node + FIRST_TOKEN], nodes[4 * node + 4 + FIRST_TOKEN]):
         found[size] = np.int64(tokens[place]) << 32 | number

@@ -22,9 +22,11 @@ class ProgramEntries(NamedTuple):
     """What Python calls; see the functions of these names in `explore`.
 
     Attributes:
-        bases: (h, kinds uint8[V], targets int16[BASES, V]) -> deep int32[*, 2].
-        explore: (h, workspace, below, path, deep, openers, most edges) -> rows, tokens, targets.
-        settle: (rows, targets, order int64[n], reaches int64[BASES]) -> quote cost.
+        bases: (h, loose, kinds uint8[V], unfinished int32[P, 2], samples int32[K],
+            targets int16[BASES + K, V]) -> deep int32[*, 3].
+        explore: (h, workspace, below, path, deep, openers, near, most edges) -> rows, tokens, targets.
+        settle: (rows, tokens, targets, traits uint8[V], order int64[n], reaches int64[BASES + K],
+            first) -> quote cost.
     """
 
     bases: Any
@@ -34,7 +36,7 @@ class ProgramEntries(NamedTuple):
 
 def _digest_of_sources() -> int:
     digest = hashlib.sha256(str(_DIGEST).encode())
-    for name in ("edges", "entries", "explore", "states", "workspace"):
+    for name in ("edges", "entries", "explore", "runs", "states", "unfinished", "workspace"):
         digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
     return int.from_bytes(digest.digest()[:7], "little")
 
@@ -53,25 +55,38 @@ def program_entries() -> ProgramEntries:
 def _compiled_entries() -> ProgramEntries:
     digest = _OWN_DIGEST  # in a closure, so that numba's cache is keyed by it
 
-    def bases(handle: Any, kinds: Any, targets: Any) -> Any:
+    def bases(
+        handle: Any, loose: Any, kinds: Any, unfinished: Any, samples: Any, targets: Any
+    ) -> Any:
         targets[0, 0] = digest * 0
-        return explore.fill_bases(open_handle(handle), kinds, targets)
+        h, free = open_handle(handle), open_handle(loose)
+        return explore.fill_bases(h, free, kinds, unfinished, samples, targets)
 
     def explore_all(
-        handle: Any, work: Any, below: Any, path: Any, deep: Any, openers: Any, most_edges: int
+        handle: Any,
+        work: Any,
+        below: Any,
+        path: Any,
+        deep: Any,
+        openers: Any,
+        near: Any,
+        most_edges: int,
     ) -> Any:
         h, w, most = open_handle(handle), open_handle(work), most_edges + digest * 0
-        return explore.explore_all(h, w, below, path, deep, openers, w[MOST], most)
+        return explore.explore_all(h, w, below, path, deep, openers, near, w[MOST], most)
 
-    def settle(rows: Any, targets: Any, order: Any, reaches: Any) -> int:
-        return explore.settle_costs(rows, targets, order, reaches) + digest * 0
+    def settle(
+        rows: Any, tokens: Any, targets: Any, traits: Any, order: Any, reaches: Any, first: int
+    ) -> int:
+        cost = explore.settle_costs(rows, tokens, targets, traits, order, reaches, first)
+        return cost + digest * 0
 
     number, longs = types.int64, types.Array(types.int64, 1, "C")
     ints, pairs = types.Array(types.int32, 1, "C"), types.Array(types.int32, 2, "C")
     kinds, table = types.Array(types.uint8, 1, "C"), types.Array(types.int16, 2, "C")
     explored = types.Tuple((pairs, ints, ints))
     return ProgramEntries(
-        _compile(bases, pairs(longs, kinds, table)),
-        _compile(explore_all, explored(longs, longs, pairs, pairs, pairs, pairs, number)),
-        _compile(settle, number(pairs, ints, longs, longs)),
+        _compile(bases, pairs(longs, longs, kinds, pairs, ints, table)),
+        _compile(explore_all, explored(longs, longs, pairs, pairs, pairs, pairs, pairs, number)),
+        _compile(settle, number(pairs, ints, ints, kinds, longs, longs, number)),
     )

@@ -15,6 +15,7 @@ from semqa.decoding.core.layout import (
     ints_at,
     jit,
 )
+from semqa.decoding.core.pointers import ints_of
 from semqa.decoding.core.state import (
     CONTEXT,
     DEPTH,
@@ -36,6 +37,7 @@ from semqa.decoding.core.state import (
 from semqa.decoding.core.step import end_kind, step_byte
 from semqa.decoding.core.unfinished import character_class
 from semqa.decoding.program.edges import find_edges
+from semqa.decoding.program.runs import find_run_edges, is_in_run, run_base, run_may_end
 from semqa.decoding.program.states import (
     ENDED_STATE,
     FIRST_OWN,
@@ -45,83 +47,98 @@ from semqa.decoding.program.states import (
     number_of,
     state_of,
 )
-from semqa.decoding.program.workspace import COUNT, FOUND, longs_in
+from semqa.decoding.program.unfinished import kind_of
+from semqa.decoding.program.workspace import (
+    COUNT,
+    FIRST_STATE,
+    FOUND,
+    SAMPLES,
+    ints_in,
+    longs_in,
+)
 
 __all__ = ["explore_all", "fill_bases", "settle_costs"]
 
 BASES = 11
-"""One for each state of free text, numbered alike; then what may close a span:"""
+"""One for each state of free text, numbered alike; then what may close a span; then, where numbers
+must be quoted, one for each kind of unfinished characters that may become digits."""
 CLOSERS_BASE = 8  # with " ]", behind a place where it may end
 ENDERS_BASE = 9  # with "]", behind the space that follows such a place
 BOTH_BASE = 10
 
 UNFINISHED = np.array(
-    [1 << 21 | 2, 2 << 21 | 1, 2 << 21, 2 << 21 | 13, 3 << 21 | 1, 3 << 21, 3 << 21 | 4]
+    [1 << 21 | 5, 2 << 21 | 4, 2 << 21, 2 << 21 | 13, 3 << 21 | 1, 3 << 21, 3 << 21 | 4]
 )
-"""One unfinished character of each class, see `core.unfinished.character_class`."""
+"""One unfinished character of each class, see `core.unfinished.character_class`; one that does not
+become a digit, if the class has any."""
+IN_QUOTE, ENDS_RUN = 1, 2
+"""What a row says of its state before its cost is known; ENDS_RUN: in a number that may end here."""
 FEW = 40
 UNTRIED = -9
 
 
 @jit
-def _set_base(base: int, s: Any) -> None:
+def _set_base(base: int, samples: Any, s: Any) -> None:
     """Make the state whose tokens a base holds, CLOSERS_BASE behind its space."""
     clear_state(s)
     s[WORDS] = s[RUN] = s[TOKENS] = 2**31 - 1
-    if base >= CLOSERS_BASE:
+    if base >= BASES:
+        s[PART] = samples[base - BASES]
+    elif base >= CLOSERS_BASE:
         s[MODE], s[CONTEXT] = SPAN, PENDING
     elif base:
         s[PART] = UNFINISHED[base - UNFINISHED_STATES]
 
 
 @jit
-def fill_bases(h: Any, kinds: Any, targets: Any) -> Any:
-    """Fill what all constraints over a vocabulary share.
+def fill_bases(h: Any, loose: Any, kinds: Any, unfinished: Any, samples: Any, targets: Any) -> Any:
+    """Fill what all constraints over a vocabulary share, under one rule for numbers.
 
     Args:
-        h: a handle of the vocabulary under which some source may be quoted.
+        h: a handle of the vocabulary under which some source may be quoted, without a question.
+        loose: the same where free text may hold numbers.
         kinds: uint8[V], see `core.layout.KIND`.
-        targets: int16[BASES, V], written: the state behind each token; -1 where the token is not
+        unfinished: int32[P, 2], see `unfinished`; none where numbers are free.
+        samples: int32[K], likewise.
+        targets: int16[BASES + K, V], written: the state behind each token; -1 where the token is not
             allowed, or goes past a bracket that opens a quote.
 
     Returns:
-        int32[pairs, 2]: a base and a token that goes past such a bracket.
+        int32[pairs, 3]: a base and a token that may be allowed nevertheless, and why: 0 if it goes
+        past such a bracket, 1 if it holds numbers that a question might.
     """
     s = new_state()
-    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
-    deep = np.empty((BASES * 256, 2), np.int32)
+    deep = np.empty((BASES * 256, 3), np.int32)
     count = 0
-    for base in range(BASES):
+    for base in range(BASES + samples.size):
         for token in range(kinds.size):
             targets[base, token] = -1
-            begin, end = offsets[token], offsets[token + 1]
             if kinds[token] != 1 or base == BOTH_BASE:
                 continue
-            _set_base(base, s)
-            if base == CLOSERS_BASE:
-                if blob[begin] != 0x20 or end - begin < 2:
-                    continue
-                begin += 1
-            if base >= CLOSERS_BASE and blob[begin] != 0x5D:
+            left = _read(h, base, samples, token, s)
+            why = 0
+            if left < 0 and samples.size:
+                why = 1
+                left = 1 + _read(loose, base, samples, token, s)
+            if left < 0 or (why and left == 0):
                 continue
-            going = True
-            while going and begin < end and s[MODE] != OPENED:
-                going = step_byte(h, s, blob[begin])
-                begin += 1
-            if not going:
-                continue
-            if begin < end:
+            if left > 0:
                 if count == deep.shape[0]:
-                    grown = np.empty((2 * count, 2), np.int32)
+                    grown = np.empty((2 * count, 3), np.int32)
                     grown[:count] = deep
                     deep = grown
-                deep[count, 0], deep[count, 1] = base, token
+                deep[count, 0], deep[count, 1], deep[count, 2] = base, token, why
                 count += 1
             elif s[MODE] == OPENED:
                 targets[base, token] = OPENED_STATE
+            elif s[PART] == 0:
+                targets[base, token] = 0
             else:
-                part = s[PART]
-                targets[base, token] = UNFINISHED_STATES + character_class(part) if part else 0
+                kind = kind_of(ints_of(unfinished, 0), unfinished.shape[0], s[PART])
+                state = FIRST_OWN + kind
+                if kind < 0:
+                    state = UNFINISHED_STATES + character_class(s[PART])
+                targets[base, token] = state
     for token in range(kinds.size):
         both = targets[CLOSERS_BASE, token]
         targets[BOTH_BASE, token] = both if both >= 0 else targets[ENDERS_BASE, token]
@@ -129,10 +146,33 @@ def fill_bases(h: Any, kinds: Any, targets: Any) -> Any:
 
 
 @jit
+def _read(h: Any, base: int, samples: Any, token: int, s: Any) -> int:
+    """Read a token from a base into `s`, up to a bracket that opens a quote.
+
+    Returns:
+        How many bytes lie behind such a bracket, -1 where the token is not allowed.
+    """
+    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
+    begin, end = offsets[token], offsets[token + 1]
+    _set_base(base, samples, s)
+    if base == CLOSERS_BASE:
+        if blob[begin] != 0x20 or end - begin < 2:
+            return -1
+        begin += 1
+    if s[MODE] == SPAN and blob[begin] != 0x5D:
+        return -1
+    while begin < end and s[MODE] != OPENED:
+        if not step_byte(h, s, blob[begin]):
+            return -1
+        begin += 1
+    return end - begin
+
+
+@jit
 def _past_bracket(h: Any, w: Any, base: int, token: int) -> int:
-    """Return the state behind a token that goes past an opening bracket; -1 if it is not allowed."""
+    """Return the state behind a token of `fill_bases`' pairs; -1 if it is not allowed."""
     s = new_state()
-    _set_base(base, s)
+    _set_base(base, ints_in(w, SAMPLES), s)
     blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
     begin = offsets[token] + (base == CLOSERS_BASE)
     for place in range(begin, offsets[token + 1]):
@@ -194,6 +234,7 @@ def explore_all(
     path: Any,
     deep: Any,
     openers: Any,
+    near: Any,
     most_states: int,
     most_edges: int,
 ) -> Any:
@@ -204,13 +245,14 @@ def explore_all(
         w: the workspace, see `workspace`.
         below: part of it.
         path: likewise.
-        deep: int32[pairs, 2], see `fill_bases`.
+        deep: int32[pairs, 2], bases and tokens that may be allowed there, see `fill_bases`.
         openers: int32[pairs, 2], the same for tokens that end with the bracket.
+        near: int32[pairs, 2], the same for tokens that end in what may become a digit.
         most_states: how many there may be.
         most_edges: how many there may be.
 
     Returns:
-        rows int32[n, 4] (start, count, base or -1, 1 if in a quote), tokens int32[E] and
+        rows int32[n, 4] (start, count, base or -1, IN_QUOTE or ENDS_RUN), tokens int32[E] and
         targets int32[E]; rows is empty where there was too much.
     """
     s, found = state_of(w, OPENED_STATE), longs_in(w, FOUND)
@@ -223,18 +265,27 @@ def explore_all(
     behind = np.full(deep.shape[0], UNTRIED, np.int64)
     number = edges = 0
     while number < w[COUNT]:
-        size = 0
-        base = number if number < OPENED_STATE else -1
-        if number > ENDED_STATE or number == OPENED_STATE:
+        size = flag = 0
+        base = -1
+        shared = number < OPENED_STATE or FIRST_OWN <= number < w[FIRST_STATE]
+        if shared:
+            base = number if number < OPENED_STATE else BASES + number - FIRST_OWN
+            if not h[ANY_QUOTABLE]:
+                for pair in range(openers.shape[0]):
+                    if openers[pair, 0] == base:
+                        found[size] = np.int64(openers[pair, 1]) << 32 | 0xFFFFFFFF
+                        size += 1
+        elif is_in_run(w, number):
+            base = run_base(w, number, BASES)
+            size = find_run_edges(h, w, number, base, deep, near, openers)
+            if base == 0 and run_may_end(h, w, number):
+                flag = ENDS_RUN
+        elif number != ENDED_STATE:
+            flag = IN_QUOTE
             if h[ANY_QUOTABLE]:
                 size = find_edges(h, w, below, path, number)
                 base = _base_of(h, state_of(w, number))
-        elif not h[ANY_QUOTABLE]:
-            for pair in range(openers.shape[0]):
-                if openers[pair, 0] == number:
-                    found[size] = np.int64(openers[pair, 1]) << 32 | 0xFFFFFFFF
-                    size += 1
-        if base >= 0 and size >= 0:
+        if base >= 0 and size >= 0 and not is_in_run(w, number):
             first = CLOSERS_BASE if base == BOTH_BASE else base
             last = ENDERS_BASE if base == BOTH_BASE else base
             size = _add_deep(h, w, first, last, deep, behind, size)
@@ -247,8 +298,10 @@ def explore_all(
         for place in range(size):
             tokens[edges + place] = found[place] >> 32
             targets[edges + place] = np.int32(found[place] & 0xFFFFFFFF)
+        if is_in_run(w, number) and not run_may_end(h, w, number):
+            base = -1  # nothing follows but digits
         rows[number, 0], rows[number, 1], rows[number, 2] = edges, size, base
-        rows[number, 3] = number > ENDED_STATE or number == OPENED_STATE
+        rows[number, 3] = flag
         edges += size
         number += 1
     return rows[:number].copy(), tokens[:edges].copy(), targets[:edges].copy()
@@ -294,20 +347,28 @@ def _grown(array: Any, size: int, room: int) -> Any:
 
 
 @jit
-def settle_costs(rows: Any, targets: Any, order: Any, reaches: Any) -> int:
+def settle_costs(
+    rows: Any, tokens: Any, targets: Any, traits: Any, order: Any, reaches: Any, first: int
+) -> int:
     """Write into each row what it costs to reach free text: ``cost << 1 | in a quote``.
 
     Args:
         rows: int32[n, 4], see `explore_all`.
+        tokens: int32[E], likewise.
         targets: int32[E], likewise.
+        traits: uint8[V], how many quotes a token closes.
         order: int64[n], states, those of later places first: there lies what spans lead to.
-        reaches: int64[BASES], bit s: some token of the base leads to shared state s.
+        reaches: int64[BASES + K], bit s: some token of the base leads to shared state s.
+        first: the first state that is not shared.
 
     Returns:
         Tokens from free text through one quote, FAR where none can be made.
     """
     costs = np.full(rows.shape[0], FAR, np.int64)
     costs[0] = costs[ENDED_STATE] = 0
+    for number in range(rows.shape[0]):
+        if rows[number, 3] == ENDS_RUN:
+            costs[number] = 0
     falling = True
     while falling:
         falling = False
@@ -317,18 +378,19 @@ def settle_costs(rows: Any, targets: Any, order: Any, reaches: Any) -> int:
                 if targets[edge] >= 0:
                     best = min(best, costs[targets[edge]] + 1)
             if rows[number, 2] >= 0:
-                for state in range(FIRST_OWN):
+                for state in range(first):
                     if reaches[rows[number, 2]] >> state & 1:
                         best = min(best, costs[state] + 1)
             if best < costs[number]:
                 costs[number] = best
                 falling = True
     for number in range(rows.shape[0]):
-        rows[number, 3] |= min(costs[number], FAR - 1) << 1
+        rows[number, 3] = min(costs[number], FAR - 1) << 1 | rows[number, 3] & IN_QUOTE
     quote = FAR
     if reaches[0] >> OPENED_STATE & 1:
         quote = min(quote, costs[OPENED_STATE] + 1)
     for edge in range(rows[0, 0], rows[0, 0] + rows[0, 1]):
-        if targets[edge] >= 0:
-            quote = min(quote, costs[targets[edge]] + 1)
+        target = targets[edge]
+        if target >= 0 and (rows[target, 3] & IN_QUOTE or traits[tokens[edge]]):
+            quote = min(quote, costs[target] + 1)
     return quote

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from semqa.decoding.core.cost import unfinished_first
-from semqa.decoding.core.layout import SUFFIXES, ints_at, jit
+from semqa.decoding.core.layout import DIGIT_TRIE, SUFFIXES, ints_at, jit
 from semqa.decoding.core.pointers import ints_pointer
 from semqa.decoding.core.state import (
     CONTEXT,
     DEPTH,
+    DIGITS,
     FREE,
     HIGH,
     LOW,
@@ -33,16 +34,20 @@ from semqa.decoding.core.state import (
     STATE_WIDTH,
     copy_state,
 )
+from semqa.decoding.core.step import runs_may_end
 from semqa.decoding.core.unfinished import character_class
+from semqa.decoding.program.unfinished import kind_of
 from semqa.decoding.program.workspace import (
     ALONE,
     BLOCK,
     COUNT,
     KEYS,
+    KINDS,
     LEAST,
     LEAST_OF_MANY,
     MOST,
     NUMBERS,
+    PARTS,
     PLACES,
     SLOTS,
     STATES,
@@ -51,6 +56,7 @@ from semqa.decoding.program.workspace import (
 )
 
 __all__ = [
+    "DEAD_END",
     "ENDED_STATE",
     "FIRST_OWN",
     "FREE_STATE",
@@ -69,11 +75,14 @@ OPENED_STATE = 8
 """Behind ``[``."""
 ENDED_STATE = 9
 FIRST_OWN = 10
-"""Numbers from here on mean something else in every program."""
+"""Numbers from here on mean something else in every program; but where numbers must be quoted, there
+is first one for each kind of unfinished characters that may become digits."""
 
+DEAD_END = -1
+"""No token leads on from here."""
 FULL = -2
 
-_NUMBER, _SOURCE, _PENDING, _FIRST, _PLACES, _SPACED = (kind << 60 for kind in range(1, 7))
+_NUMBER, _SOURCE, _PENDING, _FIRST, _PLACES, _SPACED, _DIGITS = (kind << 60 for kind in range(1, 8))
 
 
 @jit
@@ -113,10 +122,14 @@ def _slot_of(w: Any, key: int) -> int:
 
 @jit
 def number_of(h: Any, w: Any, s: Any) -> int:
-    """Return the number of a state that is not ended, a new one if it has none; FULL if none is left."""
+    """Return the number of a state that is not ended, a new one if it has none.
+
+    Returns:
+        DEAD_END if it can be seen to be one, FULL if no number is left.
+    """
     mode = s[MODE]
     if mode == FREE:
-        return UNFINISHED_STATES + character_class(s[PART]) if s[PART] else FREE_STATE
+        return _number_of_free(h, w, s)
     if mode == OPENED:
         return OPENED_STATE
     low, high, depth = s[LOW], s[HIGH], s[DEPTH]
@@ -143,6 +156,36 @@ def number_of(h: Any, w: Any, s: Any) -> int:
             key = _FIRST | np.int64(low) << 31 | np.int64(high) << 2 | depth
         else:
             key = _PLACES | np.int64(place) << 31 | np.int64(high - low) << 2 | s[CONTEXT]
+    return _number_by_key(w, s, key, place)
+
+
+@jit
+def _number_of_free(h: Any, w: Any, s: Any) -> int:
+    part, digits = s[PART], s[DIGITS]
+    kind = kind_of(ints_in(w, KINDS), w[PARTS], part) if part else -1
+    if part and kind < 0:
+        return UNFINISHED_STATES + character_class(part) if runs_may_end(h, s) else DEAD_END
+    if digits == 0:
+        return FIRST_OWN + kind if part else FREE_STATE
+    if part and not runs_may_end(h, s) and not _goes_on_with_digit(h, s):
+        return DEAD_END
+    return _number_by_key(w, s, _DIGITS | np.int64(digits) << 32 | part, -1)
+
+
+@jit
+def _goes_on_with_digit(h: Any, s: Any) -> bool:
+    """Tell whether an unfinished character may become a digit with which a number goes on."""
+    trie, node = ints_at(h, DIGIT_TRIE), s[DIGITS]
+    missing, bits = s[PART] >> 21, s[PART] & 0x1FFFFF
+    least = 0x10000 if missing == 3 else 0x800 if missing == 2 else 0x80  # what is no overlong form
+    for child in range(trie[4 * node + 1], trie[4 * node + 1] + trie[4 * node + 2]):
+        if trie[4 * child] >= least and trie[4 * child] >> 6 * missing == bits:
+            return True
+    return False
+
+
+@jit
+def _number_by_key(w: Any, s: Any, key: int, place: int) -> int:
     slot = _slot_of(w, key)
     keys, numbers = longs_in(w, KEYS), ints_in(w, NUMBERS)
     if keys[slot] == key:

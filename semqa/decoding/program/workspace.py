@@ -16,6 +16,8 @@ from semqa.decoding.core.state import STATE_WIDTH
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from semqa.decoding.program.shared import Bases
+
 __all__ = ["Workspace", "ints_in", "longs_in", "make_workspace"]
 
 # The states that have a number.
@@ -30,11 +32,15 @@ LEAST_OF_MANY = 6  # int32[*], the least of each BLOCK of these
 WALK = 7  # int32[D * STATE_WIDTH], the state at each level
 FRAMES = 8  # int32[3 * D]: the node, what to try next, and flags
 FOUND = 9  # int64[V], ``token << 32 | number of the state behind it``
+KINDS = 10  # int32[2 * P], see `unfinished`; empty where numbers are free
+SAMPLES = 11  # int32[K]
 # Numbers.
-COUNT = 10  # states so far
-MOST = 11
-SLOTS = 12
-SIZE = 13
+COUNT = 12  # states so far
+MOST = 13
+SLOTS = 14
+PARTS = 15  # P, rows of KINDS
+FIRST_STATE = 16  # the first that means something else in every program
+SIZE = 17
 
 BLOCK = 64
 
@@ -68,7 +74,12 @@ def longs_in(w: Any, slot: int) -> Any:
 
 
 def make_workspace(
-    suffixes: NDArray[np.int32], places: int, most: int, longest: int, tokens: int, first: int
+    suffixes: NDArray[np.int32],
+    places: int,
+    most: int,
+    longest: int,
+    tokens: int,
+    bases: Bases,
 ) -> Workspace:
     """Make room for an exploration.
 
@@ -78,7 +89,7 @@ def make_workspace(
         most: states.
         longest: bytes of a token.
         tokens: how many there are.
-        first: the number of the first state that is new.
+        bases: those of the constraint's rules.
     """
     depth = longest + 2
     slots = 1 << max(6, most.bit_length())
@@ -94,11 +105,15 @@ def make_workspace(
         WALK: np.empty(depth * STATE_WIDTH, np.int32),
         FRAMES: np.empty(3 * depth, np.int32),
         FOUND: np.empty(tokens, np.int64),
+        KINDS: np.ascontiguousarray(bases.unfinished.kinds),
+        SAMPLES: bases.unfinished.samples,
     }
     handle = np.zeros(SIZE, np.int64)
     for slot, array in arrays.items():
         handle[slot] = array.__array_interface__["data"][0]
-    handle[COUNT], handle[MOST], handle[SLOTS] = first, most, slots
+    handle[COUNT] = handle[FIRST_STATE] = bases.first_state
+    handle[MOST], handle[SLOTS] = most, slots
+    handle[PARTS] = len(bases.unfinished.kinds)
     below = np.empty((depth, STATE_WIDTH), np.int32)
     return Workspace(handle, arrays, below, np.empty((depth, 3), np.int32))
 
