@@ -164,13 +164,13 @@ class CopyConstraint:
             least = self._cost(state)
             if least >= layout.FAR:
                 raise InputError(
-                    f"max_tokens: got {max_tokens}, too few for {self.policy.min_quotes} quotes of "
-                    "these sources, expected more; ask for fewer quotes"
+                    f"max_tokens: got {max_tokens}, too few for min_quotes={self.policy.min_quotes} "
+                    "of these sources, expected more; ask for fewer quotes"
                 )
             if max_tokens < least:
                 raise InputError(
                     f"max_tokens: got {max_tokens}, expected at least {least} for "
-                    f"{self.policy.min_quotes} quotes; raise it or ask for fewer quotes"
+                    f"min_quotes={self.policy.min_quotes}; raise it or ask for fewer quotes"
                 )
         return state
 

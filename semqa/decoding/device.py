@@ -160,7 +160,7 @@ class DeviceSlots:
         if max_tokens is not None and not least <= max_tokens < UNLIMITED:
             raise InputError(
                 f"max_tokens: got {max_tokens}, expected at least {least} for "
-                f"{program.min_quotes} quotes; raise it or ask for fewer quotes"
+                f"min_quotes={program.min_quotes}; raise it or ask for fewer quotes"
             )
         self.release(slot)
         held = self._hold(program)

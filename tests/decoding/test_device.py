@@ -242,9 +242,9 @@ def test_the_arena_grows_and_keeps_what_it_holds() -> None:
             0,
             {"min_quotes": 2},
             5,
-            r"max_tokens: got 5, expected at least \d+ for 2 quotes; raise it",
+            r"max_tokens: got 5, expected at least \d+ for min_quotes=2; raise it",
         ),
-        (0, {}, 0, "max_tokens: got 0, expected at least 1 for 0 quotes"),
+        (0, {}, 0, "max_tokens: got 0, expected at least 1 for min_quotes=0"),
     ],
 )
 def test_what_does_not_fit_is_refused(

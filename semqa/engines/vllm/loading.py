@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semqa.decoding.tokenizers import read_tokenizer
-from semqa.decoding.vllm.engine import vocabulary_of
+from semqa.decoding.vllm.engine import NAME, vocabulary_of
 from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
 from semqa.engines.model.hub import explained, first_line, is_on_disk_only
 from semqa.engines.model.quiet import quiet
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedService", "load_service", "require_vllm"]
 
-_PROCESSOR = "semqa.decoding.vllm:CopyConstraintProcessor"
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 
 
@@ -116,7 +115,7 @@ def _start(where: str, options: VllmOptions) -> Any:
         "pipeline_parallel_size": options.pipeline_parallel_size,
         "seed": options.seed % 2**32,
         # As a name in this list: vLLM passes over processors that it finds by itself in some set-ups.
-        "logits_processors": [_PROCESSOR],
+        "logits_processors": [NAME],
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
         **options.engine_args,

@@ -14,7 +14,7 @@ from semqa.errors import InputError
 __all__ = ["VllmOptions"]
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
-_OURS = ("model", "tokenizer", "logits_processors", "max_model_len", "skip_tokenizer_init")
+_OURS = ("model", "tokenizer", "logits_processors", "skip_tokenizer_init")
 """Arguments of vLLM that the engine gives itself."""
 
 
