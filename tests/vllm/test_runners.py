@@ -323,13 +323,38 @@ def test_a_slot_that_is_taken_over_by_another_is_not_ours_any_more() -> None:
     check_row(logits[0], None)
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_what_is_added_wrong_is_ours_and_ends(number: int) -> None:
-    """Should a request come that was never checked, nothing but its end is written."""
-    wrong = params(number)
+def _nonsense() -> Any:
+    wrong = params(0)
     wrong.extra_args["semqa_boundary"] = "nonsense"
-    runner = FirstRunner(VOCABULARY, 2, MOST_TOKENS)
-    runner.update_state(SimpleNamespace(removed=[], added=[(0, wrong, [5], [])], moved=[]))
-    logits = torch.zeros(1, WIDTH)
-    runner.apply(logits)
+    return wrong
+
+
+@pytest.mark.parametrize(
+    "wrong", [_nonsense(), object(), SimpleNamespace(**vars(params(0)) | {"stop": 5})]
+)
+@pytest.mark.parametrize("second", [False, True])
+def test_what_is_added_wrong_is_ours_and_ends(wrong: Any, second: bool) -> None:
+    """Should a request come that was never checked, nothing but its end is written."""
+    logits = torch.zeros(2, WIDTH)
+    if second:
+        requests = Requests(2)
+        later = SecondRunner(VOCABULARY, requests, MOST_TOKENS, 0)
+        assert [later.add_request(slot, one) for slot, one in enumerate((wrong, params(1)))]
+        for slot in (0, 1):
+            requests.put(slot, Wanted(1, 3, 30))
+        slots, last = torch.tensor([0, 1]), torch.tensor([2, 2])
+        context = SimpleNamespace(
+            expanded_idx_mapping=slots,
+            expanded_local_pos=0 * slots,
+            input_ids=requests.all_token_ids.gpu[slots, last],
+            pos=last,
+            idx_mapping_np=slots.numpy(),
+        )
+        later.apply(logits, context)
+    else:
+        runner = FirstRunner(VOCABULARY, 2, MOST_TOKENS)
+        added = [(0, wrong, [5] * 3, []), (1, params(1), [5] * 3, [])]
+        runner.update_state(SimpleNamespace(removed=[], added=added, moved=[]))
+        runner.apply(logits)
     check_row(logits[0], list(VOCABULARY.eos_ids))
+    check_row(logits[1], Wanted(1, 3, 30).allowed())

@@ -97,12 +97,12 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         return False
 
     def update_state(self, batch_update: Any) -> None:
-        """Follow the batch of the first runner."""
+        """Follow the batch of the first runner; whatever is wrong with a request ends its answer."""
         if self._first is not None:
             self._first.update_state(batch_update)
 
     def add_request(self, req_idx: int, sampling_params: Any) -> bool:
-        """Begin a request of Model Runner V2; tell whether it is ours."""
+        """Begin a request of Model Runner V2; tell whether it is ours, as one is that is wrong."""
         return self._second is not None and self._second.add_request(req_idx, sampling_params)
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:

@@ -148,10 +148,8 @@ class SecondRunner:
         return new
 
 
-def _ahead(step: _Step, rows: NDArray[np.int64]) -> list[list[int]] | None:
-    """Return the drafts before each row, None where there are none at all."""
-    if not step.drafts[rows].any():
-        return None
+def _ahead(step: _Step, rows: NDArray[np.int64]) -> list[list[int]]:
+    """Return the drafts before each row."""
     fed = {(int(step.slots[row]), int(step.drafts[row])): int(step.fed[row]) for row in rows}
     return [
         [fed.get((int(step.slots[row]), place), -1) for place in range(1, step.drafts[row] + 1)]
