@@ -62,9 +62,15 @@ _INNER = re.compile(
 )
 _NUMERIC = re.compile(r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218f\u2460-\u249b]")
 _LEADING_POINT = re.compile(r"(?<![.,])[.,·]\d")
+_MARK = re.compile("[\"“”„'‘’]")
+_MARK_OF_A_UNIT = re.compile("[0-9][\"“”'‘’]")
+_FACTORIAL = re.compile(r"!+\s?[a-z0-9=+*/^-]")
+_AMOUNT = re.compile(r"(?![0-9]{4}$)[$€£]?[0-9][0-9.,]*%?")
+"""What is negative in parentheses, where accountants write it; years stand there as well."""
 _DASH = "-"
 _ONE_DASH = str.maketrans(dict.fromkeys(_DASHES, "-"))
 _ONE_APOSTROPHE = str.maketrans(dict.fromkeys(_APOSTROPHES, "'"))
+_ONE_UNIT = _ONE_DASH | str.maketrans("“”″‘’′", "\"\"\"'''")
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -127,12 +133,13 @@ def read_words(text: str) -> list[Word]:
         ['bing', 'crosby', "'s", '6%', 'of', 'the', 'sales']
     """
     words: list[Word] = []
+    units = _marks_of_units(text) if _MARK_OF_A_UNIT.search(text) else set()
     for piece in _PIECE.finditer(text):
         raw, at = piece[0], piece.start()
         if piece[1]:
             words.append(Word(raw, Kind.FIXED, at, at + 1))
         elif _NUMERIC.search(raw):
-            words.append(_number(raw, at))
+            words.append(_number(raw, at, text, units))
         elif raw in _DASHES:
             words.append(Word(_DASH, Kind.FIXED, at, at + 1))
         elif raw.isalpha():
@@ -166,14 +173,36 @@ def is_typo(written: Word, meant: Word) -> bool:
     return OSA.distance(one, other, score_cutoff=1) <= 1
 
 
-def _number(raw: str, at: int) -> Word:
+def _marks_of_units(text: str) -> set[int]:
+    """Return where marks behind digits are of feet, inches and the like: they close no quotation."""
+    units = set()
+    opened = {True: False, False: False}
+    for match in _MARK.finditer(text):
+        at, double = match.start(), match[0] in '"“”„'
+        before, after = text[max(0, at - 1) : at], text[at + 1 : at + 2]
+        if before.isalnum() and after.isalnum():
+            continue  # an apostrophe
+        if after.strip() and (not before.strip() or before in "([{-–—"):
+            opened[double] = True
+        elif opened[double]:
+            opened[double] = False
+        elif before.isdigit():
+            units.add(at)
+    return units
+
+
+def _number(raw: str, at: int, text: str, units: set[int]) -> Word:
     """Read a piece with digits as one word, with its sign and unit, and without stops around it."""
     start, end = 0, len(raw)
     while raw[start] in _QUOTES_AND_STOPS and not _LEADING_POINT.match(raw, start):
         start += 1
-    while raw[end - 1] in _QUOTES_AND_STOPS:
+    while raw[end - 1] in _QUOTES_AND_STOPS and at + end - 1 not in units:
         end -= 1
-    key = unicodedata.normalize("NFC", raw[start:end]).translate(_ONE_DASH)
+    if factorial := _FACTORIAL.match(text, at + end):
+        end += factorial[0].count("!")
+    elif raw[start - 1 : start] + raw[end : end + 1] == "()" and _AMOUNT.fullmatch(raw, start, end):
+        start, end = start - 1, end + 1
+    key = unicodedata.normalize("NFC", raw[start:end]).translate(_ONE_UNIT)
     return Word(key, Kind.FIXED, at + start, at + end)
 
 

@@ -133,6 +133,14 @@ def test_numbers_dates_names_and_negations_are_never_repaired(written: str) -> N
         ("It fell to −5 degrees.", "It fell to 5 degrees."),
         ("It grew by 5 percent.", "It grew by .5 percent."),
         ("It grew by (.5) percent.", "It grew by 5 percent."),
+        ("A pipe of 12 inches.", 'A pipe of 12"'),
+        ("A pipe of 12' there.", 'A pipe of 12" there.'),
+        ("A pipe of 12' there.", "A pipe of 12 there."),
+        ('"Old" pipes of 5\'10" there.', "Old pipes of 5'10 there."),
+        ("There are 5! ways.", "There are 5 ways."),
+        ("There are 5 ways.", "There are 5!! ways."),
+        ("A result of (5) million.", "A result of 5 million."),
+        ("A result of 1,200 there.", "A result of (1,200) there."),
         ("They don´t go there.", "They go there."),
         ("They don‛t go there.", "They go there."),
         ("They were \u200bnot there.", "They were there."),
@@ -151,6 +159,21 @@ def test_other_words_are_no_typing_errors(source: str, written: str) -> None:
     answer = repair(f"[ 1 {written} ]", [Source(source)])
     assert not answer.quotes
     assert [mark.text for mark in answer.dropped] == [written]
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ('Called "the class of 1943" there.', "called the class of 1943 there."),
+        ("Called the class of 1943 there.", "called ‘the class of 1943’ there."),
+        ("Sung then (1943) and there.", "sung then 1943 and there."),
+        ("Sung in 1943! And there.", "sung in 1943, and there."),
+        ("A 5’10” pipe and a 12″ one.", 'a 5\'10" pipe and a 12" one.'),
+        ('It is a "12" pipe" there.', "it is a ‘12’ pipe there."),
+    ],
+)
+def test_marks_around_numbers_are_no_units(source: str, written: str) -> None:
+    assert repair(f"[ 1 {written} ]", [Source(source)]).quotes[0].text == source
 
 
 def test_what_can_be_two_things_is_none() -> None:
