@@ -101,10 +101,6 @@ class ConstraintRows:
         self._addresses[slot] = 0
         self._constraints[slot] = self._owners[slot] = None
 
-    def is_live(self, slot: int) -> bool:
-        """Tell whether a slot holds an answer that can be gone on with."""
-        return bool(self._live[slot])
-
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
         """Take answers forward, for good.
 

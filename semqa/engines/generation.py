@@ -29,7 +29,7 @@ class Generation:
         prompt_tokens: how many tokens it read; None where an endpoint does not say.
         new_tokens: how many tokens it wrote, the end token included; None likewise.
         finished: whether it ended by itself; otherwise the token budget cut it off, which cannot
-            happen under the constraint.
+            happen with ``processor``.
         constraint: how the model was kept to verbatim quotes.
         breach: which rule the text breaks for all that, in words; None where it breaks none, or the
             constraint is off. Found by reading the text (`semqa.decoding.find_breach`): with

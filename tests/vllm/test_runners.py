@@ -353,7 +353,7 @@ def test_what_is_added_wrong_is_ours_and_ends(wrong: Any, second: bool) -> None:
         later.apply(logits, context)
     else:
         runner = FirstRunner(VOCABULARY, 2, MOST_TOKENS)
-        added = [(0, wrong, [5] * 3, []), (1, params(1), [5] * 3, [])]
+        added: list[Any] = [(0, wrong, [5] * 3, []), (1, params(1), [5] * 3, [])]
         runner.update_state(SimpleNamespace(removed=[], added=added, moved=[]))
         runner.apply(logits)
     check_row(logits[0], list(VOCABULARY.eos_ids))

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from semqa.decoding.vllm.on_device import DeviceAnswers
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["Answers", "logger"]
+__all__ = ["Answers"]
 
-logger = logging.getLogger("semqa.vllm")
+_logger = logging.getLogger("semqa.vllm")
 
 
 class Answers:
@@ -109,7 +109,7 @@ class Answers:
         self._let_go(slot)
         self._futures[slot] = None
         self._pending[slot] = False
-        logger.error(
+        _logger.error(
             "semqa: an answer is ended, for it cannot be constrained any more (slot %d): %s",
             slot,
             reason,
@@ -158,7 +158,7 @@ class Answers:
             except InputError:
                 raise
             except Exception:  # such as no memory there
-                logger.exception("An answer stays on the host (slot %d)", slot)
+                _logger.exception("semqa: an answer stays on the host (slot %d)", slot)
         if not self.away[slot]:
             self._rows.admit(slot, constraint, budget)
 
@@ -181,7 +181,7 @@ class Answers:
         try:
             status = self._rows.go(slots, tokens, masks)
         except Exception:  # then no answer has moved
-            logger.exception("semqa: a step is tried again, answer by answer where need be")
+            _logger.exception("semqa: a step is tried again, answer by answer where need be")
             self.advance(slots, tokens)
             self.mask(logits, places, slots)
             return
@@ -189,7 +189,7 @@ class Answers:
         try:
             self._write(logits, places, slots, masks)
         except Exception:
-            logger.exception("semqa: masks are written again, row by row where need be")
+            _logger.exception("semqa: masks are written again, row by row where need be")
             self.mask(logits, places, slots)
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> None:
@@ -206,7 +206,7 @@ class Answers:
                 for place in range(len(slots)):  # to find out whose fault it is
                     self.advance(slots[place : place + 1], tokens[place : place + 1])
                 return
-            logger.exception("semqa: an answer cannot be taken forward (slot %d)", slots[0])
+            _logger.exception("semqa: an answer cannot be taken forward (slot %d)", slots[0])
             status = np.full(len(slots), -2)
         self._tell(slots, tokens, status)
 
@@ -273,7 +273,7 @@ class Answers:
             alive = mask_in_place(logits.numpy(), places, masks, *lifted)
             if not alive.all():
                 dead = np.flatnonzero(~alive)
-                logger.error(
+                _logger.error(
                     "semqa: no token is left for %d answers, which are ended: got minus infinity or no "
                     "number for all that their constraints allow; leave out what forbids tokens",
                     len(dead),

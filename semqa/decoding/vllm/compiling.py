@@ -108,9 +108,12 @@ class ConstraintCache:
         try:
             program = build_program(constraint)
         except Exception:  # such as no memory for it; the constraint is there
-            _logger.exception("A constraint stays on the host")
+            _logger.exception("semqa: a constraint stays on the host")
             return None
-        return None if isinstance(program, HostOnly) else program
+        if isinstance(program, HostOnly):
+            _logger.debug("semqa: a constraint stays on the host: %s", program.reason)
+            return None
+        return program
 
 
 def _digest(request: ConstraintRequest, stops: Sequence[str]) -> bytes:

@@ -18,7 +18,7 @@ from semqa.quotes import Source
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ConstraintRequest", "most_source_bytes", "to_extra_args"]
+__all__ = ["ConstraintRequest", "to_extra_args"]
 
 PREFIX = "semqa_"
 SOURCES, TITLES, QUESTION, QUOTE_FROM = (
@@ -112,7 +112,7 @@ def to_extra_args(
     return written
 
 
-def most_source_bytes() -> int:
+def _most_source_bytes() -> int:
     """Return how much text a request may hold: ``SEMQA_VLLM_MAX_SOURCE_BYTES``, or 4,000,000 bytes.
 
     Raises:
@@ -175,7 +175,7 @@ def _check_sizes(bodies: list[str], titles: list[str], question: str) -> None:
             "empty text for a source without a title"
         )
     size = sum(len(text.encode()) for text in (*bodies, *titles, question))
-    if size > (most := most_source_bytes()):
+    if size > (most := _most_source_bytes()):
         raise InputError(
             f"{SOURCES}: got {size:,} bytes of text in all, expected at most {most:,}; give fewer "
             f"or shorter ones, or raise {SIZE_VARIABLE} where the server is started"

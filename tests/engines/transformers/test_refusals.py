@@ -69,7 +69,8 @@ def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() ->
     hook = tiny("gpt2").model.register_forward_pre_hook(lambda *_: calls.append(0))
     try:
         with pytest.raises(
-            InputError, match=r"^max_new_tokens: got 12, expected at least \d+ for min_quotes=2; raise"
+            InputError,
+            match=r"^max_new_tokens: got 12, expected at least \d+ for min_quotes=2; raise",
         ):
             fewest.answer_batch([REQUESTS[2], Request("Who?", twelve)])
     finally:
