@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import triton
 import triton.language as tl
 
-from semqa.kernels.lookup import store_nothing
+from semqa.kernels.store import store_nothing
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,8 +1,8 @@
 """`mask_rows` in Triton: one program a row and some tiles of tokens, one pass, no scratch.
 
-Logits are not read, only written, and only where a token is not allowed (`store_nothing`). What a tile keeps is put
-together in registers, a word for 32 tokens: the base's words, less the tokens of the state's entries,
-plus those entries that are allowed. However many entries there are, all are looked at.
+Logits are not read, only written, and only where a token is not allowed (`store_nothing`). What a tile
+keeps is put together in registers, a word for 32 tokens: the base's words, less the tokens of the state's
+entries, plus those entries that are allowed. However many entries there are, all are looked at.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import triton
 import triton.language as tl
 
-from semqa.kernels.lookup import affords, lower_bound, store_nothing
+from semqa.kernels.lookup import affords, lower_bound
+from semqa.kernels.store import store_nothing
 from semqa.kernels.tables import ENDS_BASE, MAY_END, NEAR, NOT_OURS, ROW_FIELDS
 
 if TYPE_CHECKING:
