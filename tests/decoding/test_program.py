@@ -21,6 +21,7 @@ from semqa.decoding.program import (
     explore,
     shared,
     states,
+    unfinished,
     why_not,
 )
 from semqa.kernels import tables as format_of_tables
@@ -193,6 +194,27 @@ def test_questions_of_digits_stay_on_the_host() -> None:
     constraint = CopyConstraint(byte_vocabulary(), ODD, policy, question="7" * 301)
     assert why_not(constraint) == "numbers: 301 digits in the question, more than 300"
     assert why_not(CopyConstraint(byte_vocabulary(), ODD, policy, question="7" * 300)) is None
+
+
+def test_unfinished_characters_of_a_kind_become_digits_by_the_same_bytes() -> None:
+    futures: dict[int, set[tuple[bytes, bool]]] = {}
+    for code in {*range(0x80, 0xD800), *range(0xE000, 0x110000)}:
+        data = chr(code).encode()
+        bits = data[0] & 0x7F >> len(data)
+        for length in range(1, len(data)):
+            part = (len(data) - length) << 21 | bits
+            futures.setdefault(part, set()).add((data[length:], chr(code).isdigit()))
+            bits = bits << 6 | data[length] & 0x3F
+    found = unfinished.unfinished_digits()
+    digits = {part for part, ends in futures.items() if any(digit for _, digit in ends)}
+    assert found.kinds[:, 0].tolist() == sorted(digits)
+    kinds = dict(found.kinds.tolist())
+    by_kind: dict[int, list[Any]] = {}
+    for part, kind in kinds.items():
+        by_kind.setdefault(kind, []).append(futures[part])
+    assert all(future == each[0] for each in by_kind.values() for future in each)
+    assert len({frozenset(each[0]) for each in by_kind.values()}) == len(by_kind)
+    assert [kinds[part] for part in found.samples.tolist()] == list(range(len(found.samples)))
 
 
 def test_where_nothing_can_be_quoted_no_quote_opens() -> None:
