@@ -4,7 +4,13 @@ Messages have one form: ``<what was wrong>: got <value>, expected <rule>; <what 
 ``file:line`` in front when the value came from a file.
 """
 
-__all__ = ["InputError", "MissingExtraError", "SemqaError", "UnavailableError"]
+__all__ = [
+    "InputError",
+    "MissingExtraError",
+    "NotFoundError",
+    "SemqaError",
+    "UnavailableError",
+]
 
 
 class SemqaError(Exception):
@@ -13,6 +19,10 @@ class SemqaError(Exception):
 
 class InputError(SemqaError):
     """Something the user gave (a file, a field, an option) is not usable; the user can mend it."""
+
+
+class NotFoundError(InputError):
+    """What the user named does not exist, or is not theirs to see: the two look the same."""
 
 
 class UnavailableError(SemqaError):

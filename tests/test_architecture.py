@@ -14,12 +14,14 @@ MODULES = sorted((ROOT / "semqa").rglob("*.py"))
 LAYERS = (
     "quotes",
     "data",
+    "documents",
     "metrics",
     "decoding",
     "prompting",
     "retrieval",
     "engines",
     "bench",
+    "server",
     "cli",
 )
 """Rooms from the ground up; a room imports itself and those before it."""

@@ -11,7 +11,7 @@ import sys
 import typer
 
 import semqa
-from semqa.cli import answer, bench, data, score, verify
+from semqa.cli import answer, bench, data, index, score, verify
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
 
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command(name="answer")(answer.answer)
 app.command(name="verify")(verify.verify)
 app.command(name="score")(score.score)
+app.command(name="index")(index.index)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 

@@ -14,7 +14,7 @@ __all__ = ["progress_bar"]
 
 @contextmanager
 def progress_bar(
-    title: str, unit: Literal["examples", "bytes"]
+    title: str, unit: Literal["examples", "bytes", "files"]
 ) -> Iterator[Callable[[int, int | None], None] | None]:
     """Show a bar while the block runs, where standard error is a terminal.
 

@@ -79,6 +79,15 @@ class SentenceEncoder:
         """
         return self._cache.encode(self.identity(), texts, self._compute, self._on_progress)
 
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return what `encode` does, computed now: for texts whose vectors are kept elsewhere.
+
+        Raises:
+            InputError: the model is not usable.
+            UnavailableError: it cannot be had, or packages are missing.
+        """
+        return self._compute(texts)
+
     def identity(self) -> str:
         """Return the digest of the model's folder, or its name and commit on the hub."""
         return self._identity

@@ -1,0 +1,100 @@
+"""``semqa index``: a folder of documents, ready to be asked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.cli.progress import progress_bar
+from semqa.data.home import default_data
+from semqa.errors import InputError
+
+__all__ = ["DataFolder", "index"]
+
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        envvar="SEMQA_DATA",
+        help="Folder of collections and conversations.",
+        show_default="~/.local/share/semqa, or as the system has it",
+    ),
+]
+
+SHOWN = 20
+"""Files that cannot be read which are named; more are counted."""
+
+
+def index(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="A folder with documents.", show_default=False),
+    ],
+    collection: Annotated[
+        str | None,
+        typer.Option(help="The collection to put them in.", show_default="the folder's name"),
+    ] = None,
+    data: DataFolder = None,
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="The model that compares passages with questions by their meaning; auto is the "
+            "one that comes with semqa[local], none leaves it at words."
+        ),
+    ] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Bring a folder of documents into a collection, or bring the collection up to date.
+
+    Reads txt, md, html, pdf, docx, csv and jsonl. Files that did not change
+    are not read again. Stop it when you like: it goes on where it was.
+    """
+    from semqa.retrieval.passages import Library
+    from semqa.retrieval.passages.folder import index_folder
+
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder}: no folder: got {'a file' if folder.exists() else 'nothing'} of that name, "
+            "expected a folder with documents; correct it"
+        )
+    name = collection if collection is not None else (folder.resolve().name or "documents")
+    where = (data.expanduser() if data is not None else default_data()) / "library"
+    library = Library(where, encoder=None if encoder == "none" else encoder)
+    target = library.obtain("", name)
+    started = time.perf_counter()
+    with progress_bar(name, "files") as progress:
+        report = index_folder(target, folder, progress or (lambda _done, _total: None))
+    seconds = time.perf_counter() - started
+    total = target.info()
+    if as_json:
+        record = {
+            "collection": name,
+            **asdict(report),
+            "documents": total.documents,
+            "total_passages": total.passages,
+            "encoder": library.encoder,
+            "seconds": round(seconds, 3),
+        }
+        write_result(json_line(record))
+    else:
+        counts = {
+            "added": report.added,
+            "unchanged": report.unchanged,
+            "removed": report.removed,
+            "failed": len(report.failed),
+        }
+        done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        held = f"{total.documents} documents, {total.passages} passages"
+        write_result(f"{name}: {done or 'nothing to do'}; {held} in {seconds:.1f} s")
+        for message in list(report.failed.values())[:SHOWN]:
+            say(message)
+        if len(report.failed) > SHOWN:
+            say(f"… and {len(report.failed) - SHOWN} more files that cannot be read")
+    if report.failed:
+        raise typer.Exit(1)

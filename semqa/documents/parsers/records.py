@@ -1,0 +1,67 @@
+"""JSON lines: each record as a paragraph, or as the passage that it holds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from semqa.documents.parsers.plain import decode
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from semqa.documents.limits import Limits
+
+__all__ = ["as_text", "parse"]
+
+
+def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
+    """Return the records as text."""
+    parts: list[str] = []
+    size = 0
+    for number, line in enumerate(decode(name, data).splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            said = "too deep a value" if isinstance(error, RecursionError) else str(error)
+            raise InputError(
+                f"{name}:{number}: no JSON: got {said}, expected one record a line; correct it"
+            ) from error
+        if not isinstance(record, dict):
+            raise InputError(
+                f"{name}:{number}: no record: got {line[:40]!r}, expected a JSON object; correct it"
+            )
+        parts.append(as_text(record))
+        size += len(parts[-1])
+        if size > limits.characters:
+            break  # too long, as whoever asked will say
+    return "", "\n\n".join(filter(None, parts)), ()
+
+
+def as_text(record: Mapping[str, object]) -> str:
+    r"""Return a record as a paragraph.
+
+    A record with a text is that text, under its title: so are the sources of `semqa answer`.
+
+    Example:
+        >>> as_text({"title": "Oslo", "text": "A city.", "url": "http://x"})
+        'Oslo\n\nA city.'
+        >>> as_text({"city": "Oslo", "people": 700000, "note": ""})
+        'city: Oslo\npeople: 700000'
+    """
+    text, title = record.get("text"), record.get("title")
+    if isinstance(text, str) and text.strip():
+        return (
+            f"{title.strip()}\n\n{text.strip()}"
+            if isinstance(title, str) and title.strip()
+            else text.strip()
+        )
+    lines = []
+    for key, value in record.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if shown.strip() and value is not None:
+            lines.append(f"{' '.join(str(key).split())}: {shown.strip()}")
+    return "\n".join(lines)

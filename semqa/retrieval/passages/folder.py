@@ -1,0 +1,181 @@
+"""A folder of files brought into a collection, and kept so."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semqa.documents import SUFFIXES
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from semqa.retrieval.passages.collection import Collection, Prepared
+
+__all__ = ["FolderReport", "index_folder"]
+
+PASSAGES = 2000
+"""Passages that are put there at a time: what a kill may cost, less `SECONDS`."""
+
+SECONDS = 20.0
+"""Documents wait no longer than this for others."""
+
+RACY_SECONDS = 2.0
+"""A file that was changed so shortly before may change again without its time telling."""
+
+
+@dataclass(slots=True)
+class FolderReport:
+    """What was done.
+
+    Attributes:
+        added: documents that were put there, new or in the place of others.
+        unchanged: documents that were there already.
+        removed: documents whose files are gone.
+        skipped: files of kinds that are not read.
+        failed: what is wrong with files that cannot be read, by name.
+        passages: passages of the documents that were added.
+    """
+
+    added: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    passages: int = 0
+
+
+def index_folder(
+    collection: Collection,
+    folder: Path,
+    on_progress: Callable[[int, int | None], None] = lambda _done, _total: None,
+) -> FolderReport:
+    """Bring the files of a folder and those below it into a collection.
+
+    Files that are there unchanged are not read. What was put there from this folder before and is
+    no longer in it is removed. When this is cut off, what was done is done.
+
+    Args:
+        collection: where to put them.
+        folder: the folder; hidden files and folders do not count, nor links that lead out of it.
+        on_progress: called with how many files are done, and of how many.
+
+    Raises:
+        InputError: it is no folder, or none of its files are of a kind that is read.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no folder: expected a folder with documents; correct it")
+    origin = str(folder.resolve())
+    report = FolderReport()
+    names: dict[str, Path] = {}
+    for name, path in _files(folder.resolve()):
+        if path.suffix.lower() in SUFFIXES:
+            names[name] = path
+        else:
+            report.skipped += 1
+    if not names:
+        raise InputError(
+            f"{folder}: no documents: got {report.skipped} files of other kinds, expected some of "
+            f"{' '.join(SUFFIXES)}; choose another folder"
+        )
+    there = {row["name"]: row for row in collection.stamps()}
+    batch = _Batch(collection)
+    for done, (name, path) in enumerate(sorted(names.items())):
+        on_progress(done, len(names))
+        _bring(batch, there.get(name), origin, name, path, report)
+    batch.write()
+    gone = [row for row in there.values() if row["origin"] == origin and row["name"] not in names]
+    collection.remove_all([row["id"] for row in gone])
+    report.removed = len(gone)
+    if report.added or report.removed:
+        collection.optimize()
+    on_progress(len(names), len(names))
+    return report
+
+
+def _bring(
+    batch: _Batch,
+    there: Mapping[str, str] | None,
+    origin: str,
+    name: str,
+    path: Path,
+    report: FolderReport,
+) -> None:
+    collection = batch.collection
+    try:
+        if there is not None and there["origin"] != origin:
+            raise InputError(
+                f"{name}: already there: got a document of that name from "
+                f"{there['origin'] or 'an upload'}, expected one of a name; choose another "
+                "collection"
+            )
+        stamp = _stamp(path)
+        fresh = there is not None and there["recipe"] == collection.recipe
+        if there is not None and fresh and stamp and there["stamp"] == stamp:
+            report.unchanged += 1
+            return
+        data = _read(path, collection.limits.size)
+        if there is not None and fresh and there["sha256"] == hashlib.sha256(data).hexdigest():
+            report.unchanged += 1
+            return
+        prepared = collection.prepare(name, data, origin=origin, stamp=stamp)
+    except InputError as error:
+        report.failed[name] = str(error)
+        return
+    except OSError as error:
+        report.failed[name] = f"{name}: cannot be read: {error.strerror or error}"
+        return
+    report.added += 1
+    report.passages += len(prepared.passages)
+    batch.add(prepared)
+
+
+class _Batch:
+    """Documents that are put there together: one commit costs as much as one for many."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+        self._waiting: list[Prepared] = []
+        self._since = 0.0
+
+    def add(self, prepared: Prepared) -> None:
+        self._since = self._since if self._waiting else time.monotonic()
+        self._waiting.append(prepared)
+        passages = sum(len(each.passages) for each in self._waiting)
+        if passages >= PASSAGES or time.monotonic() - self._since >= SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        self.collection.commit(self._waiting)
+        self._waiting = []
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a folder and below, by their names with ``/`` between folders."""
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for each in files:
+            path = Path(where, each)
+            if each.startswith(".") or not path.is_file():
+                continue
+            if path.is_symlink() and not path.resolve().is_relative_to(folder):
+                continue
+            yield path.relative_to(folder).as_posix(), path
+
+
+def _stamp(path: Path) -> str:
+    """Return what changes when a file does; nothing where that cannot be relied upon."""
+    found = path.stat()
+    if time.time() - found.st_mtime < RACY_SECONDS:
+        return ""
+    return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}"
+
+
+def _read(path: Path, most: int) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(most + 1)

@@ -1,0 +1,176 @@
+"""A library: the collections of all owners, in one place."""
+
+from __future__ import annotations
+
+import unicodedata
+import uuid
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from semqa.errors import InputError, NotFoundError
+from semqa.retrieval.passages.collection import Collection
+from semqa.retrieval.passages.dense import Dense
+from semqa.retrieval.passages.store import Store, literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from semqa.documents import Limits
+    from semqa.retrieval.passages.info import CollectionInfo
+
+__all__ = ["Library"]
+
+LONGEST_NAME = 100
+
+_CATALOGUE = "collections"
+
+
+class Library:
+    """Collections of documents by owner and name.
+
+    All of it blocks, and is safe from several threads and processes. What a call has returned from
+    is on the disk; what was cut off is there whole or not at all.
+
+    Args:
+        where: a folder, made where it is missing, or an address such as ``s3://bucket/folder``.
+        encoder: the model that passages are compared with questions by, beside their words; None
+            for words alone. ``auto`` is the packaged one where ``semqa[local]`` is installed, and
+            None where it is not.
+        limits: how much of a document is read.
+
+    Raises:
+        InputError: there is no such encoder.
+        UnavailableError: the place cannot be used, or packages are missing.
+    """
+
+    def __init__(
+        self,
+        where: str | Path,
+        *,
+        encoder: str | None = "auto",
+        limits: Limits | None = None,
+    ) -> None:
+        self._store = Store(where)
+        self._dense = Dense.named(encoder)
+        self._limits = limits
+
+    @property
+    def encoder(self) -> str | None:
+        """The name of the encoder; None where passages are found by their words alone."""
+        return self._dense.name if self._dense is not None else None
+
+    def collections(self, owner: str = "") -> list[CollectionInfo]:
+        """Return an owner's collections, by name."""
+        with self._store.errors():
+            rows = self._rows(f"owner = {literal(owner)}")
+        return [self._collection(row).info() for row in sorted(rows, key=lambda row: row["name"])]
+
+    def create(self, owner: str, name: str) -> Collection:
+        """Make an empty collection.
+
+        Raises:
+            InputError: the owner has one of that name, or the name is not usable.
+        """
+        check_collection_name(name)
+        with self._store.writing(_CATALOGUE):
+            if self._find(owner, name) is not None:
+                raise InputError(
+                    f"collection: already there: got {name!r}, expected a new name; choose another"
+                )
+            return self._create(owner, name)
+
+    def obtain(self, owner: str, name: str) -> Collection:
+        """Return a collection, made where it is missing.
+
+        Raises:
+            InputError: the name is not usable.
+        """
+        check_collection_name(name)
+        with self._store.writing(_CATALOGUE):
+            row = self._find(owner, name)
+            return self._create(owner, name) if row is None else self._collection(row)
+
+    def collection(self, owner: str, name: str) -> Collection:
+        """Return one of an owner's collections.
+
+        Raises:
+            NotFoundError: the owner has none of that name.
+        """
+        with self._store.errors():
+            row = self._find(owner, name)
+        if row is None:
+            raise _not_found(name)
+        return self._collection(row)
+
+    def delete(self, owner: str, name: str) -> None:
+        """Remove a collection with its documents.
+
+        Raises:
+            NotFoundError: the owner has none of that name.
+        """
+        with self._store.writing(_CATALOGUE):
+            row = self._find(owner, name)
+            if row is None:
+                raise _not_found(name)
+            self._catalogue.delete(f"key = {literal(row['key'])}")
+            # What a kill leaves of them here, or before in `create`, goes with the next removal.
+            kept = {each["key"] for each in self._rows("true")}
+            for table in self._store.names():
+                if table != _CATALOGUE and table.rpartition("_")[2] not in kept:
+                    self._store.drop(table)
+
+    def _create(self, owner: str, name: str) -> Collection:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        row = {"owner": owner, "name": name, "key": uuid.uuid4().hex, "created": now}
+        collection = self._collection(row)
+        collection.make_tables()
+        self._catalogue.add([row])
+        return collection
+
+    @cached_property
+    def _catalogue(self) -> Any:
+        arrow = self._store.arrow
+        columns = ("owner", "name", "key", "created")
+        schema = arrow.schema([arrow.field(column, arrow.string()) for column in columns])
+        return self._store.create(_CATALOGUE, schema)
+
+    def _rows(self, condition: str) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = self._catalogue.search().where(condition).to_list()
+        return found
+
+    def _find(self, owner: str, name: str) -> dict[str, str] | None:
+        rows = self._rows(f"owner = {literal(owner)} AND name = {literal(name)}")
+        return rows[0] if rows else None
+
+    def _collection(self, row: dict[str, str]) -> Collection:
+        return Collection(
+            self._store, row["name"], row["key"], row["created"], self._dense, self._limits
+        )
+
+
+def check_collection_name(name: str) -> str:
+    """Return the name of a collection if it is one line that can stand in an address.
+
+    Raises:
+        InputError: it cannot.
+    """
+    bad = any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or c in "/\\" for c in name)
+    if (
+        bad
+        or not name.strip()
+        or name != name.strip()
+        or len(name) > LONGEST_NAME
+        or name[0] == "."
+    ):
+        raise InputError(
+            f"collection: not a name: got {name[:80]!a}, expected 1 to {LONGEST_NAME} characters "
+            "without slashes and control characters, not beginning with a dot; choose another"
+        )
+    return name
+
+
+def _not_found(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"collection: not found: got {name[:80]!a}, expected the name of a collection; make it first"
+    )

@@ -1,0 +1,1 @@
+"""The server: answers, collections and conversations over HTTP, and the page that shows them."""

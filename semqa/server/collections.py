@@ -1,0 +1,202 @@
+"""Collections over HTTP: made, filled, searched, removed; each owner sees their own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from fastapi import APIRouter, File, Request, Response, UploadFile
+from pydantic import BaseModel, Field
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from semqa.retrieval.passages import Collection, DocumentInfo, Found, Library
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/collections", tags=["collections"])
+
+
+class NewCollection(BaseModel):
+    """A collection that is made."""
+
+    name: str = Field(min_length=1, max_length=100, description="One line, without slashes.")
+
+
+class CollectionEntry(BaseModel):
+    """A collection."""
+
+    name: str
+    documents: int
+    passages: int
+    created: str = Field(description="ISO 8601, in UTC.")
+
+
+class CollectionList(BaseModel):
+    """The collections of whoever asks, by name."""
+
+    collections: list[CollectionEntry]
+
+
+class DocumentEntry(BaseModel):
+    """A document of a collection."""
+
+    id: str
+    name: str
+    kind: str
+    title: str
+    characters: int = Field(description="Unicode code points of its text.")
+    passages: int
+    sha256: str
+    added: str = Field(description="ISO 8601, in UTC.")
+
+
+class DocumentList(BaseModel):
+    """Documents of a collection."""
+
+    documents: list[DocumentEntry]
+
+
+class FullDocument(DocumentEntry):
+    """A document with its text."""
+
+    text: str
+    pages: list[int] = Field(description="Where each page begins, in code points; else empty.")
+
+
+class Query(BaseModel):
+    """What passages are searched for."""
+
+    query: str = Field(min_length=1, max_length=10_000)
+    limit: int = Field(8, ge=1, le=100)
+
+
+class PassageEntry(BaseModel):
+    """A passage that speaks to the query: ``text`` is the document's ``text[start:end]``."""
+
+    number: int = Field(description="Its place, from 1.")
+    title: str
+    text: str
+    url: str
+    collection: str
+    document_id: str
+    name: str
+    start: int = Field(description="Offset in the document, in Unicode code points.")
+    end: int = Field(description="Offset after its last character.")
+    page: int | None
+    score: float
+
+
+class PassageList(BaseModel):
+    """Passages, best first."""
+
+    passages: list[PassageEntry]
+
+
+@router.get("", summary="List collections")
+def list_collections(request: Request) -> CollectionList:
+    """List your collections."""
+    library, owner = _asked(request)
+    entries = [CollectionEntry(**asdict(info)) for info in library.collections(owner)]
+    return CollectionList(collections=entries)
+
+
+@router.post("", status_code=201, summary="Make a collection")
+def create_collection(request: Request, body: NewCollection) -> CollectionEntry:
+    """Make an empty collection."""
+    library, owner = _asked(request)
+    return CollectionEntry(**asdict(library.create(owner, body.name).info()))
+
+
+@router.delete("/{name}", status_code=204, summary="Remove a collection")
+def delete_collection(request: Request, name: str) -> Response:
+    """Remove a collection with its documents."""
+    library, owner = _asked(request)
+    library.delete(owner, name)
+    return Response(status_code=204)
+
+
+@router.get("/{name}/documents", summary="List documents")
+def list_documents(request: Request, name: str) -> DocumentList:
+    """List the documents of a collection, by name."""
+    return _listed(_collection(request, name).documents())
+
+
+@router.post("/{name}/documents", status_code=201, summary="Upload documents")
+def upload_documents(
+    request: Request,
+    name: str,
+    file: Annotated[
+        list[UploadFile],
+        File(description="txt, md, html, pdf, docx, csv or jsonl; one or several."),
+    ],
+) -> DocumentList:
+    """Put documents into a collection: all of them, or none if one cannot be read.
+
+    The same file again does nothing; another one of the same name takes its place.
+    """
+    collection = _collection(request, name)
+    files = [(_name_of(each), each.file.read()) for each in file]
+    return _listed(collection.put_all(files))
+
+
+@router.get("/{name}/documents/{document_id}", summary="Read a document")
+def read_document(request: Request, name: str, document_id: str) -> FullDocument:
+    """Return a document's text, which the offsets of passages are places in."""
+    collection = _collection(request, name)
+    info, document = collection.find(document_id), collection.document(document_id)
+    return FullDocument(**asdict(info), text=document.text, pages=list(document.pages))
+
+
+@router.delete("/{name}/documents/{document_id}", status_code=204, summary="Remove a document")
+def delete_document(request: Request, name: str, document_id: str) -> Response:
+    """Remove a document from a collection."""
+    _collection(request, name).remove(document_id)
+    return Response(status_code=204)
+
+
+@router.post("/{name}/search", summary="Search passages")
+def search_passages(request: Request, name: str, body: Query) -> PassageList:
+    """Return the passages of a collection that speak to a question best."""
+    found = _collection(request, name).search(body.query, body.limit)
+    entries = [_passage(name, number, each) for number, each in enumerate(found, 1)]
+    return PassageList(passages=entries)
+
+
+def _asked(request: Request) -> tuple[Library, str]:
+    return cast("Library", request.app.state.library), cast("str", request.state.owner)
+
+
+def _collection(request: Request, name: str) -> Collection:
+    library, owner = _asked(request)
+    return library.collection(owner, name)
+
+
+def _listed(found: list[DocumentInfo]) -> DocumentList:
+    return DocumentList(documents=[DocumentEntry(**asdict(info)) for info in found])
+
+
+def _name_of(upload: UploadFile) -> str:
+    if not upload.filename:
+        raise InputError(
+            "file: no name: got a part without a file name, expected one with its ending; name it"
+        )
+    return upload.filename
+
+
+def _passage(collection: str, number: int, found: Found) -> PassageEntry:
+    record: dict[str, Any] = {
+        "number": number,
+        "title": found.source.title,
+        "text": found.source.text,
+        "url": found.source.url,
+        "collection": collection,
+        "document_id": found.document_id,
+        "name": found.name,
+        "start": found.start,
+        "end": found.end,
+        "page": found.page,
+        "score": found.score,
+    }
+    return PassageEntry(**record)
