@@ -25,7 +25,11 @@ LEAST = 250
 LONGEST = 1600
 """A sentence longer than this is cut, at white space where there is any."""
 
+AT_ONCE = 5000
+"""Characters of a paragraph that are cut into sentences at a time."""
+
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_JOINED = frozenset("\u200d\ufe0f")
 _ENDS = frozenset(".!?…。！？؟۔।:;\"'”’»)]")
 
 
@@ -51,19 +55,23 @@ def split(document: Document) -> list[Passage]:
     head = body = -1  # where the headings at its end begin, and where the text before them ends
     page: int | None = None
     closed = False
-    for piece in _pieces(document.text):
+    for piece in _pieces(document.text, short=LEAST // 2 if not document.pages else 0):
         here = document.page_of(piece.start)
         full = piece.end - start > USUAL or (closed and end - start >= LEAST)
         if start >= 0 and here != page:
             passages.append(Passage(start, end, page))
             start = head = -1
-        elif start >= 0 and full and head != start:
+        elif start >= 0 and full and head == start:
+            if piece.end - start > LONGEST:
+                passages.append(Passage(start, end, page))
+                start = head = -1
+        elif start >= 0 and full:
             passages.append(Passage(start, end if head < 0 else body, page))
             start = head  # a heading goes with what it heads
         if start < 0:
             start, page = piece.start, here
-        if not piece.heading:
-            head = -1
+        if not piece.heading or (head >= 0 and piece.end - head > LEAST):
+            head = -1  # so many lines without a full stop are a list
         elif head < 0:
             head, body = piece.start, end
         end, closed = piece.end, piece.closes
@@ -72,10 +80,14 @@ def split(document: Document) -> list[Passage]:
     return passages
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
-    """Yield all sentences in order; what is longer than `LONGEST` in parts."""
+def _pieces(text: str, short: int) -> Iterator[_Piece]:
+    """Yield all sentences in order; what is longer than `LONGEST` in parts.
+
+    A paragraph of at most `short` characters stays whole: no passage would end within it.
+    """
     for first, last in _paragraphs(text):
-        for start, end in _sentences(text, first, last):
+        whole = last - first <= short
+        for start, end in [(first, last)] if whole else _sentences(text, first, last):
             at = start
             while end - at > LONGEST:
                 cut = _cut(text, at, at + LONGEST)
@@ -111,21 +123,30 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentences(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    if last - first <= LEAST // 2:
-        yield first, last
-        return
     sentencex = require("sentencex", extra="documents", purpose="cutting documents into passages")
-    for found in sentencex.get_sentence_boundaries("en", text[first:last]):
-        yield first + found["start_index"], first + found["end_index"]
+    at = first
+    while at < last:
+        # What it takes grows with the square of the length for some texts.
+        until = last if last - at <= AT_ONCE else _cut(text, at, at + AT_ONCE)
+        ends = [
+            at + found["end_index"]
+            for found in sentencex.get_sentence_boundaries("en", text[at:until])
+        ]
+        if until < last and len(ends) > 1:
+            ends.pop()  # it may go on
+        for end in ends:
+            yield at, end
+            at = end
 
 
 def _cut(text: str, start: int, end: int) -> int:
     """Return where to cut a run: after its last white space, or else between two characters."""
-    for at in range(end, start + LONGEST // 2, -1):
+    least = (start + end) // 2
+    for at in range(end, least, -1):
         if text[at - 1].isspace():
             return at
     at = end
     # A base character keeps its marks, unless nothing but marks is there.
-    while at > start + LONGEST // 2 and (unicodedata.combining(text[at]) or text[at] == "\u200d"):
+    while at > least and (unicodedata.combining(text[at]) or text[at] in _JOINED):
         at -= 1
     return at

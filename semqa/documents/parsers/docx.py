@@ -20,6 +20,9 @@ _DELETED = frozenset([f"{_W}del", f"{_W}moveFrom", _FALLBACK, f"{_W}pPr", f"{_W}
 """What is not shown: text that was removed, other versions of what is there, settings."""
 
 _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "\u2011"}
+_NO_TITLE = "Word Document"
+"""What the library says where a document has no properties."""
+
 _MOST_PARTS = 10_000
 _NOTES = ("footnotes", "endnotes")
 
@@ -35,7 +38,9 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
         if not relation.is_external and relation.reltype.rpartition("/")[2] in _NOTES:
             parser = etree.XMLParser(resolve_entities=False, no_network=True)
             parts.append(_text_of(etree, etree.fromstring(relation.target_part.blob, parser)))
-    title = document.core_properties.title or _heading(document)
+    title = document.core_properties.title
+    if not title or title == _NO_TITLE:
+        title = _heading(document)
     return title, "\n\n".join(filter(None, parts)), ()
 
 

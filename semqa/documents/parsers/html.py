@@ -18,15 +18,60 @@ _STATED = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I
 )
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,500}\?>")
-_BLANKS = re.compile(r"[ \t\r\n\f\u00a0]+")
 
 _SILENT = frozenset(
-    "script style template noscript svg math iframe object embed canvas head nav select textarea "
-    "button audio video map datalist".split()
+    [
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "embed",
+        "canvas",
+        "head",
+        "nav",
+        "select",
+        "textarea",
+        "button",
+        "audio",
+        "video",
+        "map",
+        "datalist",
+    ]
 )
 _PARAGRAPHS = frozenset(
-    "address article aside blockquote details dl fieldset figure footer form h1 h2 h3 h4 h5 h6 "
-    "header hr main ol p pre section table ul body center".split()
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "details",
+        "dl",
+        "fieldset",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "table",
+        "ul",
+        "body",
+        "center",
+    ]
 )
 _LINES = frozenset(
     ["br", "caption", "dd", "div", "dt", "figcaption", "li", "summary", "tr", "option", "legend"]
@@ -51,7 +96,12 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
     """
     etree = require("lxml.etree", extra="documents", purpose=f"reading {name}")
     parser = etree.HTMLParser(
-        encoding="utf-8", no_network=True, recover=True, remove_comments=True, remove_pis=True
+        encoding="utf-8",
+        huge_tree=True,
+        no_network=True,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
     )
     raw = _DECLARATION.sub("", page, count=1).encode("utf-8", "replace")
     try:
@@ -62,6 +112,12 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
         raise InputError(
             f"{name}: cannot be read: got {str(error)[:80]!r}, expected HTML; save the page again"
         ) from error
+    if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
+        # The parser leaves out what comes after, without a word.
+        raise InputError(
+            f"{name}: cannot be read: got elements nested some thousands deep, expected an "
+            "ordinary page; save it as text"
+        )
     if root is None:
         return "", "", ""
     found = root.find(".//title")
@@ -124,12 +180,11 @@ class _Text:
             self._parts.append(text)
             self._breaks, self._blank = int(text.endswith("\n")), False
             return
-        for run in _BLANKS.split(text) if not text.isspace() else [""]:
-            if not run:
-                self._blank = self._blank or not self._breaks
-                continue
-            if self._blank:
-                self._parts.append(" ")
-            self._parts.append(run)
-            self._breaks, self._blank = 0, True
-        self._blank = bool(self._blank and _BLANKS.match(text[-1])) and not self._breaks
+        words = text.split()
+        if not words:
+            self._blank = self._blank or not self._breaks
+            return
+        if self._blank or (text[0].isspace() and not self._breaks):
+            self._parts.append(" ")
+        self._parts.append(" ".join(words))
+        self._breaks, self._blank = 0, text[-1].isspace()

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["parse"]
 
+LONGEST = 2_000_000
+"""Characters from which Markdown is taken as plain text: its parser reads 200,000 a second."""
+
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
     """Return the first heading as the title, and the text without marks."""
@@ -20,6 +23,8 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     library = require("markdown_it", extra="documents", purpose=f"reading {name}")
     source = decode(name, data)
     front, source = _front_matter(source)
+    if len(source) > LONGEST:
+        return front, source, ()
     page = library.MarkdownIt("commonmark").enable("table").render(source)
     title, heading, text = text_of(name, page)
     return front or title or heading, text, ()

@@ -6,7 +6,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents.clean import clean
+from semqa.documents.clean import clean, one_line
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -30,7 +30,32 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     """Return the text, and where in it each page begins."""
     library = require("pypdf", extra="documents", purpose=f"reading {name}")
     errors = require("pypdf.errors", extra="documents", purpose=f"reading {name}")
-    reader: Any = library.PdfReader(io.BytesIO(data))
+    try:
+        raw, title = _pages(library.PdfReader(io.BytesIO(data)), errors, name, limits)
+    except errors.LimitReachedError as error:
+        raise InputError(
+            f"{name}: too large when unpacked: got {one_line(str(error), 100)!r}, expected an "
+            "ordinary PDF; make it again, or leave it out"
+        ) from error
+    words = {word for text in raw for word in _WORD.findall(text)}
+    parts: list[str] = []
+    starts: list[int] = []
+    at = 0
+    for lines in raw:
+        joined = join_lines(lines, words)
+        if parts and joined:
+            goes_on = joined[0].islower() and parts[-1][-1] not in ".!?:"
+            parts.append(" " if goes_on else "\n\n")
+            at += len(parts[-1])
+        starts.append(at)
+        if joined:
+            parts.append(joined)
+            at += len(joined)
+    return title, "".join(parts), tuple(starts)
+
+
+def _pages(reader: Any, errors: Any, name: str, limits: Limits) -> tuple[list[str], str]:
+    """Return what is printed on each page, and the title."""
     try:
         if reader.is_encrypted and not reader.decrypt(""):
             raise errors.WrongPasswordError("a password")
@@ -53,17 +78,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
                 f"{name}: too long: got more than {limits.characters} characters of text, expected "
                 "no more; split it"
             )
-    words = {word for text in raw for word in _WORD.findall(text)}
-    text, starts = "", []
-    parts: list[str] = []
-    at = 0
-    for lines in raw:
-        starts.append(at)
-        joined = join_lines(lines, words)
-        parts.append(f"{joined}\n\n" if joined else "\n\n")
-        at += len(parts[-1])
-    text = "".join(parts).rstrip()
-    return _title(reader), text, tuple(min(start, len(text)) for start in starts)
+    return raw, _title(reader)
 
 
 def join_lines(text: str, words: set[str]) -> str:

@@ -1,0 +1,191 @@
+"""Files of all kinds become text, and offsets into it are exact."""
+
+from __future__ import annotations
+
+import io
+
+import docx as python_docx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa.documents import Document, Limits, extract, split
+from semqa.documents.parsers.pdf import join_lines
+from semqa.errors import InputError
+from tests.documents import makers
+
+HTML = """<!doctype html><html><head><title>Harbour &amp; sea</title><style>p{}</style></head><body>
+<nav>Home | About</nav><h1>The harbour</h1><p>Built in <b>1890</b>, it <i>burnt</i>
+down.<br>Twice.</p><script>alert(1)</script><p hidden>secret</p><ul><li>one</li><li>two</li></ul>
+<table><tr><th>Year</th><th>Ships</th></tr><tr><td>1890</td><td>12</td></tr></table>
+<pre>a
+  b</pre>tail&nbsp;end</body></html>"""
+
+
+def test_plain_text_is_kept_with_one_kind_of_line_end() -> None:
+    found = extract("sub/notes.txt", b"One.\r\nTwo.\rThree.\x00"[:-1])
+    assert found == Document("sub/notes.txt", "txt", "notes", "One.\nTwo.\nThree.")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-8", "Zürich, 東京, שלום 👍"),
+        ("utf-8-sig", "Zürich"),
+        ("utf-16", "Zürich 東京"),
+        ("cp1252", "Größe — “Übermut”"),
+        ("cp1251", "Привет, мир. Это текст на русском языке. " * 10),
+        ("shift_jis", "これは日本語の文章です。東京は日本の首都です。" * 10),
+    ],
+)
+def test_encodings_are_made_out(encoding: str, text: str) -> None:
+    assert extract("a.txt", text.encode(encoding)).text == text
+
+
+def test_a_page_becomes_what_it_shows() -> None:
+    found = extract("page.html", HTML.encode())
+    assert found.title == "Harbour & sea"
+    assert found.text == (
+        "The harbour\n\nBuilt in 1890, it burnt down.\nTwice.\n\none\ntwo\n\n"
+        "Year | Ships\n1890 | 12\n\na\n  b\n\ntail end"
+    )
+
+
+def test_a_page_says_its_encoding() -> None:
+    page = '<meta charset="iso-8859-2"><p>Łódź, Gdańsk.</p>'.encode("iso-8859-2")
+    assert extract("page.html", page).text == "Łódź, Gdańsk."
+
+
+def test_markdown_loses_its_marks() -> None:
+    source = "# Big *title*\n\nSome **bold** [link](http://x.y) and `code`.\n\n- one\n- two\n"
+    found = extract("a.md", source.encode())
+    assert (found.title, found.text) == (
+        "Big title",
+        "Big title\n\nSome bold link and code.\n\none\ntwo",
+    )
+
+
+def test_front_matter_is_no_text() -> None:
+    found = extract("a.md", b"---\ntitle: 'My notes'\ntags: [a]\n---\nHello.\n")
+    assert (found.title, found.text) == ("My notes", "Hello.")
+
+
+def test_a_very_long_markdown_is_read_as_it_is() -> None:
+    source = "# T\n\n" + "Some *text*.\n\n" * 200_000
+    assert extract("a.md", source.encode()).text == source
+
+
+def test_rows_name_their_columns() -> None:
+    found = extract("a.csv", 'name;age\nBo;3\n"Al; x";"4\n5"\n'.encode())
+    assert found.text == "name: Bo\nage: 3\n\nname: Al; x\nage: 4\n5"
+
+
+def test_records_are_paragraphs_and_sources_are_their_text() -> None:
+    found = extract("a.jsonl", b'{"title":"Oslo","text":"A city.","url":"u"}\n\n{"x":1,"y":[2]}\n')
+    assert found.text == "Oslo\n\nA city.\n\nx: 1\ny: [2]"
+
+
+def test_a_pdf_has_pages_and_paragraphs() -> None:
+    wide = "These lines are as wide as the page is, so that they go on in the next"
+    data = makers.pdf(
+        [
+            [wide, "one. A word may be bro-", "ken there, well-", "known words too."],
+            [],
+            ["Page (3) é."],
+        ],
+        title="Annual report",
+    )
+    found = extract("r.pdf", data)
+    assert found.title == "Annual report"
+    assert (
+        found.text == f"{wide} one. A word may be broken there, wellknown words too.\n\nPage (3) é."
+    )
+    assert [found.text[at:].lstrip()[:4] for at in found.pages] == ["Thes", "Page", "Page"]
+    assert [found.page_of(at) for at in (0, found.pages[2])] == [1, 3]
+    assert [(each.page, found.text[each.start : each.end][:4]) for each in split(found)] == [
+        (1, "Thes"),
+        (3, "Page"),
+    ]
+
+
+def test_a_sentence_goes_on_over_the_page() -> None:
+    found = extract("r.pdf", makers.pdf([["The harbour was"], ["built in 1890. It burnt."]]))
+    assert found.text == "The harbour was built in 1890. It burnt."
+    assert found.pages == (0, 16)
+    assert [found.text[each.start : each.end] for each in split(found)] == [
+        "The harbour was built in 1890.",
+        "It burnt.",
+    ]
+
+
+def test_a_hyphen_stays_where_the_document_has_it() -> None:
+    assert join_lines("a well-\nknown fact", {"well-known"}) == "a well-known fact"
+    assert join_lines("a well-\nknown fact", {"wellknown"}) == "a wellknown fact"
+
+
+def test_word_documents_give_tables_boxes_and_what_was_inserted() -> None:
+    body = (
+        f'<w:document {makers.W} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+        "<w:body><w:p><w:r><w:t>One</w:t><w:tab/><w:t>two.</w:t></w:r>"
+        "<w:del><w:r><w:delText>gone</w:delText><w:t>gone</w:t></w:r></w:del>"
+        "<w:ins><w:r><w:t> New.</w:t></w:r></w:ins></w:p>"
+        "<w:sdt><w:sdtContent><w:p><w:r><w:t>Held.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc>"
+        "<w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+        "<mc:AlternateContent><mc:Fallback><w:p><w:r><w:t>again</w:t></w:r></w:p></mc:Fallback>"
+        "</mc:AlternateContent></w:body></w:document>"
+    )
+    found = extract("a.docx", makers.docx_parts(body))
+    assert found.text == "One\ttwo. New.\n\nHeld.\n\na | b"
+
+
+def test_a_word_document_of_the_library_has_its_title() -> None:
+    made = python_docx.Document()
+    made.add_heading("The harbour", 0)
+    made.add_paragraph("Built in 1890.")
+    made.core_properties.title = ""
+    out = io.BytesIO()
+    made.save(out)
+    found = extract("a.docx", out.getvalue())
+    assert (found.title, found.text) == ("The harbour", "The harbour\n\nBuilt in 1890.")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["a.txt", "a.md", "a.html", "a.csv", "a.jsonl", "a.pdf", "a.docx"]),
+    st.one_of(
+        st.binary(max_size=300),
+        st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass")),
+        st.sampled_from(
+            [
+                makers.pdf([["Hello."]]),
+                makers.docx("Hello."),
+                HTML.encode(),
+                b"a,b\n1,2\n",
+                b'{"a":1}',
+            ]
+        ).flatmap(
+            lambda data: st.tuples(
+                st.integers(0, len(data) - 1),
+                st.binary(min_size=1, max_size=8),
+                st.integers(1, len(data)),
+            ).map(
+                lambda cut: (data[: cut[0]] + cut[1] + data[cut[0] + len(cut[1]) :])[
+                    : max(cut[2], 9)
+                ]
+            )
+        ),
+    ),
+)
+def test_any_bytes_are_a_document_or_a_users_mistake(name: str, data: bytes) -> None:
+    try:
+        found = extract(name, data, Limits(seconds=20))
+    except InputError as error:
+        assert str(error).startswith(name)  # noqa: PT017
+        return
+    assert found.text.strip()
+    found.text.encode("utf-8")
+    assert "\r" not in found.text
+    assert all(0 <= page <= len(found.text) for page in found.pages)
+    for passage in split(found):
+        assert found.text[passage.start : passage.end].strip()

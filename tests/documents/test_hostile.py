@@ -1,0 +1,157 @@
+"""Files that mean harm are refused, soon and in a sentence."""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+
+import pytest
+
+from semqa.documents import Limits, extract
+from semqa.documents.readers import Readers
+from semqa.errors import InputError
+from tests.documents import makers
+
+LIMITS = Limits(seconds=10, unpacked=40 * 2**20)
+
+
+def laughs() -> bytes:
+    entities = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12))
+    return makers.docx_parts(
+        f'<!DOCTYPE x [<!ENTITY a0 "ha">{entities}]><w:document {makers.W}><w:body><w:p><w:r>'
+        "<w:t>&a11;</w:t></w:r></w:p></w:body></w:document>"
+    )
+
+
+def outside_entity() -> bytes:
+    return makers.docx_parts(
+        f'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><w:document {makers.W}><w:body>'
+        "<w:p><w:r><w:t>&a;</w:t></w:r></w:p></w:body></w:document>"
+    )
+
+
+def slow_pdf() -> bytes:
+    shown = b"BT /F1 12 Tf " + b"(abcdefgh) Tj " * 4_000_000 + b"ET"
+    return makers.pdf_contents(
+        [makers.stream(zlib.compress(shown, 9), filters=b"/Filter/FlateDecode")]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("a.pdf", makers.flate_bomb, "too large when unpacked"),
+        (
+            "a.docx",
+            lambda: makers.docx_parts(b"<x>" + b" " * (50 * 2**20)),
+            "too large when unpacked",
+        ),
+        ("a.docx", laughs, "cannot be read"),
+        ("a.docx", outside_entity, "empty"),
+        ("a.html", lambda: b"<div>" * 200_000 + b"hello", "nested"),
+        ("a.jsonl", lambda: b"[" * 100_000, "too deep a value"),
+        ("a.jsonl", lambda: b"[1]", "no record"),
+        ("a.txt", lambda: b"a\0b", "no text"),
+        ("a.txt", lambda: b"", "empty"),
+        ("a.png", lambda: b"\x89PNG\r\n", "an image"),
+        ("a.pdf", lambda: b"hello", "not what its name says"),
+        ("a.docx", lambda: b"hello", "not what its name says"),
+        ("a.zip", lambda: makers.docx_parts("")[:-30], "damaged"),
+        ("a.doc", lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as docx"),
+        ("a.pdf", lambda: makers.pdf([["x"]])[:200], "cannot be read"),
+        ("a.pdf", lambda: makers.pdf([[]]), "OCR"),
+    ],
+)
+def test_refused(name: str, make: object, said: str) -> None:
+    assert callable(make)
+    data = make()
+    started = time.monotonic()
+    with pytest.raises(InputError, match=said) as raised:
+        extract(name, data, LIMITS)
+    assert time.monotonic() - started < LIMITS.seconds
+    assert str(raised.value).startswith(name)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_parser_that_goes_on_and_on_is_ended() -> None:
+    started = time.monotonic()
+    with pytest.raises(InputError, match="no end of it within 2 s"):
+        extract("a.pdf", slow_pdf(), Limits(seconds=2))
+    assert time.monotonic() - started < 10
+    assert extract("a.txt", b"The next one is read.").text == "The next one is read."
+
+
+def test_a_parser_that_wants_all_memory_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        extract("a.html", b"<p>hello</p>" * 3_000_000, Limits(memory=300 * 2**20))
+    assert extract("a.txt", b"The next one is read.").text == "The next one is read."
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (Limits(size=10), "too large: got"),
+        (Limits(characters=3), "too long"),
+        (Limits(pages=1), "too long: got 2 pages"),
+    ],
+)
+def test_limits(limits: Limits, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        extract("a.pdf", makers.pdf([["Hello."], ["More."]]), limits)
+
+
+def test_a_limit_is_above_zero() -> None:
+    with pytest.raises(InputError, match="seconds: not a limit: got 0"):
+        Limits(seconds=0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../a.txt",
+        "/etc/passwd",
+        "a/../../b.txt",
+        "..",
+        "a\\b.txt",
+        "a\0.txt",
+        "a\n.txt",
+        "",
+        "a//b",
+        "x" * 501,
+    ]
+    + ["C:\\a.txt", "\u2028.txt", "\ud800.txt"],
+)
+def test_names_are_names(name: str) -> None:
+    with pytest.raises(InputError, match="document name"):
+        extract(name, b"hello")
+
+
+def test_content_decides_over_the_name() -> None:
+    assert extract("a.txt", makers.pdf([["Hello."]])).kind == "pdf"
+    assert extract("a", makers.docx("Hello.")).kind == "docx"
+
+
+def test_many_threads_share_a_few_processes() -> None:
+    found: list[str] = []
+
+    def work(number: int) -> None:
+        found.append(extract(f"{number}.html", f"<p>{number}</p>".encode()).text)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found, key=int) == [str(number) for number in range(20)]
+
+
+def test_a_process_that_died_is_replaced() -> None:
+    readers = Readers()
+    assert readers.read("a", "txt", b"one", LIMITS).text == "one"
+    (reader,) = readers._idle
+    reader._process.kill()
+    reader._process.wait()
+    assert readers.read("a", "txt", b"two", LIMITS).text == "two"
+    readers.close()
+    assert not readers._idle
