@@ -76,7 +76,7 @@ def test_a_very_long_markdown_is_read_as_it_is() -> None:
 
 
 def test_rows_name_their_columns() -> None:
-    found = extract("a.csv", 'name;age\nBo;3\n"Al; x";"4\n5"\n'.encode())
+    found = extract("a.csv", b'name;age\nBo;3\n"Al; x";"4\n5"\n')
     assert found.text == "name: Bo\nage: 3\n\nname: Al; x\nage: 4\n5"
 
 

@@ -119,8 +119,10 @@ def test_a_limit_is_above_zero() -> None:
         "",
         "a//b",
         "x" * 501,
-    ]
-    + ["C:\\a.txt", "\u2028.txt", "\ud800.txt"],
+        "C:\\a.txt",
+        "\u2028.txt",
+        "\ud800.txt",
+    ],
 )
 def test_names_are_names(name: str) -> None:
     with pytest.raises(InputError, match="document name"):

@@ -24,8 +24,6 @@ PIECES = st.sampled_from(
         "\u202e",
         "é",
         "e\u0301",
-    ]
-    + [
         "日本は。",
         "👩\u200d👩\u200d👧",
         "3.5 ",
@@ -110,8 +108,10 @@ def test_a_sentence_that_begins_on_a_page_begins_a_passage() -> None:
         "`a``b```" * 50_000,
         "e" + "\u0301" * 300_000,
         "\n " * 300_000,
-    ]
-    + ["A. " * 300_000, '("' * 300_000, "\u202ea " * 300_000],
+        "A. " * 300_000,
+        '("' * 300_000,
+        "\u202ea " * 300_000,
+    ],
     ids=["letters", "words", "ticks", "marks", "lines", "stops", "quotes", "overrides"],
 )
 def test_no_text_takes_long(text: str) -> None:

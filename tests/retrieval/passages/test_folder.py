@@ -1,0 +1,220 @@
+"""A folder is brought into a collection, kept up to date, and survives what kills it."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from semqa.errors import InputError
+from semqa.retrieval.passages import Collection, Library
+from semqa.retrieval.passages import folder as folder_module
+from semqa.retrieval.passages.folder import index_folder
+
+INDEX = """
+import sys
+from pathlib import Path
+from semqa.retrieval.passages import Library, folder
+folder.PASSAGES = 6
+collection = Library(sys.argv[1], encoder=None).obtain("", "notes")
+print("ready", flush=True)
+folder.index_folder(collection, Path(sys.argv[2]))
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "docs"
+    (made / "sub").mkdir(parents=True)
+    (made / "a.txt").write_text("The harbour was built in 1890.")
+    (made / "sub" / "b.md").write_text("# Zebras\n\nThey eat grass.")
+    (made / "picture.png").write_bytes(b"\x89PNG")
+    (made / ".hidden.txt").write_text("hidden")
+    long_ago(made)
+    return made
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Collection:
+    return Library(tmp_path / "library", encoder=None).create("", "notes")
+
+
+def long_ago(folder: Path, seconds: float = 1000) -> None:
+    for path in folder.rglob("*"):
+        os.utime(path, (time.time() - seconds, time.time() - seconds))
+
+
+def test_files_are_brought_in_once(
+    notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, int | None]] = []
+    first = index_folder(notes, folder, lambda done, total: told.append((done, total)))
+    assert (first.added, first.unchanged, first.skipped, first.failed) == (2, 0, 1, {})
+    assert told[-1] == (2, 2)
+    assert [each.name for each in notes.documents()] == ["a.txt", "sub/b.md"]
+    versions = notes._documents.version, notes._passages.version
+    monkeypatch.setattr(
+        folder_module, "_read", lambda *_: pytest.fail("an unchanged file was read")
+    )
+    second = index_folder(notes, folder)
+    assert (second.added, second.unchanged, second.removed) == (0, 2, 0)
+    assert (notes._documents.version, notes._passages.version) == versions
+
+
+def test_changes_are_brought_in(notes: Collection, folder: Path) -> None:
+    notes.put("upload.txt", b"An upload stays.")
+    index_folder(notes, folder)
+    (folder / "a.txt").write_text("The harbour was built in 1891.")
+    (folder / "c.txt").write_text("Ferries.")
+    (folder / "sub" / "b.md").unlink()
+    report = index_folder(notes, folder)
+    assert (report.added, report.unchanged, report.removed) == (2, 0, 1)
+    assert [each.name for each in notes.documents()] == ["a.txt", "c.txt", "upload.txt"]
+    assert "1891" in notes.search("harbour")[0].source.text
+
+
+def test_a_change_within_the_same_moment_is_seen(notes: Collection, folder: Path) -> None:
+    path = folder / "a.txt"
+    path.write_text("One.")
+    index_folder(notes, folder)
+    stat = path.stat()
+    path.write_text("Two.")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert index_folder(notes, folder).added == 1
+    assert notes.search("two")
+
+
+def test_files_that_cannot_be_read_are_named_and_others_are_read(
+    notes: Collection, folder: Path
+) -> None:
+    (folder / "bad.pdf").write_bytes(b"no pdf")
+    (folder / "empty.txt").write_bytes(b"")
+    report = index_folder(notes, folder)
+    assert (report.added, sorted(report.failed)) == (2, ["bad.pdf", "empty.txt"])
+    assert report.failed["bad.pdf"].startswith("bad.pdf: not what its name says")
+
+
+def test_a_file_that_can_no_longer_be_read_keeps_what_was_read(
+    notes: Collection, folder: Path
+) -> None:
+    index_folder(notes, folder)
+    (folder / "a.txt").write_bytes(b"\0")
+    assert list(index_folder(notes, folder).failed) == ["a.txt"]
+    assert "1890" in notes.search("harbour")[0].source.text
+
+
+def test_links_do_not_lead_out(notes: Collection, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("The secret.")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "d.txt").write_text("The secret.")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "up").symlink_to(tmp_path / "outside")
+    (folder / "loop").symlink_to(folder)
+    (folder / "inside.txt").symlink_to(folder / "a.txt")
+    (folder / "broken.txt").symlink_to(folder / "nothing")
+    os.mkfifo(folder / "pipe.txt")
+    index_folder(notes, folder)
+    assert [each.name for each in notes.documents()] == ["a.txt", "inside.txt", "sub/b.md"]
+
+
+def test_names_that_are_no_text_are_told(notes: Collection, folder: Path) -> None:
+    try:
+        Path(os.fsdecode(os.fsencode(folder) + b"/\xff.txt")).write_text("x")
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    report = index_folder(notes, folder)
+    assert report.added == 2
+    assert len(report.failed) == 1
+
+
+def test_another_folders_document_is_not_replaced(
+    notes: Collection, folder: Path, tmp_path: Path
+) -> None:
+    index_folder(notes, folder)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.txt").write_text("Another one.")
+    assert "already there" in index_folder(notes, other).failed["a.txt"]
+    assert "1890" in notes.search("harbour")[0].source.text
+
+
+def test_no_folder_and_no_documents(notes: Collection, folder: Path, tmp_path: Path) -> None:
+    index_folder(notes, folder)
+    with pytest.raises(InputError, match="no folder"):
+        index_folder(notes, tmp_path / "nothing")
+    for path in (folder / "a.txt", folder / "sub" / "b.md"):
+        path.unlink()
+    with pytest.raises(InputError, match=r"no documents: got 1 files of other kinds"):
+        index_folder(notes, folder)
+    assert len(notes.documents()) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_kill_9_leaves_a_whole_collection(tmp_path: Path) -> None:
+    folder, where = tmp_path / "docs", tmp_path / "library"
+    folder.mkdir()
+    for i in range(60):
+        text = "\n\n".join(f"Zebra {i} of herd {j} eats grass. " * 12 for j in range(1 + i % 4))
+        (folder / f"{i}.txt").write_text(text)
+    long_ago(folder)
+    draw = random.Random(5)
+    seen: set[str] = set()
+    kills = 0
+    for round_ in range(30):
+        process = subprocess.Popen(
+            [sys.executable, "-c", INDEX, str(where), str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            # Some documents are to change and to vanish while they are killed.
+            process.wait(draw.uniform(0.05, 0.5))
+        except subprocess.TimeoutExpired:
+            kills += 1
+        process.send_signal(signal.SIGKILL)
+        output, _ = process.communicate()
+        now = check_whole(where)
+        assert seen <= now, "what was there is gone"
+        seen = now
+        if "done" in output:
+            assert round_ > 0
+            break
+    assert kills >= 3
+    collection = Library(where, encoder=None).collection("", "notes")
+    assert index_folder(collection, folder).unchanged == 60
+    (folder / "0.txt").write_text("Zebra 0 is new.")
+    index_folder(collection, folder)  # clears away what the kills left
+    infos = collection.documents()
+    assert collection._passages.count_rows() == sum(each.passages for each in infos)
+
+
+def check_whole(where: Path) -> set[str]:
+    """See that each document that is listed is there with all of its passages."""
+    collection = Library(where, encoder=None).collection("", "notes")
+    infos = collection.documents()
+    rows = collection._passages.search().select(["document", "write", "start", "end"]).to_list()
+    writes = {row["id"]: row["write"] for row in collection._select(("id", "write"))}
+    for info in infos:
+        text = collection.document(info.id).text
+        mine = [
+            row for row in rows if (row["document"], row["write"]) == (info.id, writes[info.id])
+        ]
+        assert len(mine) == info.passages
+        assert sum(len(text[row["start"] : row["end"]].split()) for row in mine) == len(
+            text.split()
+        )
+    for found in collection.search("zebra grass", 20) if infos else []:
+        document = collection.document(found.document_id)
+        assert document.text[found.start : found.end] == found.source.text
+    return {info.id for info in infos}

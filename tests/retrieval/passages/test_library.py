@@ -1,0 +1,311 @@
+"""Collections keep what they are given, apart by owner, and give back exact passages."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from semqa.errors import InputError, NotFoundError, UnavailableError
+from semqa.retrieval.passages import Collection, Library
+from semqa.retrieval.passages import collection as collection_module
+from semqa.retrieval.passages.dense import Dense
+from tests.documents import makers
+
+HARBOUR = b"The harbour of Oslo was built in 1890. It burnt down twice.\n\nFerries leave daily."
+
+
+class Letters:
+    """An encoder of sentences: how often each letter is there."""
+
+    name = "letters"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = [[text.lower().count(chr(97 + i)) + 0.01 for i in range(26)] for text in texts]
+        return np.asarray(rows, dtype=np.float32)
+
+    def identity(self) -> str:
+        return "letters"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    return Library(tmp_path / "library", encoder=None)
+
+
+@pytest.fixture
+def notes(library: Library) -> Collection:
+    return library.create("", "notes")
+
+
+def use(library: Library, encoder: object) -> None:
+    library._dense = Dense(encoder)  # type: ignore[arg-type]
+
+
+def check_exact(collection: Collection, query: str) -> None:
+    found = collection.search(query)
+    assert found
+    for each in found:
+        document = collection.document(each.document_id)
+        assert document.text[each.start : each.end] == each.source.text
+        assert each.source.title == document.title
+        assert each.name == document.name
+        assert each.source.url == (
+            f"semqa://{collection.name}/{each.document_id}#char={each.start},{each.end}"
+        )
+
+
+def test_what_is_put_there_is_found_with_its_place(notes: Collection) -> None:
+    info = notes.put("sub/harbour.txt", HARBOUR)
+    assert (info.name, info.kind, info.title, info.passages) == (
+        "sub/harbour.txt",
+        "txt",
+        "harbour",
+        1,
+    )
+    assert info.characters == len(HARBOUR)
+    assert notes.documents() == [info]
+    assert notes.find(info.id) == info
+    check_exact(notes, "When was the harbour built?")
+    assert notes.info().passages == 1
+
+
+def test_pages_of_a_pdf_are_told(notes: Collection) -> None:
+    notes.put("r.pdf", makers.pdf([["The ferry leaves."], ["Zebras eat grass."]], title="Report"))
+    (found, *_) = notes.search("zebras")
+    assert (found.page, found.source.text, found.source.title) == (2, "Zebras eat grass.", "Report")
+
+
+def test_offsets_are_code_points(notes: Collection) -> None:
+    notes.put(
+        "a.txt",
+        (
+            "👍 Zürich é 東京。 " * 100 + "\n\nשלום \u202eעולם. zebra 👩\u200d👩\u200d👧 end."
+        ).encode(),
+    )
+    check_exact(notes, "zebra")
+    assert "zebra" in notes.search("zebra")[0].source.text
+
+
+def test_the_same_bytes_do_nothing(notes: Collection) -> None:
+    first = notes.put("a.txt", HARBOUR)
+    version = notes._documents.version, notes._passages.version
+    assert notes.put("a.txt", HARBOUR) == first
+    assert (notes._documents.version, notes._passages.version) == version
+
+
+def test_other_bytes_take_the_place(notes: Collection) -> None:
+    first = notes.put("a.txt", HARBOUR)
+    second = notes.put("a.txt", b"Zebras eat grass.")
+    assert second.id != first.id
+    assert notes.documents() == [second]
+    assert [each.document_id for each in notes.search("harbour zebras")] == [second.id]
+    assert notes._passages.count_rows() == 1
+    with pytest.raises(NotFoundError):
+        notes.document(first.id)
+
+
+def test_all_or_none_of_several_files(notes: Collection) -> None:
+    with pytest.raises(InputError, match=r"bad\.pdf"):
+        notes.put_all([("a.txt", HARBOUR), ("bad.pdf", b"no pdf")])
+    assert notes.documents() == []
+    assert [each.name for each in notes.put_all([("b.txt", HARBOUR), ("a.txt", HARBOUR)])] == [
+        "b.txt",
+        "a.txt",
+    ]
+
+
+def test_removed_documents_are_gone(notes: Collection) -> None:
+    info = notes.put("a.txt", HARBOUR)
+    other = notes.put("b.txt", b"Zebras live near no harbour.")
+    notes.remove(info.id)
+    assert notes.documents() == [other]
+    assert [each.document_id for each in notes.search("harbour")] == [other.id]
+    for call in (notes.remove, notes.document, notes.find):
+        with pytest.raises(NotFoundError, match="document: not found"):
+            call(info.id)
+
+
+def test_owners_see_only_their_own(library: Library) -> None:
+    mine, theirs = library.create("me", "notes"), library.create("you", "notes")
+    secret = theirs.put("secret.txt", b"The secret zebra.")
+    mine.put("a.txt", HARBOUR)
+    assert [each.name for each in library.collections("me")] == ["notes"]
+    assert library.collections("me' OR '1'='1") == []
+    assert library.collections("") == []
+    assert all("zebra" not in each.source.text for each in mine.search("zebra secret"))
+    for steal in (mine.document, mine.find, mine.remove):
+        with pytest.raises(NotFoundError):
+            steal(secret.id)
+    for owner in ("", "them", "you' OR 'a'='a"):
+        with pytest.raises(NotFoundError):
+            library.collection(owner, "notes")
+        with pytest.raises(NotFoundError):
+            library.delete(owner, "notes")
+    with pytest.raises(NotFoundError):
+        mine.document("x' OR '1'='1")
+    library.delete("me", "notes")
+    assert theirs.documents() == [secret]
+
+
+def test_a_collection_that_was_removed_is_gone_for_who_holds_it(library: Library) -> None:
+    held = library.create("", "notes")
+    held.put("a.txt", HARBOUR)
+    library.delete("", "notes")
+    calls: list[Callable[[], object]] = [
+        held.documents,
+        held.info,
+        lambda: held.search("harbour"),
+        lambda: held.put("b.txt", HARBOUR),
+    ]
+    for call in calls:
+        with pytest.raises(NotFoundError):
+            call()
+    assert library.create("", "notes").documents() == []
+
+
+def test_names_of_collections(library: Library) -> None:
+    for name in ("Meine Akten 2024", "東京", "a'b", "x.y", "%2e"):
+        library.create("", name).put("a.txt", HARBOUR)
+    check_exact(library.collection("", "x.y"), "harbour")
+    assert len(library.collection("", "a'b").documents()) == 1
+    for name in (
+        "",
+        " ",
+        "../x",
+        "a/b",
+        "a\\b",
+        ".hidden",
+        "a\nb",
+        "x" * 101,
+        "\0",
+        " a",
+        "\ud800",
+    ):
+        with pytest.raises(InputError, match="collection: not a name"):
+            library.create("", name)
+        with pytest.raises((NotFoundError, UnavailableError)):
+            library.collection("", name)
+    with pytest.raises(InputError, match="already there"):
+        library.create("", "x.y")
+    assert {each.name for each in library.collections()} == {
+        "Meine Akten 2024",
+        "東京",
+        "a'b",
+        "x.y",
+        "%2e",
+    }
+
+
+@pytest.mark.parametrize(
+    "query", ['"AND OR ( * ~ \\ [', "zebra OR harbour:^", "\u202e", "?" * 5000, "harbour " * 1000]
+)
+def test_any_question_can_be_asked(notes: Collection, query: str) -> None:
+    notes.put("a.txt", HARBOUR)
+    notes.search(query)
+
+
+def test_questions_that_cannot_be(notes: Collection) -> None:
+    for query in ("", "  \n", "x" * 10_001):
+        with pytest.raises(InputError, match="query: not usable"):
+            notes.search(query)
+    for limit in (0, 101):
+        with pytest.raises(InputError, match="limit: out of range"):
+            notes.search("harbour", limit)
+    assert notes.search("harbour") == []
+
+
+def test_passages_that_repeat_others_are_left_out(notes: Collection) -> None:
+    for i in range(5):
+        notes.put(f"{i}.txt", HARBOUR)
+    notes.put("other.txt", HARBOUR.replace(b"1890", b"1891"))
+    found = notes.search("harbour Oslo")
+    assert len(found) == 2
+    assert {"1890" in each.source.text for each in found} == {True, False}
+
+
+def test_words_are_found_in_many_languages(notes: Collection) -> None:
+    notes.put("ja.txt", "東京は日本の首都です。".encode())
+    notes.put("he.txt", "שלום עולם.".encode())
+    notes.put("de.txt", "Die Straße in Zürich.".encode())
+    for query, name in (("首都", "ja.txt"), ("עולם", "he.txt"), ("strasse zurich", "de.txt")):
+        assert notes.search(query)[0].name == name
+
+
+def test_meaning_is_searched_with_an_encoder(library: Library) -> None:
+    use(library, Letters())
+    collection = library.create("", "letters")
+    collection.put("a.txt", b"zzzz zzz zz.")
+    collection.put("b.txt", b"aaaa aaa aa.")
+    assert [each.name for each in collection.search("azz")] == ["a.txt", "b.txt"]
+    assert [each.name for each in collection.search("aaz")] == ["b.txt", "a.txt"]
+
+
+def test_an_encoder_that_comes_later_is_used_when_documents_come_again(library: Library) -> None:
+    old = library.create("", "letters")
+    old.put("a.txt", b"zzzz zzz zz.")
+    old.put("b.txt", b"aaaa aaa aa.")
+    use(library, Letters())
+    new = library.collection("", "letters")
+    assert new.search("qqz") == []
+    new.put("a.txt", b"zzzz zzz zz.")
+    new.put("c.txt", b"yyyy yyy yy.")
+    assert new.search("qqz")[0].name == "a.txt"
+    assert len(new.documents()) == 3
+    assert new._passages.count_rows() == 3
+
+
+def test_threads_put_and_search_at_a_time(notes: Collection) -> None:
+    failed: list[BaseException] = []
+
+    def put(number: int) -> None:
+        try:
+            for i in range(4):
+                notes.put(f"{number}-{i}.txt", f"Zebra number {number} {i} lives here.".encode())
+                assert notes.search("zebra")
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    threads = [threading.Thread(target=put, args=(number,)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert len(notes.documents()) == 20
+    assert notes._passages.count_rows() == 20
+
+
+def test_a_write_that_fails_in_the_middle_leaves_nothing(
+    notes: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = notes.put("a.txt", HARBOUR)
+    with monkeypatch.context() as patch:
+        patch.setattr(collection_module.Collection, "_document_row", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            notes.put("a.txt", b"Zebras in the harbour.")
+    assert notes._passages.count_rows() == 2  # one of them is of the write that failed
+    assert notes.documents() == [before]
+    assert [each.document_id for each in notes.search("zebras harbour")] == [before.id]
+    notes._cleared = False  # as in another process
+    notes.put("b.txt", b"Ferries.")
+    assert notes._passages.count_rows() == 2
+
+
+def test_a_disk_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UnavailableError, match="collections there failed"):
+        Library(tmp_path / "file" / "library", encoder=None)
+
+
+def test_indexes_are_kept(notes: Collection) -> None:
+    notes.put_all([(f"{i}.txt", f"Zebra number {i}.".encode()) for i in range(30)])
+    notes.optimize()
+    stats = notes._passages.index_stats("searched_idx")
+    assert (stats.num_indexed_rows, stats.num_unindexed_rows) == (30, 0)
+    assert notes.search("zebra 17")[0].name == "17.txt"

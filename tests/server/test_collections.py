@@ -1,0 +1,128 @@
+"""Collections over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from fastapi.testclient import TestClient
+
+from semqa.errors import InputError, NotFoundError
+from semqa.retrieval.passages import Library
+from semqa.server.collections import router
+from tests.documents import makers
+
+HARBOUR = b"The harbour of Oslo was built in 1890."
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    app = FastAPI()
+    app.state.library = Library(tmp_path / "library", encoder=None)
+    app.include_router(router)
+
+    @app.middleware("http")
+    async def owner(request: Request, call_next):  # type: ignore[no-untyped-def]
+        request.state.owner = request.headers.get("x-owner", "")
+        return await call_next(request)
+
+    @app.exception_handler(InputError)
+    async def told(request: Request, error: Exception) -> JSONResponse:
+        status = 404 if isinstance(error, NotFoundError) else 400
+        return JSONResponse({"error": {"message": str(error)}}, status)
+
+    with TestClient(app) as made:
+        yield made
+
+
+def upload(
+    client: TestClient, *files: tuple[str, bytes], collection: str = "notes", **headers: str
+):  # type: ignore[no-untyped-def]
+    return client.post(
+        f"/v1/collections/{collection}/documents",
+        files=[("file", each) for each in files],
+        headers=headers,
+    )
+
+
+def test_a_collection_from_making_to_removing(client: TestClient) -> None:
+    assert client.get("/v1/collections").json() == {"collections": []}
+    made = client.post("/v1/collections", json={"name": "notes"})
+    assert made.status_code == 201
+    assert made.json()["name"] == "notes"
+    sent = upload(client, ("harbour.txt", HARBOUR), ("r.pdf", makers.pdf([["One."], ["Zebras."]])))
+    assert sent.status_code == 201
+    harbour, report = sent.json()["documents"]
+    assert (harbour["kind"], report["kind"]) == ("txt", "pdf")
+    assert client.get("/v1/collections/notes/documents").json() == sent.json()
+    full = client.get(f"/v1/collections/notes/documents/{report['id']}").json()
+    assert (full["text"], full["pages"]) == ("One.\n\nZebras.", [0, 6])
+    asked = client.post("/v1/collections/notes/search", json={"query": "zebras", "limit": 1})
+    (found,) = asked.json()["passages"]
+    assert full["text"][found["start"] : found["end"]] == found["text"] == "Zebras."
+    assert (found["page"], found["document_id"], found["collection"]) == (2, report["id"], "notes")
+    assert client.delete(f"/v1/collections/notes/documents/{report['id']}").status_code == 204
+    assert client.get(f"/v1/collections/notes/documents/{report['id']}").status_code == 404
+    assert client.get("/v1/collections").json()["collections"][0]["documents"] == 1
+    assert client.delete("/v1/collections/notes").status_code == 204
+    assert client.get("/v1/collections/notes/documents").status_code == 404
+
+
+def test_bad_uploads_add_nothing(client: TestClient) -> None:
+    client.post("/v1/collections", json={"name": "notes"})
+    for name, data in [
+        ("a.pdf", makers.flate_bomb()),
+        ("a.exe", b"MZ\x90\0"),
+        ("a.txt", b""),
+        ("../../etc/cron.d/a.txt", HARBOUR),
+        ("/etc/a.txt", HARBOUR),
+        ("a\\b.txt", HARBOUR),
+    ]:
+        answer = upload(client, ("fine.txt", HARBOUR), (name, data))
+        assert answer.status_code == 400, name
+    assert client.get("/v1/collections/notes/documents").json() == {"documents": []}
+    assert upload(client).status_code == 422
+
+
+def test_hostile_names_stay_text(client: TestClient) -> None:
+    name = "\u202e<script>alert(1)</script> 东京.txt"
+    client.post("/v1/collections", json={"name": "a b"})
+    assert upload(client, (name, HARBOUR), collection="a%20b").status_code == 201
+    listed = client.get("/v1/collections/a%20b/documents").json()["documents"]
+    assert [each["name"] for each in listed] == [name]
+
+
+def test_owners_are_apart(client: TestClient) -> None:
+    client.post("/v1/collections", json={"name": "notes"}, headers={"x-owner": "me"})
+    sent = upload(client, ("secret.txt", HARBOUR), **{"x-owner": "me"})
+    document = sent.json()["documents"][0]["id"]
+    for owner in ("", "you"):
+        client.headers["x-owner"] = owner
+        assert client.get("/v1/collections").json() == {"collections": []}
+        for method, path in [
+            ("GET", "/notes/documents"),
+            ("GET", f"/notes/documents/{document}"),
+            ("DELETE", f"/notes/documents/{document}"),
+            ("DELETE", "/notes"),
+        ]:
+            assert client.request(method, f"/v1/collections{path}").status_code == 404
+        assert (
+            client.post("/v1/collections/notes/search", json={"query": "oslo"}).status_code == 404
+        )
+        assert upload(client, ("a.txt", HARBOUR)).status_code == 404
+    client.post("/v1/collections", json={"name": "notes"}, headers={"x-owner": "you"})
+    client.headers["x-owner"] = "you"
+    assert client.get(f"/v1/collections/notes/documents/{document}").status_code == 404
+    client.headers["x-owner"] = "me"
+    assert client.get(f"/v1/collections/notes/documents/{document}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body", [{"query": ""}, {"query": "x" * 10_001}, {"query": "x", "limit": 0}, {"query": 3}, {}]
+)
+def test_bad_searches(client: TestClient, body: dict[str, object]) -> None:
+    client.post("/v1/collections", json={"name": "notes"})
+    assert client.post("/v1/collections/notes/search", json=body).status_code == 422
