@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from fastapi.testclient import TestClient
+from httpx2 import Response
 
 from semqa.errors import InputError, NotFoundError
 from semqa.retrieval.passages import Library
@@ -25,7 +27,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     app.include_router(router)
 
     @app.middleware("http")
-    async def owner(request: Request, call_next):  # type: ignore[no-untyped-def]
+    async def owner(request: Request, call_next: Any) -> Any:
         request.state.owner = request.headers.get("x-owner", "")
         return await call_next(request)
 
@@ -40,7 +42,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 def upload(
     client: TestClient, *files: tuple[str, bytes], collection: str = "notes", **headers: str
-):  # type: ignore[no-untyped-def]
+) -> Response:
     return client.post(
         f"/v1/collections/{collection}/documents",
         files=[("file", each) for each in files],

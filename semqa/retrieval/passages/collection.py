@@ -149,7 +149,7 @@ class Collection:
         if not by_name:
             return
         write = uuid.uuid4().hex
-        rows = self._passage_rows(list(by_name.values()), write)
+        columns = self._passage_columns(list(by_name.values()), write)
         with self._writing():
             passages, documents = self._passages, self._documents
             self._clear_leftovers()
@@ -157,8 +157,16 @@ class Collection:
             old = self._select(("id", "write"), f"name IN ({names})")
             if self._dense is not None:
                 self._need_vectors(passages)
-            if rows:
-                table = self._store.arrow.Table.from_pylist(rows, schema=passages.schema)
+            if columns["write"]:
+                count = len(columns["write"])
+                nothing = self._store.arrow.nulls
+                table = self._store.arrow.table(
+                    [
+                        columns.get(field.name, nothing(count, field.type))
+                        for field in passages.schema
+                    ],
+                    schema=passages.schema,
+                )
                 passages.add(table)
             table = self._store.arrow.Table.from_pylist(
                 [self._document_row(each, write) for each in by_name.values()],
@@ -330,25 +338,27 @@ class Collection:
             "text": each.document.text,
         }
 
-    def _passage_rows(self, prepared: Sequence[Prepared], write: str) -> list[dict[str, object]]:
-        """Return the rows of all passages; each is searched together with its document's title."""
-        rows: list[dict[str, object]] = [
-            {
-                "write": write,
-                "document": each.info.id,
-                "start": passage.start,
-                "end": passage.end,
-                "page": passage.page,
-                "searched": f"{each.info.title}\n{each.document.text[passage.start : passage.end]}",
-            }
-            for each in prepared
-            for passage in each.passages
+    def _passage_columns(self, prepared: Sequence[Prepared], write: str) -> dict[str, Any]:
+        """Return the columns of all passages; each is searched with its document's title."""
+        found = [(each, passage) for each in prepared for passage in each.passages]
+        searched = [
+            f"{each.info.title}\n{each.document.text[passage.start : passage.end]}"
+            for each, passage in found
         ]
-        if self._dense is not None and rows:
-            vectors = self._dense.embed([str(row["searched"]) for row in rows])
-            for row, vector in zip(rows, vectors, strict=True):
-                row[self._dense.column] = vector
-        return rows
+        columns: dict[str, Any] = {
+            "write": [write] * len(found),
+            "document": [each.info.id for each, _ in found],
+            "start": [passage.start for _, passage in found],
+            "end": [passage.end for _, passage in found],
+            "page": [passage.page for _, passage in found],
+            "searched": searched,
+        }
+        if self._dense is not None and found:
+            vectors = self._dense.embed(searched)
+            flat = self._store.arrow.array(vectors.ravel())
+            lists = self._store.arrow.FixedSizeListArray
+            columns[self._dense.column] = lists.from_arrays(flat, vectors.shape[1])
+        return columns
 
     def _need_vectors(self, passages: Any) -> None:
         """Add the column for the encoder's vectors where the collection was made without it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ __all__ = ["Candidate", "drop_repeats", "rank"]
 
 FUSION = 60
 """What tempers the first places of a list, as usual in reciprocal rank fusion."""
+
+FOUND, NEAR, COVERED = 0.5, 0.3, 0.2
+"""What each part of a score counts."""
 
 SAME = 0.9
 """Share of words in common from which two passages say the same."""
@@ -33,8 +37,7 @@ class Candidate:
         page: the page where it begins.
         text: the passage.
         places: its place, from 0, in each list that has it.
-        words: its score by words; 0 where that search did not find it.
-        meaning: its score by vectors; likewise.
+        meaning: how near its vector is to the question's, from -1 to 1; 0 without vectors.
         score: its score over all.
     """
 
@@ -46,17 +49,48 @@ class Candidate:
     page: int | None
     text: str
     places: list[int] = field(default_factory=list)
-    words: float = 0.0
     meaning: float = 0.0
     score: float = 0.0
 
 
 def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates by score, best first; ties in the order of documents."""
-    del query
-    for candidate in candidates:
-        candidate.score = sum(1 / (FUSION + place) for place in candidate.places)
+    """Return candidates by score, best first; ties in the order of documents.
+
+    The score is a sum of three parts, each from 0 to 1: how early the searches found the passage,
+    how near its meaning is, and how much of the question's rare words it has, its title included.
+    """
+    if not candidates:
+        return []
+    fused = [sum(FUSION / (FUSION + place) for place in each.places) for each in candidates]
+    meanings = [each.meaning for each in candidates]
+    covered = _coverage(query, candidates)
+    low, span = min(meanings), max(meanings) - min(meanings)
+    for i, candidate in enumerate(candidates):
+        near = (meanings[i] - low) / span if span else 0.0
+        candidate.score = FOUND * fused[i] / max(fused) + NEAR * near + COVERED * covered[i]
     return sorted(candidates, key=lambda each: (-each.score, each.name, each.start))
+
+
+def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
+    """Return which share of the question's words each passage has, rare words counting more."""
+    asked = set(_stems(query))
+    there = [asked & set(_stems(f"{each.title} {each.text}")) for each in candidates]
+    weights = {
+        word: math.log(1 + len(there) / (1 + sum(word in some for some in there))) for word in asked
+    }
+    total = sum(weights.values())
+    return [sum(weights[word] for word in some) / total if total else 0.0 for some in there]
+
+
+def _stems(text: str) -> list[str]:
+    """Return words without what often ends them; those of a writing without blanks by character."""
+    words = []
+    for word in _WORD.findall(text.casefold()):
+        if word[0] >= "\u3040":
+            words += list(word)
+        else:
+            words.append(word if len(word) < 5 else word[: max(4, len(word) - 3)])
+    return words
 
 
 def drop_repeats(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from semqa.errors import InputError
 from semqa.quotes import Source
@@ -13,6 +15,8 @@ from semqa.retrieval.passages.rerank import Candidate, drop_repeats, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from semqa.retrieval.passages.dense import Dense
 
@@ -29,6 +33,9 @@ READ = 2000
 
 LOOKED_AT = 60
 """Candidates of each way of searching that are looked at closely."""
+
+NPROBES = 24
+"""Parts of the index of vectors that are looked into."""
 
 _COLUMNS = ("document", "write", "start", "end", "page", "searched")
 
@@ -57,25 +64,39 @@ class Search:
             raise InputError(f"limit: out of range: got {limit}, expected 1 to {MOST}; correct it")
         asked = query[-READ:]
         many = max(LOOKED_AT, 3 * limit)
-        ways = [self._by_words(asked, many)]
-        if self.dense is not None:
-            ways.append(self._by_vectors(asked, many))
-        candidates = self._living(ways)
-        kept = drop_repeats(rank(asked, candidates), limit)
+        vector = self._vector(asked)
+        ways = [self._by_words(asked, many, vector)]
+        if vector is not None:
+            ways.append(self._by_vector(vector, many))
+        kept = drop_repeats(rank(asked, self._living(ways)), limit)
         return [self._found(candidate) for candidate in kept]
 
-    def _by_words(self, query: str, many: int) -> list[dict[str, Any]]:
+    def _vector(self, query: str) -> NDArray[np.float32] | None:
+        if self.dense is None or self.dense.column not in self.passages.schema.names:
+            return None
+        return cast("NDArray[np.float32]", self.dense.embed([query])[0])
+
+    def _by_words(
+        self, query: str, many: int, vector: NDArray[np.float32] | None
+    ) -> list[dict[str, Any]]:
+        """Return rows by their words, each with its ``meaning`` where there are vectors."""
         # Its arguments with defaults are not optional for type checkers.
         match: Any = import_module("lancedb.query").MatchQuery
         found = self.passages.search(match(query, "searched"), query_type="fts")
-        rows: list[dict[str, Any]] = found.select([*_COLUMNS, "_score"]).limit(many).to_list()
-        return [{**row, "words": row["_score"]} for row in rows]
+        if vector is None or self.dense is None:
+            rows: list[dict[str, Any]] = found.select([*_COLUMNS, "_score"]).limit(many).to_list()
+            return rows
+        column = self.dense.column
+        rows = found.select([*_COLUMNS, "_score", column]).limit(many).to_list()
+        for row in rows:
+            known = row.pop(column)
+            row["meaning"] = 0.0 if known is None else float(np.dot(vector, known))
+        return rows
 
-    def _by_vectors(self, query: str, many: int) -> list[dict[str, Any]]:
-        if self.dense is None or self.dense.column not in self.passages.schema.names:
-            return []
-        vector = self.dense.embed([query])[0]
-        found = self.passages.search(vector, vector_column_name=self.dense.column)
+    def _by_vector(self, vector: NDArray[np.float32], many: int) -> list[dict[str, Any]]:
+        """Return rows by their ``meaning``."""
+        column = self.dense.column if self.dense is not None else ""
+        found = self.passages.search(vector, vector_column_name=column)
         found = found.distance_type("dot").nprobes(NPROBES).refine_factor(2)
         rows: list[dict[str, Any]] = found.select([*_COLUMNS, "_distance"]).limit(many).to_list()
         return [
@@ -113,10 +134,7 @@ class Search:
                     )
                 candidate = merged[key]
                 candidate.places.append(place)
-                if "words" in row:
-                    candidate.words = row["words"]
-                else:
-                    candidate.meaning = row["meaning"]
+                candidate.meaning = row.get("meaning", 0.0)
         return list(merged.values())
 
     def _found(self, candidate: Candidate) -> Found:
@@ -131,7 +149,3 @@ class Search:
             page=candidate.page,
             score=round(candidate.score, 6),
         )
-
-
-NPROBES = 24
-"""Parts of the index of vectors that are looked into."""
