@@ -11,8 +11,14 @@ import typer
 
 from semqa.cli.choice import Choice, choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
-from semqa.cli.inputs import check_not_an_input, check_stdin_once, check_text, gather_sources
-from semqa.cli.options import AsJson, EngineName, SourceOption, SourcesOption
+from semqa.cli.inputs import (
+    check_not_an_input,
+    check_stdin_once,
+    check_text,
+    found_sources,
+    gather_sources,
+)
+from semqa.cli.options import AsJson, DataFolder, EngineName, SourceOption, SourcesOption
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
 from semqa.cli.show import Format, counted, show_answer, show_prompt
 from semqa.errors import InputError
@@ -42,6 +48,18 @@ def answer(
     ] = None,
     source: SourceOption = None,
     sources: SourcesOption = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            help="Quote the passages of this collection that speak to the question best (semqa "
+            "index makes one); they come after other sources.",
+            show_default=False,
+        ),
+    ] = None,
+    passages: Annotated[
+        int, typer.Option(min=1, max=100, help="How many passages of the collection.")
+    ] = 8,
+    data: DataFolder = None,
     engine: EngineName = "extractive",
     output_format: Annotated[
         Format | None,
@@ -88,7 +106,11 @@ def answer(
     if options.train is not None:
         check_stdin_once(options.train, *texts, sources)
     check_not_an_input(out, *texts, sources, options.train)
-    given = gather_sources(texts, sources)
+    given: tuple[Source, ...] = ()
+    if collection is None or texts or sources is not None:
+        given = gather_sources(texts, sources)
+    if collection is not None:
+        given += found_sources(question, collection, data, passages)
     request = _Request(question, given, output_format, with_prompt)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
     runs = _run_all(choices, request)

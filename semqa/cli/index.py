@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
 
-from semqa.cli.options import AsJson
+from semqa.cli.options import AsJson, DataFolder
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.progress import progress_bar
 from semqa.data.home import default_data
 from semqa.errors import InputError
 
-__all__ = ["DataFolder", "index"]
+__all__ = ["index"]
 
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        envvar="SEMQA_DATA",
-        help="Folder of collections and conversations.",
-        show_default="~/.local/share/semqa, or as the system has it",
-    ),
-]
+SECONDS = 600.0
+"""Time to read a file."""
 
 SHOWN = 20
 """Files that cannot be read which are named; more are counted."""
@@ -55,6 +53,7 @@ def index(
     Reads txt, md, html, pdf, docx, csv and jsonl. Files that did not change
     are not read again. Stop it when you like: it goes on where it was.
     """
+    from semqa.documents import Limits
     from semqa.retrieval.passages import Library
     from semqa.retrieval.passages.folder import index_folder
 
@@ -65,11 +64,17 @@ def index(
         )
     name = collection if collection is not None else (folder.resolve().name or "documents")
     where = (data.expanduser() if data is not None else default_data()) / "library"
-    library = Library(where, encoder=None if encoder == "none" else encoder)
+    library = Library(
+        where,
+        encoder=None if encoder == "none" else encoder,
+        limits=Limits(seconds=SECONDS),  # one's own files are trusted to be worth the wait
+    )
     target = library.obtain("", name)
     started = time.perf_counter()
-    with progress_bar(name, "files") as progress:
-        report = index_folder(target, folder, progress or (lambda _done, _total: None))
+    with progress_bar(name, "files") as progress, _interruptible() as interrupted:
+        report = index_folder(
+            target, folder, progress or (lambda _done, _total: None), interrupted.is_set
+        )
     seconds = time.perf_counter() - started
     total = target.info()
     if as_json:
@@ -96,5 +101,26 @@ def index(
             say(message)
         if len(report.failed) > SHOWN:
             say(f"… and {len(report.failed) - SHOWN} more files that cannot be read")
+    if report.stopped:
+        say("stopped; the same command goes on from here")
+        raise typer.Exit(130)
     if report.failed:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Have the first Ctrl-C wish for an end, and the second one force it."""
+    wished = threading.Event()
+
+    def wish(number: int, frame: FrameType | None) -> None:
+        if wished.is_set():
+            signal.default_int_handler(number, frame)
+        wished.set()
+        say("stopping after what is under way; press Ctrl-C again to stop at once")
+
+    before = signal.signal(signal.SIGINT, wish)
+    try:
+        yield wished
+    finally:
+        signal.signal(signal.SIGINT, before)

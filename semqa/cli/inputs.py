@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
     from semqa.quotes import Source
 
-__all__ = ["check_not_an_input", "check_stdin_once", "check_text", "gather_sources"]
+__all__ = [
+    "check_not_an_input",
+    "check_stdin_once",
+    "check_text",
+    "found_sources",
+    "gather_sources",
+]
 
 
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:
@@ -37,6 +43,32 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
         return read_piped_sources()
     given = read_sources(files) if files else ()
     return (*given, *(read_sources_jsonl(sources) if sources is not None else ()))
+
+
+def found_sources(
+    question: str, collection: str, data: Path | None, passages: int
+) -> tuple[Source, ...]:
+    """Return the passages of a collection that speak to a question best.
+
+    Raises:
+        InputError: there is no such collection, or nothing in it speaks to the question.
+    """
+    from semqa.data.home import default_data
+    from semqa.retrieval.passages import Library
+
+    where = (data.expanduser() if data is not None else default_data()) / "library"
+    if not where.is_dir():
+        raise InputError(
+            f"--collection: not found: got {collection!r} and no collections in {where}, expected "
+            "some; make one with: semqa index DIR"
+        )
+    found = Library(where).collection("", collection).search(question, passages)
+    if not found:
+        raise InputError(
+            f"--collection: nothing found: got a question that no passage of {collection!r} speaks "
+            "to, expected words that are in it; ask another, or add documents with: semqa index DIR"
+        )
+    return tuple(each.source for each in found)
 
 
 def check_stdin_once(*paths: Path | None) -> None:

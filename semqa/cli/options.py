@@ -7,9 +7,19 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "EngineName", "SourceOption", "SourcesOption"]
+__all__ = ["AsJson", "DataFolder", "EngineName", "SourceOption", "SourcesOption"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        envvar="SEMQA_DATA",
+        help="Folder of collections and conversations.",
+        show_default="~/.local/share/semqa, or as the system has it",
+    ),
+]
 
 EngineName = Annotated[
     str,

@@ -139,8 +139,13 @@ class Collection:
         )
         return Prepared(info, document, passages, origin, stamp)
 
-    def commit(self, prepared: Sequence[Prepared]) -> None:
+    def commit(self, prepared: Sequence[Prepared], *, more: bool = False) -> None:
         """Put documents there, all or none of them; the last one of a name counts.
+
+        Args:
+            prepared: the documents.
+            more: whether others follow at once, and then `optimize`: until then searches find all
+                of them, but slowly.
 
         Raises:
             NotFoundError: the collection is gone.
@@ -175,7 +180,8 @@ class Collection:
             merge = documents.merge_insert("name")
             merge.when_matched_update_all().when_not_matched_insert_all().execute(table)
             self._clear([(row["id"], row["write"]) for row in old])
-            keep_indexed(passages, documents)
+            if not more:
+                keep_indexed(passages, documents)
 
     def documents(self) -> list[DocumentInfo]:
         """Return what is there, by name."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FolderReport", "index_folder"]
 
-PASSAGES = 2000
-"""Passages that are put there at a time: what a kill may cost, less `SECONDS`."""
+PASSAGES = 256
+"""Passages that are put there at a time: what a kill may cost."""
 
 SECONDS = 20.0
 """Documents wait no longer than this for others."""
@@ -40,6 +40,7 @@ class FolderReport:
         skipped: files of kinds that are not read.
         failed: what is wrong with files that cannot be read, by name.
         passages: passages of the documents that were added.
+        stopped: whether it ended before all files were looked at, as was wished.
     """
 
     added: int = 0
@@ -48,12 +49,14 @@ class FolderReport:
     skipped: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     passages: int = 0
+    stopped: bool = False
 
 
 def index_folder(
     collection: Collection,
     folder: Path,
     on_progress: Callable[[int, int | None], None] = lambda _done, _total: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> FolderReport:
     """Bring the files of a folder and those below it into a collection.
 
@@ -64,6 +67,7 @@ def index_folder(
         collection: where to put them.
         folder: the folder; hidden files and folders do not count, nor links that lead out of it.
         on_progress: called with how many files are done, and of how many.
+        should_stop: asked before each file; when it says so, the rest is left for another time.
 
     Raises:
         InputError: it is no folder, or none of its files are of a kind that is read.
@@ -87,8 +91,13 @@ def index_folder(
     batch = _Batch(collection)
     for done, (name, path) in enumerate(sorted(names.items())):
         on_progress(done, len(names))
+        if should_stop():
+            report.stopped = True
+            break
         _bring(batch, there.get(name), origin, name, path, report)
     batch.write()
+    if report.stopped:
+        return report
     gone = [row for row in there.values() if row["origin"] == origin and row["name"] not in names]
     collection.remove_all([row["id"] for row in gone])
     report.removed = len(gone)
@@ -151,7 +160,7 @@ class _Batch:
             self.write()
 
     def write(self) -> None:
-        self.collection.commit(self._waiting)
+        self.collection.commit(self._waiting, more=True)
         self._waiting = []
 
 

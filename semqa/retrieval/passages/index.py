@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from datetime import timedelta
 from typing import Any
 
@@ -13,13 +12,22 @@ WORDS = "searched_idx"
 LATE = 4000
 """Passages outside the index of words, which are read one by one, before they are brought in."""
 
-FRAGMENTS = 64
+SHARE = 0.25
+"""Share of those inside that may be late: bringing them in costs as much as there is altogether."""
+
+FRAGMENTS = 200
 """Writes before the files of a table are put together."""
 
-MANY = 100_000
+MANY = 20_000
 """Vectors from which they are searched through an index; fewer are compared one by one."""
 
-KEPT = timedelta(hours=1)
+GROWTH = 4
+"""How many times as many vectors there are when their index is made anew."""
+
+PART = 2000
+"""Vectors in a part of their index."""
+
+KEPT = timedelta(minutes=10)
 """How long an old state stays on the disk, for who still reads it."""
 
 
@@ -48,9 +56,10 @@ def keep_indexed(passages: Any, documents: Any, *, now: bool = False) -> None:
 
     To be called by whoever may write.
     """
-    waiting = passages.index_stats(WORDS)
-    late = waiting.num_unindexed_rows if waiting is not None else 0
-    if now or late >= LATE or _fragments(passages) >= FRAGMENTS:
+    state = passages.index_stats(WORDS)
+    inside = state.num_indexed_rows if state is not None else 0
+    late = state.num_unindexed_rows if state is not None else 0
+    if now or late >= max(LATE, SHARE * inside) or _fragments(passages) >= FRAGMENTS:
         _index_vectors(passages)
         passages.optimize(cleanup_older_than=KEPT)
     if now or _fragments(documents) >= FRAGMENTS:
@@ -62,14 +71,21 @@ def _fragments(table: Any) -> int:
 
 
 def _index_vectors(passages: Any) -> None:
-    columns = [name for name in passages.schema.names if name.startswith("vector_")]
-    there = {index.name for index in passages.list_indices()}
-    for column in columns:
-        name = f"{column}_idx"
-        if name in there or passages.count_rows(f"{column} IS NOT NULL") < MANY:
+    """Index vectors once there are many, and anew when there are many more.
+
+    The number of parts is right for so many vectors as there are; the index's name tells how many.
+    """
+    for column in passages.schema.names:
+        if not column.startswith("vector_"):
+            continue
+        count = passages.count_rows(f"{column} IS NOT NULL")
+        old = [index.name for index in passages.list_indices() if column in index.columns]
+        known = max((int(name.rpartition("_")[2]) for name in old), default=0)
+        if count < MANY or count < GROWTH * known:
             continue
         from lancedb.index import IvfSq
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            passages.create_index(column, config=IvfSq(distance_type="dot"), name=name)
+        config = IvfSq(distance_type="dot", num_partitions=max(1, count // PART))
+        passages.create_index(column, config=config, name=f"{column}_{count}")
+        for name in old:
+            passages.drop_index(name)

@@ -1,0 +1,291 @@
+"""Collections beside bm25s and faiss on the same generated passages, in one run.
+
+Passages are words by Zipf's law, vectors are drawn around some thousand centres; both carry over to
+questions with noise. What is found is checked against exact search before it counts: words against
+exact BM25 (bm25s), vectors against all inner products (faiss).
+
+    python benchmarks/retrieval.py [--passages 1000000] [--queries 200] [--smoke]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from machine import describe_machine
+
+from semqa.documents import Document, Passage
+from semqa.retrieval.passages import DocumentInfo, Library
+from semqa.retrieval.passages.collection import Prepared
+from semqa.retrieval.passages.dense import Dense
+from semqa.retrieval.passages.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+WIDTH = 384
+CENTRES = 2000
+SPREAD = 0.7
+WORDS = 200_000
+TOP = 10
+LEAST = 0.8
+"""Recall below which times mean nothing."""
+
+A_DOCUMENT = 100
+"""Passages of a document."""
+
+A_WRITE = 20
+"""Documents that are put there at a time."""
+
+
+class Made:
+    """Passages by number; the same from run to run."""
+
+    def __init__(self, count: int) -> None:
+        draw = np.random.default_rng(7)
+        self.count = count
+        letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+        lengths = draw.integers(4, 11, WORDS)
+        self.words = np.array(["".join(draw.choice(letters, n)) for n in lengths], dtype=object)
+        self._ranks = np.arange(1, WORDS + 1) ** -1.07
+        self._ranks /= self._ranks.sum()
+        self._steps = np.cumsum(self._ranks)
+        centres = draw.standard_normal((CENTRES, WIDTH)).astype(np.float32)
+        self.vectors = np.empty((count, WIDTH), dtype=np.float32)
+        for at in range(0, count, 50_000):
+            some = min(50_000, count - at)
+            noise = draw.standard_normal((some, WIDTH)).astype(np.float32)
+            found = centres[draw.integers(0, CENTRES, some)] + SPREAD * noise
+            self.vectors[at : at + some] = found / np.linalg.norm(found, axis=1, keepdims=True)
+
+    def text(self, number: int) -> str:
+        """Return a passage; it ends with its number."""
+        draw = np.random.default_rng((11, number))
+        drawn = np.searchsorted(self._steps, draw.random(int(draw.integers(60, 120))))
+        return " ".join(self.words[np.minimum(drawn, WORDS - 1)]) + f". n{number}"
+
+    def question(self, number: int) -> tuple[str, NDArray[np.float32]]:
+        """Return the rarest of some words of a passage with some others, and a vector near its own."""
+        draw = np.random.default_rng((13, number))
+        target = int(draw.integers(self.count))
+        own = draw.choice(self.text(target).split()[:-1], 6, replace=False)
+        other = self.words[np.minimum(np.searchsorted(self._steps, draw.random(4)), WORDS - 1)]
+        near = (
+            self.vectors[target] + 0.5 * draw.standard_normal(WIDTH).astype(np.float32) / WIDTH**0.5
+        )
+        return " ".join([*own, *other]), (near / np.linalg.norm(near)).astype(np.float32)
+
+
+class Known:
+    """Stands for an encoder: knows the vectors of the passages, which are not computed here."""
+
+    name = "generated"
+
+    def __init__(self, made: Made) -> None:
+        self._made = made
+        self.asked: dict[str, NDArray[np.float32]] = {}
+
+    def identity(self) -> str:
+        """Return the name."""
+        return "generated"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of passages, or of a question."""
+        if len(texts) == 1 and texts[0] in self.asked:
+            return self.asked[texts[0]][None]
+        if texts[0] == "width":
+            return self._made.vectors[:1]
+        return self._made.vectors[[int(text.rpartition(" n")[2]) for text in texts]]
+
+
+def main() -> None:
+    """Build, check, time, print a table and one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--passages", type=int, default=1_000_000)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--where", type=Path, help="keep the collection in this folder")
+    parser.add_argument("--smoke", action="store_true", help="2,000 passages: does it work at all?")
+    options = parser.parse_args()
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    count, asked = (2000, 10) if options.smoke else (options.passages, options.queries)
+    machine = describe_machine()
+    print(", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
+    made = Made(count)
+    questions = [made.question(i) for i in range(asked)]
+    results: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        ours = _semqa(made, questions, options.where or Path(folder), results)
+        exact_words = _bm25s(made, questions, results)
+        exact_near = _faiss(made, questions, results)
+    for name, exact in (("words", exact_words), ("vectors", exact_near)):
+        shares = [
+            len(set(found) & set(best[:TOP])) / TOP
+            for found, best in zip(ours[name], exact, strict=True)
+        ]
+        results[f"semqa {name}"]["recall"] = float(np.mean(shares))
+        if results[f"semqa {name}"]["recall"] < LEAST:
+            sys.exit(f"{name}: recall {np.mean(shares):.3f}, less than {LEAST}: no figures")
+    print(f"{'':<16}{'build /s':>10}{'p50 ms':>10}{'p99 ms':>10}{'recall@10':>11}{'MB':>8}")
+    for name, row in results.items():
+        shown = [row.get(key) for key in ("rate", "p50", "p99", "recall", "mb")]
+        print(
+            f"{name:<16}"
+            + "".join(
+                f"{'' if value is None else format(value, form):>{wide}}"
+                for value, form, wide in zip(
+                    shown, (",.0f", ".1f", ".1f", ".3f", ",.0f"), (10, 10, 10, 11, 8), strict=True
+                )
+            )
+        )
+    record = {"benchmark": "retrieval", "passages": count, "queries": asked, "results": results}
+    print(json.dumps({**record, **machine}))
+
+
+def _semqa(
+    made: Made,
+    questions: Sequence[tuple[str, NDArray[np.float32]]],
+    where: Path,
+    results: dict[str, Any],
+) -> dict[str, list[list[int]]]:
+    encoder = Known(made)
+    encoder.asked = dict(questions)
+    library = Library(where, encoder=None)
+    library._dense = Dense(encoder)  # type: ignore[arg-type]
+    collection = library.obtain("", "made")
+    building = 0.0
+    for batch in _documents(made):
+        started = time.perf_counter()
+        collection.commit(batch, more=True)
+        building += time.perf_counter() - started
+    started = time.perf_counter()
+    collection.optimize()
+    last = time.perf_counter() - started
+    if collection.info().passages != made.count:
+        sys.exit(f"not all passages are there: got {collection.info()}")
+    size = sum(path.stat().st_size for path in where.rglob("*") if path.is_file()) / 2**20
+    print(f"semqa: {building:.1f} s of writing, {last:.1f} s of the last indexing", flush=True)
+    search = Search(collection._passages, collection._documents, "made", library._dense)
+
+    def words(i: int) -> object:
+        return search._by_words(questions[i][0], TOP, None)
+
+    def near(i: int) -> object:
+        return search._by_vector(questions[i][1], TOP)
+
+    def both(i: int) -> object:
+        return collection.search(questions[i][0], TOP)
+
+    rate = made.count / (building + last)
+    found = {}
+    for name, ask in (("words", words), ("vectors", near), ("hybrid", both)):
+        times, rows = _timed(ask, len(questions))
+        results[f"semqa {name}"] = {"rate": rate, "mb": size, **times}
+        if name != "hybrid":
+            found[name] = [
+                [int(row["searched"].rpartition(" n")[2]) for row in some] for some in rows
+            ]
+    return found
+
+
+def _documents(made: Made) -> Iterator[list[Prepared]]:
+    batch = []
+    for first in range(0, made.count, A_DOCUMENT):
+        texts = [made.text(i) for i in range(first, min(first + A_DOCUMENT, made.count))]
+        ends = np.cumsum([len(text) + 2 for text in texts]) - 2
+        text = "\n\n".join(texts)
+        name = f"{first}.txt"
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        passages = [
+            Passage(int(end) - len(each), int(end)) for end, each in zip(ends, texts, strict=True)
+        ]
+        info = DocumentInfo(digest[:24], name, "txt", name, len(text), len(passages), digest, "")
+        batch.append(Prepared(info, Document(name, "txt", name, text), passages))
+        if len(batch) == A_WRITE:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _bm25s(
+    made: Made, questions: Sequence[tuple[str, NDArray[np.float32]]], results: dict[str, Any]
+) -> list[list[int]]:
+    import bm25s
+
+    started = time.perf_counter()
+    tokens = bm25s.tokenize(
+        (made.text(i) for i in range(made.count)), stopwords=None, show_progress=False
+    )
+    generating = time.perf_counter()
+    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    index.index(tokens, show_progress=False)
+    del tokens
+    done = time.perf_counter()
+    # Its passages were generated as it went; how long that takes alone is taken off.
+    sample = [made.text(i) for i in range(min(2000, made.count))]
+    alone = time.perf_counter()
+    for i in range(len(sample)):
+        made.text(i)
+    alone = (time.perf_counter() - alone) / len(sample) * made.count
+    seconds = max(done - started - alone, done - generating)
+
+    def ask(number: int) -> list[int]:
+        query = bm25s.tokenize(questions[number][0], stopwords=None, show_progress=False)
+        found, _ = index.retrieve(query, k=TOP, show_progress=False)
+        return [int(each) for each in found[0]]
+
+    times, rows = _timed(ask, len(questions))
+    results["bm25s"] = {"rate": made.count / seconds, **times}
+    return rows
+
+
+def _faiss(
+    made: Made, questions: Sequence[tuple[str, NDArray[np.float32]]], results: dict[str, Any]
+) -> list[list[int]]:
+    import faiss
+
+    started = time.perf_counter()
+    flat = faiss.IndexFlatIP(WIDTH)
+    flat.add(made.vectors)
+    rate = made.count / (time.perf_counter() - started)
+    times, exact = _timed(
+        lambda i: flat.search(questions[i][1][None], TOP)[1][0].tolist(), len(questions)
+    )
+    results["faiss flat"] = {"rate": rate, "recall": 1.0, **times}
+    lists = max(4, int(made.count**0.5))
+    started = time.perf_counter()
+    index: Any = faiss.index_factory(WIDTH, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+    index.train(made.vectors[: 64 * lists])
+    index.add(made.vectors)
+    index.nprobe = max(1, lists // 40)
+    rate = made.count / (time.perf_counter() - started)
+    times, rows = _timed(
+        lambda i: index.search(questions[i][1][None], TOP)[1][0].tolist(), len(questions)
+    )
+    shares = [len(set(a) & set(b)) / TOP for a, b in zip(rows, exact, strict=True)]
+    results["faiss IVF SQ8"] = {"rate": rate, "recall": float(np.mean(shares)), **times}
+    return exact
+
+
+def _timed(ask: Callable[[int], Any], count: int) -> tuple[dict[str, float], list[Any]]:
+    for i in range(min(count, 5)):
+        ask(i)
+    times, found = [], []
+    for i in range(count):
+        started = time.perf_counter()
+        found.append(ask(i))
+        times.append((time.perf_counter() - started) * 1000)
+    return {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))}, found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""`semqa index`: a folder is made ready to be asked, can be stopped, and goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.documents import makers
+from tests.terminal import Terminal
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "My papers"
+    folder.mkdir()
+    (folder / "harbour.txt").write_text("The harbour of Oslo was built in 1890. It burnt twice.")
+    (folder / "report.pdf").write_bytes(makers.pdf([["One."], ["Zebras eat grass."]]))
+    for path in folder.iterdir():
+        os.utime(path, (1e9, 1e9))
+    return folder
+
+
+ENV = {"SEMQA_DATA": "data"}
+WORDS = ("--encoder", "none")
+
+
+def test_a_folder_is_indexed_once_and_asked(semqa: Command, docs: Path) -> None:
+    first = semqa("index", docs, *WORDS, env=ENV)
+    assert (first.code, first.err) == (0, "")
+    assert first.out.startswith("My papers: 2 added; 2 documents, 3 passages in ")
+    second = semqa("index", docs, *WORDS, "--json", env=ENV)
+    record = second.json
+    assert {k: record[k] for k in ("collection", "added", "unchanged", "removed", "failed")} == {
+        "collection": "My papers", "added": 0, "unchanged": 2, "removed": 0, "failed": {},
+    }  # fmt: skip
+    asked = ("When was the harbour built?", "--collection", "My papers", "--json")
+    answer = semqa("answer", *asked, env=ENV).json
+    assert answer["quotes"][0]["status"] == "verified"
+    assert "1890" in answer["quotes"][0]["text"]
+
+
+def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
+    (docs / "bad.pdf").write_text("no pdf")
+    outcome = semqa("index", docs, *WORDS, "--collection", "mine", env=ENV)
+    assert outcome.code == 1
+    assert outcome.out.startswith("mine: 2 added, 1 failed; 2 documents")
+    assert outcome.err.startswith("bad.pdf: not what its name says")
+    assert outcome.err.count("\n") == 1
+
+
+def test_mistakes(fails: Callable[..., str], docs: Path, tmp_path: Path) -> None:
+    assert "nothing: no folder: got nothing of that name" in fails("index", "nothing")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    data = ("--data", tmp_path / "data")
+    assert "no documents" in fails("index", empty, *WORDS, *data)
+    assert "collection: not a name" in fails("index", docs, "--collection", "a/b", *WORDS, *data)
+    assert "no such folder" in fails("index", docs, "--encoder", "./none", *data)
+    ask = ("answer", "Who?", "--collection", "none", "--data")
+    assert "no collections in" in fails(*ask, tmp_path / "nowhere")
+    assert "collection: not found: got 'none'" in fails(*ask, tmp_path / "data")
+
+
+def test_a_terminal_sees_progress(docs: Path, tmp_path: Path, terminal: Terminal) -> None:
+    assert "2/2" in terminal("index", docs, *WORDS, "--data", tmp_path / "data")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
+    semqa: Command, docs: Path, tmp_path: Path
+) -> None:
+    for i in range(120):
+        (docs / f"{i}.html").write_text(f"<p>Zebra {i} eats grass.</p>" * 200)
+    command = [sys.executable, "-m", "semqa", "index", str(docs), *WORDS, "--data", "data"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    locks = tmp_path / "data" / "library" / "locks"
+    while len(list(locks.glob("*.lock")) if locks.is_dir() else []) < 2:  # the first write began
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; the same command goes on from here" in err
+    assert "Traceback" not in err
+    kept = int(out.partition(" added")[0].rpartition(" ")[2])
+    assert 0 < kept < 122
+    for path in docs.iterdir():
+        os.utime(path, (1e9, 1e9))
+    again = semqa("index", docs, *WORDS, "--json", env=ENV).json
+    assert again["unchanged"] + again["added"] == 122
+    assert again["unchanged"] >= kept
