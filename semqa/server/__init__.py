@@ -1,1 +1,6 @@
-"""The server: answers, collections and conversations over HTTP, and the page that shows them."""
+"""The server: pages and interfaces over HTTP. `create_app` makes it, `ServerSettings` says how."""
+
+from semqa.server.app import create_app
+from semqa.server.settings import ServerSettings
+
+__all__ = ["ServerSettings", "create_app"]

@@ -1,0 +1,196 @@
+"""Answering one question for the server: the same events, whoever asked and in whatever form.
+
+Each interface makes its own shape of these; a reply that is not streamed is made of the same events.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+
+from semqa.quotes import QuotedAnswer
+from semqa.quotes.renumber import Renumbering, named_sources
+from semqa.server.work import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from semqa.engines import Engine
+    from semqa.quotes import Segment, Source
+    from semqa.server.engines import EngineShelf
+    from semqa.server.measures import Measures
+    from semqa.server.work import Workers
+
+__all__ = ["ABSTENTION", "Answered", "Answering", "Asked", "Given"]
+
+ABSTENTION = "The sources do not answer this question."
+"""What is said where nothing answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A source of a question, and where it is from.
+
+    Attributes:
+        source: the source.
+        origin: collection, document_id, name, start, end and page of one that was retrieved.
+    """
+
+    source: Source
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self, number: int) -> dict[str, Any]:
+        """Return it as a JSON-ready object."""
+        source = self.source
+        return {
+            "number": number,
+            "title": source.title,
+            "text": source.text,
+            "url": source.url,
+            **self.origin,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, ready to be answered.
+
+    Attributes:
+        question: as it was asked.
+        understood: the same in the context of the conversation; what the engine is asked.
+        given: the sources, numbered from 1.
+        engine: the specification of the engine.
+        renumber: whether sources are numbered anew, in the order in which they come up.
+        id: of the answer.
+        created: seconds since the epoch.
+    """
+
+    question: str
+    understood: str
+    given: tuple[Given, ...]
+    engine: str
+    renumber: bool = False
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    created: int = field(default_factory=lambda: int(time.time()))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The whole answer.
+
+    Attributes:
+        asked: the question.
+        answer: read and checked.
+        listed: the sources that it speaks of, by their number in it.
+        abstained: whether it quotes nothing: no source answers.
+        usage: tokens read and written, None where no model tells.
+    """
+
+    asked: Asked
+    answer: QuotedAnswer
+    listed: tuple[tuple[int, Given], ...]
+    abstained: bool
+    usage: Mapping[str, int | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a JSON-ready object."""
+        asked = self.asked
+        read = self.answer.to_dict()
+        return {
+            "id": asked.id,
+            "created": asked.created,
+            "engine": asked.engine,
+            "question": asked.question,
+            "understood": asked.understood,
+            "answer": read["answer"],
+            "plain": read["plain"],
+            "abstained": self.abstained,
+            "verified": read["verified"],
+            "counts": read["counts"],
+            "quotes": read["quotes"],
+            "dropped": read["dropped"],
+            "sources": [given.to_dict(number) for number, given in self.listed],
+            "usage": dict(self.usage),
+        }
+
+
+class Answering:
+    """Answers questions.
+
+    Args:
+        shelf: the engines.
+        workers: the threads that they run in.
+        measures: counts what happens.
+    """
+
+    def __init__(self, shelf: EngineShelf, workers: Workers, measures: Measures) -> None:
+        self._shelf = shelf
+        self._workers = workers
+        self._measures = measures
+
+    async def events(self, asked: Asked) -> AsyncGenerator[Segment | Answered, None]:
+        """Give the segments of the answer as they come, and the whole of it at the end.
+
+        Raises:
+            InputError: as the engine.
+            UnavailableError: as the engine, or there is too much to do.
+        """
+        sources = [given.source for given in asked.given]
+        renumbering = Renumbering(sources) if asked.renumber else None
+        with self._measures.answer(asked.engine) as measured:
+            if not sources:
+                answer = QuotedAnswer.parse(ABSTENTION, ())
+                outcome = Outcome(answer, None)
+                for segment in answer.segments:
+                    yield segment
+            else:
+                events = self._workers.answer(
+                    await self._engine(asked.engine), asked.understood, sources
+                )
+                try:
+                    async for event in events:
+                        if isinstance(event, Outcome):
+                            outcome = event
+                            break
+                        measured.began()
+                        yield event if renumbering is None else renumbering.add(event)
+                finally:
+                    await events.aclose()
+            answered = _answered(asked, outcome, renumbering)
+            measured.ended(answered)
+            yield answered
+
+    async def whole(self, asked: Asked) -> list[Segment | Answered]:
+        """Return all events, the last one is the whole answer.
+
+        Raises:
+            InputError: as `events`.
+            UnavailableError: as `events`.
+        """
+        return [event async for event in self.events(asked)]
+
+    async def _engine(self, spec: str) -> Engine:
+        made = self._shelf.made(spec)
+        return made if made is not None else await run_in_threadpool(self._shelf.get, spec)
+
+
+def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -> Answered:
+    answer = outcome.answer
+    if renumbering is None:
+        numbers = sorted(named_sources(answer))
+        listed = tuple((number, asked.given[number - 1]) for number in numbers)
+    else:
+        answer = renumbering.answer(answer)
+        listed = tuple(
+            (new, asked.given[old - 1]) for new, old in enumerate(renumbering.numbers, 1)
+        )
+    made = outcome.generation
+    usage = {
+        "prompt_tokens": made.prompt_tokens if made else None,
+        "completion_tokens": made.new_tokens if made else None,
+    }
+    return Answered(asked, answer, listed, not answer.quotes, usage)

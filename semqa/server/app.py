@@ -1,0 +1,130 @@
+"""The application: what is served, and what stands behind it."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+import semqa
+from semqa.server.answering import Answering
+from semqa.server.engines import EngineShelf
+from semqa.server.errors import add_handlers
+from semqa.server.guard import Guard
+from semqa.server.keys import KeyRing
+from semqa.server.measures import Measures
+from semqa.server.rate import RateLimit
+from semqa.server.work import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from semqa.server.settings import ServerSettings
+
+__all__ = ["create_app"]
+
+_ROUTERS = ("answers", "openai_api", "anthropic_api", "collections", "conversations", "page")
+
+
+def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:
+    """Make the application.
+
+    Args:
+        settings: how it is set up.
+        library: the collections; by default those in the data folder.
+        store: keys and conversations; by default those in the database.
+
+    Raises:
+        InputError: the data folder or the database cannot be used.
+        UnavailableError: a package is missing, or the database does not answer.
+    """
+    if library is None:
+        library = _library(settings)
+    if store is None:
+        store = _store(settings)
+    shelf = EngineShelf(settings.engines, settings.create)
+    workers = Workers(settings.answers_at_once, settings.answers_waiting, settings.request_timeout)
+    measures = Measures(lambda: workers.under_way)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.ready = True
+        try:
+            yield
+        finally:
+            app.state.ready = False
+            workers.close()
+            await run_in_threadpool(shelf.close)
+            for kept in (library, store):
+                if (close := getattr(kept, "close", None)) is not None:
+                    await run_in_threadpool(close)
+
+    app = FastAPI(
+        title="semqa",
+        summary="Answers whose every claim is a quote that a reader can check at a glance.",
+        description="Offsets are Unicode code points, 0-based, end exclusive.",
+        version=semqa.__version__,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    state = app.state
+    state.settings, state.library, state.store, state.ready = settings, library, store, False
+    state.shelf, state.workers, state.measures = shelf, workers, measures
+    state.answering = Answering(shelf, workers, measures)
+    add_handlers(app)
+    for name in _ROUTERS:
+        if find_spec(f"semqa.server.{name}") is not None:
+            app.include_router(import_module(f"semqa.server.{name}").router)
+    _add_health(app)
+    keys = KeyRing(settings.api_keys, store)
+    rate = RateLimit(settings.rate_limit)
+    app.add_middleware(Guard, settings=settings, keys=keys, rate=rate, measures=measures)
+    return app
+
+
+def _library(settings: ServerSettings) -> Any:
+    if find_spec("semqa.retrieval.passages") is None:
+        return None
+    settings.library.mkdir(parents=True, exist_ok=True)
+    return import_module("semqa.retrieval.passages").Library(settings.library)
+
+
+def _store(settings: ServerSettings) -> Any:
+    if find_spec("semqa.server.store") is None:
+        return None
+    settings.data.mkdir(parents=True, exist_ok=True)
+    store = import_module("semqa.server.store").Store(settings.store)
+    store.migrate()
+    return store
+
+
+def _add_health(app: FastAPI) -> None:
+    @app.get("/healthz", tags=["operation"])
+    async def alive() -> JSONResponse:
+        """Tell that the process lives."""
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/readyz", tags=["operation"])
+    async def ready(request: Request) -> JSONResponse:
+        """Tell whether questions can be answered now."""
+        state = request.app.state
+        good = state.ready
+        if good and state.store is not None:
+            try:
+                await run_in_threadpool(state.store.keys)
+            except Exception:  # noqa: BLE001  (whatever is wrong with it, it is not ready)
+                good = False
+        status = "ok" if good else "not ready"
+        return JSONResponse({"status": status}, 200 if good else 503)
+
+    @app.get("/metrics", tags=["operation"], response_class=Response)
+    async def metrics(request: Request) -> Response:
+        """Return counts and times in the format of Prometheus."""
+        text = await run_in_threadpool(request.app.state.measures.text)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,132 @@
+"""Errors as a client sees them: one shape, whatever went wrong."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
+
+from semqa.server.sse import GoneError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fastapi import FastAPI, Request
+
+__all__ = ["BusyError", "NotOfferedError", "TooSlowError", "add_handlers", "as_error", "error_body"]
+
+_log = logging.getLogger("semqa.server")
+
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    405: "invalid_request_error",
+    408: "timeout_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+
+
+class BusyError(UnavailableError):
+    """So many answers are under way that another one would wait too long."""
+
+
+class TooSlowError(UnavailableError):
+    """An answer took longer than the server allows."""
+
+
+class NotOfferedError(InputError):
+    """What was asked for is not there."""
+
+
+def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
+    """Return the body of an error.
+
+    Example:
+        >>> error_body(404, "gone", "a1")["error"]["type"]
+        'not_found_error'
+    """
+    kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    # The outer type is what the clients of one of the interfaces go by; others pass over it.
+    return {
+        "type": "error",
+        "error": {"type": kind, "message": message, "request_id": request_id},
+        "request_id": request_id,
+    }
+
+
+def as_error(error: BaseException) -> tuple[int, str]:
+    """Return the status and the message for an error; what nobody foresaw is logged, not shown."""
+    if isinstance(error, InputError):
+        # Rooms below have exceptions of their own for what is not there.
+        return (404 if _is_missing(error) else 400), str(error)
+    if isinstance(error, TooSlowError):
+        return 504, str(error)
+    if isinstance(error, (MissingExtraError, UnavailableError)):
+        return 503, str(error)
+    if isinstance(error, SemqaError):
+        return 500, str(error)
+    _log.error("unforeseen error", exc_info=error)
+    return 500, "the server failed: it has logged why, under the request's id; try again"
+
+
+def _is_missing(error: InputError) -> bool:
+    return any(
+        c.__name__ in ("NotFound", "NotFoundError", "NotOfferedError") for c in type(error).__mro__
+    )
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Let an app answer errors in this shape."""
+
+    def reply(
+        request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
+    ) -> JSONResponse:
+        request_id = getattr(request.state, "request_id", "")
+        more = {"Retry-After": "1"} if status in (429, 503) else {}
+        return JSONResponse(
+            error_body(status, message, request_id), status, {**more, **(headers or {})}
+        )
+
+    async def ours(request: Request, error: Exception) -> JSONResponse:
+        return reply(request, *as_error(error))
+
+    async def http(request: Request, error: Exception) -> JSONResponse:
+        if not isinstance(error, HTTPException):
+            raise error
+        return reply(request, error.status_code, str(error.detail), error.headers)
+
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
+        if not isinstance(error, RequestValidationError):
+            raise error
+        return reply(request, 400, _told(error))
+
+    async def gone(_: Request, _error: Exception) -> JSONResponse:
+        return JSONResponse(None, 499)  # nobody reads it
+
+    app.add_exception_handler(GoneError, gone)
+    app.add_exception_handler(SemqaError, ours)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
+
+
+def _told(error: RequestValidationError) -> str:
+    """Say which fields are wrong, without repeating what they held."""
+    told = []
+    for each in error.errors()[:5]:
+        where = ".".join(str(part) for part in each["loc"] if part != "body") or "body"
+        told.append(f"{_readable(where)}: {_readable(str(each['msg']))}")
+    return "the request cannot be read: " + "; ".join(told)
+
+
+def _readable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")[:200]

@@ -1,0 +1,277 @@
+"""What every request goes through: an id, limits, the key, and headers that keep browsers in check."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import logging
+import re
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from semqa.server.errors import error_body
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from semqa.server.keys import KeyRing
+    from semqa.server.measures import Measures
+    from semqa.server.rate import RateLimit
+    from semqa.server.settings import ServerSettings
+
+__all__ = ["Guard"]
+
+_log = logging.getLogger("semqa.server")
+
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+_OPEN = re.compile(r"/|/healthz|/readyz|/openapi\.json|/favicon\.ico|/page(?:/.*)?")
+"""Paths that need no key: nothing of anyone's is there."""
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class _RefusedError(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.headers = status, message, dict(headers or {})
+
+
+class Guard:
+    """The outermost layer of the server.
+
+    It gives each request an id, finds out whose it is (``request.state.owner``), turns away what is
+    too much, adds headers, and logs and counts what became of it.
+
+    Args:
+        app: what is guarded.
+        settings: of the server.
+        keys: the keys.
+        rate: how many requests a key may make.
+        measures: counts.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        keys: KeyRing,
+        rate: RateLimit,
+        measures: Measures,
+    ) -> None:
+        self._app = app
+        self._settings = settings
+        self._keys = keys
+        self._rate = rate
+        self._measures = measures
+        self._hosts = {settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request through, or not."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        state = scope.setdefault("state", {})
+        state["request_id"], state["owner"] = request_id, ""
+        status = 0
+        body = _Body(receive, self._most(headers), self._settings.read_timeout)
+
+        async def reply(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                out = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    out.setdefault(name, value)
+                out["x-request-id"] = request_id
+                if scope["path"].startswith("/v1/"):
+                    out.setdefault("cache-control", "no-store")
+            await send(message)
+
+        try:
+            try:
+                await self._check(scope, headers)
+                await self._app(scope, body, reply)
+            except _RefusedError as refused:
+                if status:
+                    raise
+                await _refuse(reply, refused, request_id)
+        except asyncio.CancelledError:
+            status = status or 499
+            raise
+        except Exception as error:
+            if status:
+                _log.error("reply broke off", exc_info=error, extra={"request_id": request_id})
+                raise
+            _log.error("unforeseen error", exc_info=error, extra={"request_id": request_id})
+            message = "the server failed: it has logged why, under the request's id; try again"
+            await _refuse(reply, _RefusedError(500, message), request_id)
+        finally:
+            self._note(scope, status, time.perf_counter() - started)
+
+    async def _check(self, scope: Scope, headers: Headers) -> None:
+        path = scope["path"]
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length[:18]) > self._most(headers):
+            raise _too_large(self._most(headers))
+        required = await self._keys.required()
+        if not required:
+            self._check_browser(scope, headers)
+        elif not _OPEN.fullmatch(path):
+            secret = _secret(headers)
+            owner = await self._keys.owner(secret) if secret else None
+            if owner is None:
+                got = "a key that is not known" if secret else "no key"
+                raise _RefusedError(
+                    401,
+                    f"not allowed: got {got}, expected one of this server's; send it as "
+                    "Authorization: Bearer KEY",
+                    {"www-authenticate": "Bearer"},
+                )
+            scope["state"]["owner"] = owner
+        if path.startswith("/v1/"):
+            client = (scope.get("client") or ("",))[0]
+            wait = self._rate.wait(scope["state"]["owner"] or f"at {client}")
+            if wait:
+                raise _RefusedError(
+                    429,
+                    f"too many requests: got more than {self._settings.rate_limit} in a minute, "
+                    f"expected fewer; wait {wait:.1f} seconds",
+                    {"retry-after": str(max(1, round(wait + 0.5)))},
+                )
+
+    def _check_browser(self, scope: Scope, headers: Headers) -> None:
+        """See that a server that asks for no key is not used by a stranger's page in a browser."""
+        host = headers.get("host", "")
+        if not self._known(host):
+            raise _RefusedError(
+                403,
+                "the server is not known by this name: got another Host, expected an address, a "
+                "name without a dot, or one of --allowed-host; add it, or give the server a key",
+            )
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return
+        origin = headers.get("origin", "")
+        foreign = headers.get("sec-fetch-site", "same-origin") in ("cross-site", "same-site")
+        if foreign or (origin and origin.partition("://")[2] != host):
+            raise _RefusedError(
+                403,
+                "not allowed: got a request of another page, expected one of this server's; give "
+                "the server a key to use it from elsewhere",
+            )
+
+    def _known(self, host: str) -> bool:
+        name = re.sub(r":[0-9]+$", "", host).lower().strip("[]")
+        if "." not in name or name.endswith(".localhost") or name in self._hosts:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _most(self, headers: Headers) -> int:
+        upload = headers.get("content-type", "").lower().startswith("multipart/form-data")
+        return self._settings.max_upload if upload else self._settings.max_body
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        # What is counted by must be few: paths that lead nowhere are one.
+        route = getattr(scope.get("route"), "path", None) or "(none)"
+        method = scope["method"] if scope["method"] in _METHODS else "(other)"
+        self._measures.requests.labels(method, route, str(status)).inc()
+        self._measures.seconds.labels(method, route).observe(seconds)
+        _log.info(
+            "request",
+            extra={
+                "request_id": scope["state"]["request_id"],
+                "owner": scope["state"]["owner"],
+                "method": method,
+                "route": route,
+                "status": status,
+                "milliseconds": round(seconds * 1000, 1),
+            },
+        )
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class _Body:
+    """The body of a request, which must come in time and be no larger than allowed."""
+
+    def __init__(self, receive: Receive, most: int, timeout: float) -> None:
+        self._receive = receive
+        self._most = most
+        self._timeout = timeout
+        self._got = 0
+        self._whole = False
+
+    async def __call__(self) -> Message:
+        if self._whole:  # now it waits for the client to leave
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), self._timeout)
+        except TimeoutError:
+            raise _RefusedError(
+                408,
+                f"the request stopped: got nothing for {self._timeout:g} seconds, expected the "
+                "rest of its body; send it again",
+                {"connection": "close"},
+            ) from None
+        if message["type"] == "http.request":
+            self._got += len(message.get("body", b""))
+            self._whole = not message.get("more_body", False)
+            if self._got > self._most:
+                raise _too_large(self._most)
+        return message
+
+
+def _too_large(most: int) -> _RefusedError:
+    return _RefusedError(
+        413,
+        f"the request is too large: got more than {most:,} bytes, expected at most that; send less, "
+        "or start the server with a greater --max-body or --max-upload",
+        {"connection": "close"},
+    )
+
+
+def _secret(headers: Headers) -> str:
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and value.strip():
+        return value.strip()
+    return headers.get("x-api-key", "").strip()
+
+
+async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
+    body = json.dumps(error_body(refused.status, refused.message, request_id)).encode()
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        **refused.headers,
+    }
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refused.status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,88 @@
+"""Whose request it is: from the key that it carries to its owner."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol
+
+from starlette.concurrency import run_in_threadpool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["KeyRing", "KeyStore"]
+
+REMEMBERED = 10.0
+"""Seconds for which a key that was found good stays so: a revoked one works no longer than that."""
+
+MAX_REMEMBERED = 10_000
+
+
+class KeyStore(Protocol):
+    """Keeps keys, hashed (`semqa.server.store`)."""
+
+    def keys(self) -> Sequence[object]:
+        """Return the keys that there are."""
+        ...
+
+    def owner_of(self, secret: str) -> str | None:
+        """Return the id of a key, None if there is none such."""
+        ...
+
+
+class KeyRing:
+    """Knows the keys of a server: those it was started with, and those in its database.
+
+    Args:
+        given: those it was started with; kept as hashes.
+        store: where the others are.
+        clock: seconds.
+    """
+
+    def __init__(
+        self,
+        given: Sequence[str],
+        store: KeyStore | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._given = {digest: f"key-{digest[:16]}" for digest in map(_digest, given)}
+        self._store = store
+        self._clock = clock
+        self._open_until = 0.0
+        self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
+
+    async def required(self) -> bool:
+        """Whether a request needs a key: there are any."""
+        if self._given:
+            return True
+        if self._store is None or self._clock() < self._open_until:
+            return False
+        if await run_in_threadpool(self._store.keys):
+            return True
+        self._open_until = self._clock() + 1.0
+        return False
+
+    async def owner(self, secret: str) -> str | None:
+        """Return whose key it is, None for nobody's."""
+        digest = _digest(secret)
+        if (given := self._given.get(digest)) is not None:
+            return given
+        if self._store is None:
+            return None
+        owner, until = self._known.get(digest, ("", 0.0))
+        if self._clock() < until:
+            return owner
+        self._known.pop(digest, None)
+        found = await run_in_threadpool(self._store.owner_of, secret)
+        if found is not None:
+            self._known[digest] = (found, self._clock() + REMEMBERED)
+            while len(self._known) > MAX_REMEMBERED:
+                self._known.popitem(last=False)
+        return found
+
+
+def _digest(secret: str) -> str:
+    # Comparing digests tells nothing about a key by the time it takes.
+    return hashlib.sha256(b"semqa key\0" + secret.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,132 @@
+"""What a server counts and times, for Prometheus."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from semqa.server.answering import Answered
+
+__all__ = ["Measured", "Measures"]
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+
+
+class Measures:
+    """Counts and times; each server has its own.
+
+    Args:
+        under_way: tells how many answers are under way or wait.
+    """
+
+    def __init__(self, under_way: Callable[[], int]) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        self.requests = Counter(
+            "semqa_requests", "Requests.", ["method", "route", "status"], registry=registry
+        )
+        self.seconds = Histogram(
+            "semqa_request_seconds",
+            "Time from a request to the end of its reply.",
+            ["method", "route"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._first = Histogram(
+            "semqa_first_text_seconds",
+            "Time from a question to the first text of its answer.",
+            ["engine"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._whole = Histogram(
+            "semqa_answer_seconds",
+            "Time from a question to its whole answer.",
+            ["engine"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._answers = Counter(
+            "semqa_answers",
+            "Answers: whole, abstained, failed, or left by the client.",
+            ["engine", "outcome"],
+            registry=registry,
+        )
+        self._quotes = Counter(
+            "semqa_quotes", "Quotes in whole answers.", ["engine", "status"], registry=registry
+        )
+        Gauge(
+            "semqa_answers_under_way", "Answers under way or waiting.", registry=registry
+        ).set_function(under_way)
+
+    @contextmanager
+    def answer(self, engine: str) -> Iterator[Measured]:
+        """Measure one answer, while the block runs."""
+        measured = Measured(time.perf_counter())
+        try:
+            yield measured
+        except Exception:
+            self._answers.labels(engine, "failed").inc()
+            raise
+        except BaseException:  # a closed generator, a cancelled task
+            outcome = "left" if measured.answered is None else self._outcome(engine, measured)
+            self._answers.labels(engine, outcome).inc()
+            raise
+        else:
+            self._answers.labels(engine, self._outcome(engine, measured)).inc()
+
+    def _outcome(self, engine: str, measured: Measured) -> str:
+        answered = measured.answered
+        if answered is None:
+            return "left"
+        self._whole.labels(engine).observe(measured.whole)
+        if measured.first is not None:
+            self._first.labels(engine).observe(measured.first)
+        for status, count in answered.answer.counts.items():
+            self._quotes.labels(engine, status).inc(count)
+        return "abstained" if answered.abstained else "whole"
+
+    def text(self) -> bytes:
+        """Return all of it in the format that Prometheus reads."""
+        return generate_latest(self.registry)
+
+
+class Measured:
+    """One answer under measurement.
+
+    Attributes:
+        first: seconds to the first segment.
+        whole: seconds to the end.
+        answered: the whole answer.
+    """
+
+    def __init__(self, start: float) -> None:
+        self._start = start
+        self.first: float | None = None
+        self.whole = 0.0
+        self.answered: Answered | None = None
+
+    def began(self) -> None:
+        """Note that there is a segment."""
+        if self.first is None:
+            self.first = time.perf_counter() - self._start
+
+    def ended(self, answered: Answered) -> None:
+        """Note the whole answer."""
+        self.whole = time.perf_counter() - self._start
+        self.answered = answered

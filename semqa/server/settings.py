@@ -1,0 +1,124 @@
+"""How a server is set up: every setting in one record, checked when it is made."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from semqa.engines import Engine
+
+__all__ = ["ServerSettings", "default_data"]
+
+
+def default_data() -> Path:
+    """Return the folder that a server keeps its data in unless told otherwise."""
+    base = os.environ.get("XDG_DATA_HOME", "")
+    folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "share"
+    return folder / "semqa"
+
+
+def _create(spec: str) -> Engine:
+    from semqa.engines import create_engine
+
+    return create_engine(spec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """The settings of a server.
+
+    Attributes:
+        host, port: where it listens; port 0 takes one that is free.
+        data: the folder of its collections and conversations.
+        database: URL of the database of conversations; None for SQLite in `data`.
+        api_keys: keys that may use it, besides those in the database. With none at all, anyone may
+            who reaches it.
+        engines: specifications of the engines that may be asked for; the first one is the default.
+        create: makes an engine of its specification.
+        allowed_hosts: names that the server is reached by, besides addresses and names without a
+            dot. A page of another name cannot use a server that asks for no key.
+        max_body: most bytes of a request.
+        max_upload: most bytes of a request that uploads files.
+        max_question: most characters of a question.
+        max_sources: most sources of a question.
+        max_source_characters: most characters of all of them together.
+        rate_limit: most requests of one key in a minute; 0 for no limit.
+        answers_at_once: most answers under way; others wait for their turn.
+        answers_waiting: most answers that wait; more are turned away.
+        request_timeout: seconds until an answer must be there.
+        read_timeout: seconds in which a client must send the next part of its request.
+        write_timeout: seconds in which a client must take what it is sent.
+        drain: seconds that open answers are given when the server stops.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    data: Path = field(default_factory=default_data)
+    database: str | None = None
+    api_keys: tuple[str, ...] = field(default=(), repr=False)
+    engines: tuple[str, ...] = ("extractive",)
+    create: Callable[[str], Engine] = field(default=_create, repr=False, compare=False)
+    allowed_hosts: tuple[str, ...] = ()
+    max_body: int = 16 * 2**20
+    max_upload: int = 128 * 2**20
+    max_question: int = 8_000
+    max_sources: int = 1_000
+    max_source_characters: int = 8_000_000
+    rate_limit: int = 0
+    answers_at_once: int = 256
+    answers_waiting: int = 1_024
+    request_timeout: float = 120.0
+    read_timeout: float = 30.0
+    write_timeout: float = 30.0
+    drain: float = 30.0
+
+    def __post_init__(self) -> None:
+        """See that the settings can be used.
+
+        Raises:
+            InputError: one cannot.
+        """
+        if not 0 <= self.port <= 65535:
+            raise InputError(
+                f"port: got {self.port}, expected a number from 0 to 65535; choose another"
+            )
+        if not self.engines:
+            raise InputError("engine: got none, expected at least one; leave it out for extractive")
+        for key in self.api_keys:
+            if len(key) < 8 or not key.isascii() or not key.isprintable() or " " in key:
+                raise InputError(
+                    f"api_key: got a key of {len(key)} characters, expected at least 8 printable "
+                    "ASCII characters without a space; choose another"
+                )
+        for name in ("max_body", "max_upload", "max_question", "max_sources", "answers_at_once"):
+            if getattr(self, name) < 1:
+                raise InputError(
+                    f"{name}: got {getattr(self, name)}, expected a whole number from 1; change it"
+                )
+        for name in ("rate_limit", "answers_waiting", "max_source_characters"):
+            if getattr(self, name) < 0:
+                raise InputError(
+                    f"{name}: got {getattr(self, name)}, expected a whole number from 0; change it"
+                )
+        for name in ("request_timeout", "read_timeout", "write_timeout", "drain"):
+            if not getattr(self, name) > 0:
+                raise InputError(
+                    f"{name}: got {getattr(self, name)}, expected seconds above 0; change it"
+                )
+
+    @property
+    def library(self) -> Path:
+        """The folder of the collections."""
+        return self.data / "library"
+
+    @property
+    def store(self) -> str:
+        """The URL of the database."""
+        return self.database or f"sqlite:///{self.data / 'semqa.sqlite'}"

@@ -1,0 +1,126 @@
+"""A stream of server-sent events, and work that ends when its client is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Coroutine
+
+    from fastapi import Request
+    from starlette.types import Receive, Scope, Send
+
+__all__ = ["EventStream", "GoneError", "dumps", "event", "while_there"]
+
+PING = 15.0
+"""Seconds of silence after which a comment is sent, so that nothing between gives the stream up."""
+
+_T = TypeVar("_T")
+
+
+class GoneError(Exception):
+    """The client is gone."""
+
+
+def dumps(value: object) -> str:
+    """Write JSON as it goes over the wire: in ASCII, for some clients end lines where we do not."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def event(data: object, name: str | None = None) -> bytes:
+    r"""Write one event.
+
+    Example:
+        >>> event({"text": "é"}, "text")
+        b'event: text\ndata: {"text":"\\u00e9"}\n\n'
+    """
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {dumps(data)}\n\n".encode()
+
+
+class EventStream(Response):
+    """Sends events while they come, and closes their source when the client leaves.
+
+    Args:
+        events: what to send, ready for the wire.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it all."""
+        del scope
+        sending = asyncio.ensure_future(self._send(send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+        finally:
+            await _end(sending, leaving)
+            await self._events.aclose()
+
+    async def _send(self, send: Send) -> None:
+        head = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(head)
+        following: asyncio.Future[bytes] | None = None
+        try:
+            while True:
+                if following is None:
+                    following = asyncio.ensure_future(anext(self._events))
+                done, _ = await asyncio.wait({following}, timeout=PING)
+                if not done:
+                    body = b": still there\n\n"
+                else:
+                    try:
+                        body = following.result()
+                    except StopAsyncIteration:
+                        break
+                    finally:
+                        following = None
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        finally:
+            if following is not None:
+                await _end(following)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def while_there(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """Do something for a client as long as it is there.
+
+    Raises:
+        GoneError: it left; the work was cancelled.
+    """
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request.receive))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise GoneError
+    finally:
+        await _end(working, leaving)
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _end(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel what is not done, and wait until it is."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # looked at, so that asyncio does not log it

@@ -1,0 +1,169 @@
+"""Answers off the event loop: in threads, a bounded number of them, given up when nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.engines import StreamingEngine
+from semqa.quotes.live import AnswerReader
+from semqa.server.errors import BusyError, TooSlowError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from semqa.engines import Engine
+    from semqa.engines.generation import Generation
+    from semqa.quotes import QuotedAnswer, Segment, Source
+
+__all__ = ["Outcome", "Workers"]
+
+
+class Outcome(NamedTuple):
+    """What an engine answered.
+
+    Attributes:
+        answer: read and checked.
+        generation: how it came about, where a model was asked and tells.
+    """
+
+    answer: QuotedAnswer
+    generation: Generation | None
+
+
+class Workers:
+    """Runs engines in threads.
+
+    Engines that stream mostly wait for a model, and get a thread each. The others compute, and get
+    as many as there are processors: with more, each would only be slower.
+
+    Args:
+        at_once: most answers under way.
+        waiting: most answers that wait for their turn.
+        timeout: seconds until an answer must be there, waiting included.
+    """
+
+    def __init__(self, at_once: int, waiting: int, timeout: float) -> None:
+        self._timeout = timeout
+        self._most = at_once + waiting
+        self._there = 0
+        self._streams = ThreadPoolExecutor(at_once, "semqa-stream")
+        self._computing = ThreadPoolExecutor(min(at_once, os.cpu_count() or 1), "semqa-compute")
+
+    @property
+    def under_way(self) -> int:
+        """How many answers are under way or wait."""
+        return self._there
+
+    async def answer(
+        self, engine: Engine, question: str, sources: Sequence[Source]
+    ) -> AsyncGenerator[Segment | Outcome, None]:
+        """Give the segments of an answer as they come, and the outcome at the end.
+
+        Closing the iterator gives the work up: an answer that waits is not begun, and a stream ends
+        at its next piece.
+
+        Args:
+            engine: the engine.
+            question: the question.
+            sources: the sources.
+
+        Raises:
+            BusyError: too many answers wait.
+            TooSlowError: it took too long.
+            InputError: as the engine.
+            UnavailableError: as the engine.
+        """
+        if self._there >= self._most:
+            raise BusyError(
+                f"too many answers at once: got {self._there + 1}, expected at most {self._most}; "
+                "try again"
+            )
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[Sequence[Segment] | Outcome | BaseException] = asyncio.Queue()
+        gone = threading.Event()
+
+        def put(item: Sequence[Segment] | Outcome | BaseException) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody listens
+                loop.call_soon_threadsafe(queue.put_nowait, item)
+
+        def work() -> None:
+            try:
+                if not gone.is_set():
+                    put(_answer(engine, question, sources, put, gone))
+            except BaseException as error:  # noqa: BLE001  (raised again by who listens)
+                put(error)
+
+        self._there += 1
+        pool = self._streams if isinstance(engine, StreamingEngine) else self._computing
+        future = pool.submit(work)
+        future.add_done_callback(lambda _: _call(loop, self._left))
+        until = loop.time() + self._timeout
+        try:
+            while True:
+                try:
+                    item = await asyncio.wait_for(queue.get(), max(0.0, until - loop.time()))
+                except TimeoutError:
+                    raise TooSlowError(
+                        f"the answer took too long: got none in {self._timeout:g} seconds, expected "
+                        "one; try again, or raise --request-timeout"
+                    ) from None
+                if isinstance(item, BaseException):
+                    raise item
+                if isinstance(item, Outcome):
+                    yield item
+                    return
+                for segment in item:
+                    yield segment
+        finally:
+            gone.set()
+            future.cancel()
+
+    def close(self) -> None:
+        """End the threads; what is under way is given up."""
+        self._streams.shutdown(wait=False, cancel_futures=True)
+        self._computing.shutdown(wait=False, cancel_futures=True)
+
+    def _left(self) -> None:
+        self._there -= 1
+
+
+def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    """Have a loop call something, unless it is closed."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(call)
+
+
+def _answer(
+    engine: Engine,
+    question: str,
+    sources: Sequence[Source],
+    show: Callable[[Sequence[Segment]], None],
+    gone: threading.Event,
+) -> Outcome:
+    if not isinstance(engine, StreamingEngine):
+        answer = engine.answer(question, sources)
+        show(answer.segments)
+        return Outcome(answer, None)
+    reader = AnswerReader(sources)
+    pieces = engine.stream(question, sources)
+    generation: Generation | None = None
+    try:
+        while not gone.is_set():
+            try:
+                piece = next(pieces)
+            except StopIteration as end:
+                generation = end.value
+                break
+            if shown := reader.add(piece):
+                show(shown)
+    finally:
+        pieces.close()
+    if shown := reader.end():
+        show(shown)
+    answer = reader.answer if generation is None else generation.read(sources)
+    return Outcome(answer, generation)

@@ -1,0 +1,160 @@
+"""Reading while it is written: whatever the cuts, as the whole is read; nothing is taken back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from semqa import InputError, Quote, QuotedAnswer, Source
+from semqa.quotes import FreeText
+from semqa.quotes.answer import MAX_MARKS
+from semqa.quotes.live import AnswerReader
+from semqa.quotes.quote import Segment
+from tests.strategies import answers
+
+
+def cut(text: str, places: list[int]) -> list[str]:
+    edges = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
+    return [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def read(pieces: list[str], sources: list[Source]) -> tuple[list[Segment], QuotedAnswer]:
+    reader = AnswerReader(sources)
+    shown = [segment for piece in pieces for segment in reader.add(piece)]
+    return shown + reader.end(), reader.answer
+
+
+def joined(segments: list[Segment]) -> list[Segment]:
+    """Join free text that follows free text, whose offsets must follow each other."""
+    out: list[Segment] = []
+    for free, run in groupby(segments, key=lambda s: isinstance(s, FreeText)):
+        parts = list(run)
+        if not free:
+            out += parts
+            continue
+        for one, next_one in zip(parts, parts[1:], strict=False):
+            assert one.answer_end == next_one.answer_start
+            assert one.plain_end == next_one.plain_start
+        text = "".join(part.text for part in parts)
+        out.append(
+            replace(
+                parts[0], text=text, answer_end=parts[-1].answer_end, plain_end=parts[-1].plain_end
+            )
+        )
+    return out
+
+
+def without_place(segment: Segment) -> Segment:
+    if isinstance(segment, Quote):
+        return replace(segment, field=None, source_start=None, source_end=None)
+    return segment
+
+
+@given(answers(), st.lists(st.integers(0, 200), max_size=8))
+@example(("[ 1 a b", [Source("a b")]), [3])
+@example(("[1, 2] [1", [Source("a")]), [2, 3, 4])
+@example(("[ 1 a [ 1 a ]", [Source("a")]), [1, 5])
+@example(("[2nd [ 1 a ] [ 1", [Source("a")]), [1, 2, 3])
+@example(("[ 1 a ] [ 1 b ]", [Source("a b a")]), [4])
+def test_whatever_the_cuts_it_is_what_parse_says(
+    drawn: tuple[str, list[Source]], places: list[int]
+) -> None:
+    text, sources = drawn
+    shown, answer = read(cut(text, places), sources)
+    assert answer == QuotedAnswer.parse(text, sources)
+    assert [*map(without_place, joined(shown))] == [*map(without_place, answer.segments)]
+    for quote in shown:
+        if isinstance(quote, Quote) and quote.verified:
+            assert quote.field is not None
+            field = sources[quote.source - 1].field(quote.field)
+            assert field[quote.source_start : quote.source_end] == quote.text
+            assert (quote.field, quote.source_start, quote.source_end) in quote.occurrences
+
+
+@given(answers(), st.lists(st.integers(0, 200), max_size=8))
+def test_places_too_do_not_depend_on_the_cuts(
+    drawn: tuple[str, list[Source]], places: list[int]
+) -> None:
+    text, sources = drawn
+    assert joined(read(cut(text, places), sources)[0]) == joined(read([text], sources)[0])
+
+
+@given(answers(), st.integers(0, 200))
+def test_the_place_is_the_one_that_parse_knows_when_the_quote_closes(
+    drawn: tuple[str, list[Source]], place: int
+) -> None:
+    text, sources = drawn
+    before = cut(text, [place])[0]
+    shown, answer = read([before], sources)
+    for quote in (segment for segment in shown if isinstance(segment, Quote)):
+        # Read up to its end only, nothing after it can tell which place is meant.
+        upto = QuotedAnswer.parse(answer.marked[: quote.answer_end + len(" ]")], sources)
+        if quote.status.value != "malformed":
+            assert upto.quotes[-1] == quote
+
+
+@given(answers(), st.integers(0, 200))
+def test_what_was_shown_is_never_taken_back(drawn: tuple[str, list[Source]], place: int) -> None:
+    text, sources = drawn
+    before = cut(text, [place])[0]
+    reader = AnswerReader(sources)
+    early = reader.add(before)
+    late = reader.add(text[len(before) :]) + reader.end()
+    whole = joined(read([text], sources)[0])
+    assert joined([*early, *late]) == whole
+    verified = [s for s in early if isinstance(s, Quote) and s.verified]
+    # Nothing is shown as verified that does not end in what has been written.
+    assert len(verified) <= before.count("]")
+    assert len(verified) <= sum(q.verified for q in QuotedAnswer.parse(before, sources).quotes)
+
+
+def test_free_text_does_not_wait() -> None:
+    reader = AnswerReader([Source("a b")])
+    assert [s.text for s in reader.add("In [2nd ")] == ["In ", "[2nd "]
+    assert [s.text for s in reader.add("ed.] of ")] == ["ed.] of "]
+    assert reader.add("[") == []
+    assert [s.text for s in reader.add("x")] == ["[x"]
+
+
+def test_an_open_quote_waits_for_its_end() -> None:
+    reader = AnswerReader([Source("a b")])
+    for piece in ("[", " 1", " ", "a", " b", " "):
+        assert reader.add(piece) == []
+    (quote,) = reader.add("]")
+    assert isinstance(quote, Quote)
+    assert quote.verified
+
+
+def test_an_open_quote_at_the_end_is_malformed() -> None:
+    reader = AnswerReader([Source("a b")])
+    assert reader.add("[ 1 a b") == []
+    (quote,) = reader.end()
+    assert isinstance(quote, Quote)
+    assert (quote.status.value, quote.text) == ("malformed", "[ 1 a b")
+
+
+def test_a_later_quote_tells_which_place_is_meant() -> None:
+    sources = [Source("a x a y")]
+    shown, answer = read(["[ 1 a ] and [ 1 y ]"], sources)
+    first = shown[0]
+    assert isinstance(first, Quote)
+    assert (first.source_start, answer.quotes[0].source_start) == (0, 4)
+
+
+def test_marks_are_bounded() -> None:
+    reader = AnswerReader([Source("a")])
+    with pytest.raises(InputError, match="too many marks"):
+        reader.add("[ 1 a ]" * (MAX_MARKS + 1))
+
+
+def test_a_long_open_mark_is_read_in_good_time() -> None:
+    reader = AnswerReader([Source("a")])
+    reader.add("[ 1 ")
+    for _ in range(20_000):
+        assert reader.add("word ") == []
+    (quote,) = reader.end()
+    assert len(quote.text) == 100_004
