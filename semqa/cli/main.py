@@ -12,6 +12,7 @@ import typer
 
 import semqa
 from semqa.cli import answer, bench, data, index, score, verify
+from semqa.cli import answer, bench, data, score, serve, verify
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
 
@@ -25,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(name="answer")(answer.answer)
+app.command(name="serve")(serve.serve)
 app.command(name="verify")(verify.verify)
 app.command(name="score")(score.score)
 app.command(name="index")(index.index)

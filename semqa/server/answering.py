@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
-from semqa.quotes import QuotedAnswer
+from semqa.quotes import Quote, QuotedAnswer
 from semqa.quotes.renumber import Renumbering, named_sources
 from semqa.server.work import Outcome
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from semqa.server.measures import Measures
     from semqa.server.work import Workers
 
-__all__ = ["ABSTENTION", "Answered", "Answering", "Asked", "Given"]
+__all__ = ["ABSTENTION", "Answered", "Answering", "Asked", "Given", "Piece"]
 
 ABSTENTION = "The sources do not answer this question."
 """What is said where nothing answers."""
@@ -78,6 +78,18 @@ class Asked:
     created: int = field(default_factory=lambda: int(time.time()))
 
 
+class Piece(NamedTuple):
+    """A segment of an answer.
+
+    Attributes:
+        segment: free text, which may go on in the next one, or a whole quote.
+        given: the source that a quote names; None for free text, and where there is none such.
+    """
+
+    segment: Segment
+    given: Given | None
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """The whole answer.
@@ -87,6 +99,7 @@ class Answered:
         answer: read and checked.
         listed: the sources that it speaks of, by their number in it.
         abstained: whether it quotes nothing: no source answers.
+        finished: whether it ended by itself; else its budget of tokens cut it off.
         usage: tokens read and written, None where no model tells.
     """
 
@@ -94,6 +107,7 @@ class Answered:
     answer: QuotedAnswer
     listed: tuple[tuple[int, Given], ...]
     abstained: bool
+    finished: bool
     usage: Mapping[str, int | None]
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,6 +123,7 @@ class Answered:
             "answer": read["answer"],
             "plain": read["plain"],
             "abstained": self.abstained,
+            "finished": self.finished,
             "verified": read["verified"],
             "counts": read["counts"],
             "quotes": read["quotes"],
@@ -132,7 +147,7 @@ class Answering:
         self._workers = workers
         self._measures = measures
 
-    async def events(self, asked: Asked) -> AsyncGenerator[Segment | Answered, None]:
+    async def events(self, asked: Asked) -> AsyncGenerator[Piece | Answered, None]:
         """Give the segments of the answer as they come, and the whole of it at the end.
 
         Raises:
@@ -146,7 +161,7 @@ class Answering:
                 answer = QuotedAnswer.parse(ABSTENTION, ())
                 outcome = Outcome(answer, None)
                 for segment in answer.segments:
-                    yield segment
+                    yield Piece(segment, None)
             else:
                 events = self._workers.answer(
                     await self._engine(asked.engine), asked.understood, sources
@@ -157,25 +172,37 @@ class Answering:
                             outcome = event
                             break
                         measured.began()
-                        yield event if renumbering is None else renumbering.add(event)
+                        given = _named(asked, event)
+                        yield Piece(renumbering.add(event) if renumbering else event, given)
                 finally:
                     await events.aclose()
             answered = _answered(asked, outcome, renumbering)
             measured.ended(answered)
             yield answered
 
-    async def whole(self, asked: Asked) -> list[Segment | Answered]:
-        """Return all events, the last one is the whole answer.
+    async def whole(self, asked: Asked) -> tuple[list[Piece], Answered]:
+        """Return all pieces, and the whole answer.
 
         Raises:
             InputError: as `events`.
             UnavailableError: as `events`.
         """
-        return [event async for event in self.events(asked)]
+        pieces: list[Piece] = []
+        async for event in self.events(asked):
+            if isinstance(event, Answered):
+                return pieces, event
+            pieces.append(event)
+        raise AssertionError("the events of an answer end with the whole of it")
 
     async def _engine(self, spec: str) -> Engine:
         made = self._shelf.made(spec)
         return made if made is not None else await run_in_threadpool(self._shelf.get, spec)
+
+
+def _named(asked: Asked, segment: Segment) -> Given | None:
+    if isinstance(segment, Quote) and 0 < segment.source <= len(asked.given):
+        return asked.given[segment.source - 1]
+    return None
 
 
 def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -> Answered:
@@ -193,4 +220,5 @@ def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -
         "prompt_tokens": made.prompt_tokens if made else None,
         "completion_tokens": made.new_tokens if made else None,
     }
-    return Answered(asked, answer, listed, not answer.quotes, usage)
+    finished = made is None or made.finished
+    return Answered(asked, answer, listed, not answer.quotes, finished, usage)

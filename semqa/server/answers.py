@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -10,62 +10,43 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from semqa.errors import InputError
-from semqa.quotes import Quote, QuotedAnswer, Source
-from semqa.server.answering import Answered, Asked, Given
+from semqa.quotes import Quote
+from semqa.server.answering import Answered, Asked
 from semqa.server.asking import prepare
 from semqa.server.context import Turn
-from semqa.server.errors import as_error, error_body
+from semqa.server.errors import failed
+from semqa.server.fields import Collection, Engine, Limit, Renumber, Sources, Text
 from semqa.server.sse import EventStream, dumps, event, while_there
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-__all__ = ["AnswerRequest", "SourceIn", "router"]
+__all__ = ["AnswerRequest", "router"]
 
 router = APIRouter(tags=["answers"])
-
-
-class SourceIn(BaseModel):
-    """A passage to answer from."""
-
-    text: str = Field(description="The passage.")
-    title: str = Field("", description="Its title, which can be quoted as well.")
-    url: str | None = Field(None, description="Where a reader finds the whole document.")
-
-    def given(self) -> Given:
-        """Return it as a source of a question."""
-        return Given(Source(self.text, self.title, self.url))
 
 
 class TurnIn(BaseModel):
     """A message of the conversation before this question."""
 
     role: Literal["user", "assistant"]
-    content: str
+    content: Text
 
 
 class AnswerRequest(BaseModel):
     """A question."""
 
-    question: str = Field(description="The question, in words.")
-    sources: list[SourceIn] | None = Field(
-        None, description="Passages to answer from, numbered from 1; without any, a collection is."
-    )
-    collection: str | None = Field(
-        None, description="Name of the collection to answer from; without it, all are looked into."
-    )
-    engine: str | None = Field(None, description="The engine that answers; the default without it.")
+    question: Text = Field(description="The question, in words.")
+    sources: Sources = None
+    collection: Collection = None
+    engine: Engine = None
     history: list[TurnIn] = Field([], description="What was said before, the oldest first.")
-    conversation: str | None = Field(
+    conversation: Text | None = Field(
         None, description="Id of a conversation that this belongs to and is kept in."
     )
-    limit: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        None, description="Most passages to find."
-    )
+    limit: Limit = None
     stream: bool = Field(False, description="Send the answer as it comes, as server-sent events.")
-    renumber: bool = Field(
-        False, description="Number the sources in the order in which the answer quotes them."
-    )
+    renumber: Renumber = False
 
 
 @router.post(
@@ -78,7 +59,7 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
 
     All offsets are Unicode code points, 0-based, end exclusive.
     """
-    history = [Turn(turn.role, plain(turn.content)) for turn in body.history]
+    history = [Turn(turn.role, turn.content) for turn in body.history]
     keep = _Keeper(request, body.conversation) if body.conversation is not None else None
     if keep is not None:
         history += await keep.history()
@@ -96,8 +77,8 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
         await keep.question(body.question)
     if body.stream:
         return EventStream(_stream(request, asked, keep))
-    events = await while_there(request, request.app.state.answering.whole(asked))
-    final = events[-1].to_dict()
+    _, answered = await while_there(request, request.app.state.answering.whole(asked))
+    final = answered.to_dict()
     if keep is not None:
         await keep.answer(final)
     return Response(dumps(final), media_type="application/json")
@@ -117,18 +98,13 @@ async def _stream(
                     await keep.answer(final)
                 yield event(final, "done")
                 continue
-            yield event({"text": each.text}, "text")
-            if isinstance(each, Quote):
-                yield event(each.to_dict(), "quote")
+            yield event({"text": each.segment.text}, "text")
+            if isinstance(each.segment, Quote):
+                yield event(each.segment.to_dict(), "quote")
     except Exception as error:  # noqa: BLE001  (said in the stream, for the status is sent)
-        yield event(error_body(*as_error(error), request.state.request_id), "error")
+        yield event(failed(error, request), "error")
     finally:
         await events.aclose()
-
-
-def plain(text: str) -> str:
-    """Return what was said before without its marks."""
-    return QuotedAnswer.parse(text, ()).plain if "[" in text else text
 
 
 class _Keeper:

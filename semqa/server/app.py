@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app"]
 
-_ROUTERS = ("answers", "openai_api", "anthropic_api", "collections", "conversations", "page")
+_ROUTERS = (
+    "answers",
+    "openai_api",
+    "anthropic_api",
+    "models",
+    "collections",
+    "conversations",
+    "page",
+)
 
 
 def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:

@@ -19,24 +19,95 @@ MOST_BEFORE = 500
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 
 _REFERRING = frozenset(
-    # English
-    "he she it they him her hers them his its their theirs himself herself itself themselves this "
-    "that these those there then one ones such same else another other others former latter "
-    # German, French, Spanish, Italian, where a word is no everyday word of another of these
-    "er ihn ihm ihr ihre ihren seine seiner seinen dieser diese dieses dort damals "
-    "il elle ils elles lui leur leurs celui celle cela cette "
-    "él ella ellos ellas esto eso ese esa aquel allí "
-    "lei loro questo questa quello quella".split()
+    word
+    for words in (
+        "he she it they him her hers them his its their theirs himself herself itself themselves",
+        "this that these those there then one ones such same else another other others former latter",
+        # German, French, Spanish and Italian, but for what is an everyday word of another of these
+        "er ihn ihm ihr ihre ihren seine seiner seinen dieser diese dieses dort damals",
+        "il elle ils elles lui leur leurs celui celle cela cette",
+        "él ella ellos ellas esto eso ese esa aquel allí",
+        "lei loro questo questa quello quella",
+    )
+    for word in words.split()
 )
 _OPENING = re.compile(
     r"(?:and|but|so|also|or|why|how come|what about|how about|what else|und|aber|et|mais|y|pero|e)\b",
     re.IGNORECASE,
 )
 _SMALL = frozenset(
-    "a an the of in on at to for from by with about as is are was were be been do does did has have "
-    "had can could will would may might must shall should who whom whose what which when where why "
-    "how and or but not no so also more much many any some me you i we us tell please explain "
-    "name list give show exactly really".split()
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "for",
+        "from",
+        "by",
+        "with",
+        "about",
+        "as",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "do",
+        "does",
+        "did",
+        "has",
+        "have",
+        "had",
+        "can",
+        "could",
+        "will",
+        "would",
+        "may",
+        "might",
+        "must",
+        "shall",
+        "should",
+        "who",
+        "whom",
+        "whose",
+        "what",
+        "which",
+        "when",
+        "where",
+        "why",
+        "how",
+        "and",
+        "or",
+        "but",
+        "not",
+        "no",
+        "so",
+        "also",
+        "more",
+        "much",
+        "many",
+        "any",
+        "some",
+        "me",
+        "you",
+        "i",
+        "we",
+        "us",
+        "tell",
+        "please",
+        "explain",
+        "name",
+        "list",
+        "give",
+        "show",
+        "exactly",
+        "really",
+    ]
 )
 FEWEST = 2
 """Words that say something, below which a question does not stand alone."""

@@ -10,7 +10,6 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
-
 from semqa.server.sse import GoneError
 
 if TYPE_CHECKING:
@@ -18,7 +17,15 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-__all__ = ["BusyError", "NotOfferedError", "TooSlowError", "add_handlers", "as_error", "error_body"]
+__all__ = [
+    "BusyError",
+    "NotOfferedError",
+    "TooSlowError",
+    "add_handlers",
+    "as_error",
+    "error_body",
+    "failed",
+]
 
 _log = logging.getLogger("semqa.server")
 
@@ -77,6 +84,11 @@ def as_error(error: BaseException) -> tuple[int, str]:
         return 500, str(error)
     _log.error("unforeseen error", exc_info=error)
     return 500, "the server failed: it has logged why, under the request's id; try again"
+
+
+def failed(error: BaseException, request: Request) -> dict[str, Any]:
+    """Return what a stream says where it fails."""
+    return error_body(*as_error(error), request.state.request_id)
 
 
 def _is_missing(error: InputError) -> bool:

@@ -33,6 +33,9 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _OPEN = re.compile(r"/|/healthz|/readyz|/openapi\.json|/favicon\.ico|/page(?:/.*)?")
 """Paths that need no key: nothing of anyone's is there."""
 
+SLOWEST = 10_000.0
+"""Bytes a second, below which a body does not come in time."""
+
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -227,18 +230,21 @@ class _Body:
         self._most = most
         self._timeout = timeout
         self._got = 0
+        self._began = time.monotonic()
         self._whole = False
 
     async def __call__(self) -> Message:
         if self._whole:  # now it waits for the client to leave
             return await self._receive()
+        # Who sends byte by byte does not keep it open for ever either.
+        left = self._began + self._timeout + self._got / SLOWEST - time.monotonic()
         try:
-            message = await asyncio.wait_for(self._receive(), self._timeout)
+            message = await asyncio.wait_for(self._receive(), min(self._timeout, max(left, 0.0)))
         except TimeoutError:
             raise _RefusedError(
                 408,
-                f"the request stopped: got nothing for {self._timeout:g} seconds, expected the "
-                "rest of its body; send it again",
+                f"the request comes too slowly: got {self._got:,} bytes of its body, expected the rest "
+                f"within {self._timeout:g} seconds; send it again",
                 {"connection": "close"},
             ) from None
         if message["type"] == "http.request":

@@ -124,3 +124,25 @@ async def _end(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         if not task.cancelled():
             task.exception()  # looked at, so that asyncio does not log it
+
+
+async def primed(events: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
+    """Wait for the first of some events, and give them all.
+
+    So what fails at once is told by the status of the reply.
+    """
+    try:
+        first = await anext(events)
+    except BaseException:
+        await events.aclose()
+        raise
+    return _after(first, events)
+
+
+async def _after(first: _T, events: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
+    try:
+        yield first
+        async for each in events:
+            yield each
+    finally:
+        await events.aclose()

@@ -1,0 +1,266 @@
+"""`semqa serve`: the page, and interfaces for other programs, over HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semqa.cli.choice import choose, warm_up
+from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.flags import flag, in_flags
+from semqa.cli.output import say
+from semqa.errors import InputError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from semqa.engines import Engine
+
+__all__ = ["serve"]
+
+_SERVER = "Server"
+_LIMITS = "Limits"
+
+
+def _option(help_text: str, panel: str, name: str, **more: Any) -> Any:
+    envvar = more.pop("envvar", "SEMQA_" + name.upper())
+    show = more.pop("show_default", True)
+    return typer.Option(
+        flag(name), help=help_text, rich_help_panel=panel, envvar=envvar, show_default=show, **more
+    )
+
+
+def _read_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Take a file's settings as defaults, so that flags and the environment come before them."""
+    if path is None:
+        return None
+    yaml = require("yaml", extra="serve", purpose="--config")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "bytes that are no UTF-8"
+        raise InputError(
+            f"{path}: cannot be read: got {why}, expected a YAML file; choose another --config"
+        ) from error
+    try:
+        settings = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+        raise InputError(
+            f"{where}: not YAML: got {getattr(error, 'problem', None) or 'something else'}, expected "
+            "lines such as port: 8000; mend it"
+        ) from error
+    if settings is None:
+        return path
+    if not isinstance(settings, dict):
+        raise InputError(
+            f"{path}: no settings: got {type(settings).__name__}, expected lines such as port: 8000; "
+            "mend it"
+        )
+    known = {str(each.name): each for each in context.command.params if each.name}
+    given: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = str(key).replace("-", "_")
+        if name not in known or name in ("config", "help"):
+            raise InputError(_unknown(path, str(key), list(known)))
+        if value is None:
+            continue
+        if known[name].nargs == 1 and getattr(known[name], "multiple", False):
+            given[name] = [str(v) for v in (value if isinstance(value, list) else [value])]
+        else:
+            given[name] = json.dumps(value) if isinstance(value, (dict, list)) else value
+    context.default_map = given
+    return path
+
+
+def _unknown(path: Path, key: str, known: list[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(key.replace("-", "_"), known, n=1)
+    hint = f"did you mean {close[0].replace('_', '-')}?" if close else "see semqa serve --help"
+    return (
+        f"{path}: unknown setting: got {key!r}, expected the name of a flag, such as port; {hint}"
+    )
+
+
+@takes_engine_options
+def serve(
+    options: EngineOptions,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="YAML file of settings, whose keys are the flags without dashes in front. Flags come "
+            "first, then the environment (SEMQA_PORT, …), then this file.",
+            callback=_read_config,
+            is_eager=True,
+            envvar="SEMQA_CONFIG",
+            metavar="FILE",
+            rich_help_panel=_SERVER,
+        ),
+    ] = None,
+    host: Annotated[str, _option("Address to listen at.", _SERVER, "host")] = "127.0.0.1",
+    port: Annotated[
+        int, _option("Port to listen at; 0 for a free one.", _SERVER, "port", min=0, max=65535)
+    ] = 8000,
+    data: Annotated[
+        Path | None,
+        _option(
+            "Folder of collections and conversations.",
+            _SERVER,
+            "data",
+            show_default="~/.local/share/semqa",
+            metavar="DIR",
+        ),
+    ] = None,
+    database: Annotated[
+        str | None,
+        _option(
+            "Database of conversations and keys, such as postgresql+psycopg://user@host/name.",
+            _SERVER,
+            "database",
+            show_default="SQLite in the data folder",
+            metavar="URL",
+        ),
+    ] = None,
+    api_key: Annotated[
+        list[str] | None,
+        _option(
+            "A key that clients must send; repeat it for more. Better given by the environment or "
+            "--config, for others on this machine can see flags.",
+            _SERVER,
+            "api_key",
+            envvar="SEMQA_SERVE_API_KEY",
+            show_default=False,
+            metavar="KEY",
+        ),
+    ] = None,
+    engine: Annotated[
+        list[str] | None,
+        _option(
+            "What answers: extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL or "
+            "openai:MODEL; repeat it for more that a request may ask for.",
+            _SERVER,
+            "engine",
+            show_default="extractive",
+            metavar="ENGINE",
+        ),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        _option(
+            "A name with a dot that the server is reached by, if it asks for no key; repeat it for "
+            "more.",
+            _SERVER,
+            "allowed_host",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = None,
+    rate_limit: Annotated[
+        int, _option("Requests of one key in a minute; 0: no limit.", _LIMITS, "rate_limit", min=0)
+    ] = 0,
+    max_body: Annotated[int, _option("Bytes of a request.", _LIMITS, "max_body", min=1)] = 16
+    * 2**20,
+    max_upload: Annotated[
+        int, _option("Bytes of a request that uploads files.", _LIMITS, "max_upload", min=1)
+    ] = 128 * 2**20,
+    max_question: Annotated[
+        int, _option("Characters of a question.", _LIMITS, "max_question", min=1)
+    ] = 8_000,
+    answers_at_once: Annotated[
+        int,
+        _option(
+            "Answers under way; others wait for their turn.", _LIMITS, "answers_at_once", min=1
+        ),
+    ] = 256,
+    request_timeout: Annotated[
+        float, _option("Seconds until an answer must be there.", _LIMITS, "request_timeout")
+    ] = 120.0,
+    drain: Annotated[
+        float, _option("Seconds that open answers get when the server stops.", _LIMITS, "drain")
+    ] = 30.0,
+) -> None:
+    """Serve the page, and interfaces for other programs.
+
+    The page is at /; POST /v1/answers, /v1/chat/completions (OpenAI) and
+    /v1/messages (Anthropic) answer questions, over documents that were
+    uploaded or passages in the request; /openapi.json describes them.
+    Ctrl-C finishes what is under way, and ends.
+    """
+    del config
+    for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
+        require(module, extra="serve", purpose="semqa serve")
+    from semqa.server.app import create_app
+    from semqa.server.logs import log_to
+    from semqa.server.running import listen
+    from semqa.server.running import serve as run
+    from semqa.server.settings import ServerSettings, default_data
+
+    engines = tuple(engine or ("extractive",))
+
+    def create(spec: str) -> Engine:
+        given = options
+        if spec != engines[0]:
+            # What was set for the first engine holds for others as far as they know it.
+            given = replace(options, habits=frozenset(options.given()))
+        return choose(spec, given).create()
+
+    try:
+        settings = ServerSettings(
+            host=host,
+            port=port,
+            data=data or default_data(),
+            database=database,
+            api_keys=tuple(api_key or ()),
+            engines=engines,
+            create=create,
+            allowed_hosts=tuple(allowed_host or ()),
+            rate_limit=rate_limit,
+            max_body=max_body,
+            max_upload=max_upload,
+            max_question=max_question,
+            answers_at_once=answers_at_once,
+            request_timeout=request_timeout,
+            drain=drain,
+        )
+    except InputError as error:
+        raise InputError(in_flags(str(error), _NAMES)) from error
+    log_to()
+    app = create_app(settings)
+    first = app.state.shelf.get(engines[0])
+    if options.constraint is None or options.constraint.value != "off":
+        warm_up(first)
+    listening = listen(host, port)
+    _warn(host, settings.api_keys, app.state.store)
+    address = _address(host, listening.getsockname()[1])
+
+    def ready() -> None:
+        say(f"semqa is at {address} with its data in {settings.data}; Ctrl-C ends it")
+
+    run(app, settings, listening, ready)
+
+
+_NAMES = ("port", "engine", "api_key", "max_body", "max_upload", "max_question", "rate_limit", "answers_at_once", "request_timeout", "drain")  # fmt: skip
+
+
+def _address(host: str, port: int) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{shown}:{port}/"
+
+
+def _warn(host: str, keys: tuple[str, ...], store: Any) -> None:
+    try:
+        private = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        private = False
+    if private or keys or (store is not None and store.keys()):
+        return
+    logging.getLogger("semqa.server").warning(
+        "anyone who reaches this address may use the server: give it a key with --api-key"
+    )

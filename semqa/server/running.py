@@ -1,0 +1,165 @@
+"""Running the application: a socket, a loop, and connections that cannot be held open for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from fastapi import FastAPI
+
+    from semqa.server.settings import ServerSettings
+
+__all__ = ["listen", "serve"]
+
+KEEP_ALIVE = 65
+"""Seconds for which a connection is kept for a next request; more than proxies keep theirs."""
+
+_BACKLOG = 4096
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        InputError: there is no such address, or something else listens there.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise InputError(
+            f"cannot listen at {host} port {port}: got {error.strerror or error}, expected an "
+            "address of this machine and a port that is free; choose another --host or --port"
+        ) from error
+
+
+def serve(
+    app: FastAPI, settings: ServerSettings, listening: socket.socket, ready: Callable[[], None]
+) -> None:
+    """Serve until a signal comes; then answers that are under way are finished.
+
+    A second signal ends them.
+
+    Args:
+        app: the application.
+        settings: of the server.
+        listening: the socket.
+        ready: is called when requests are taken.
+    """
+    _allow_many_connections()
+    config = uvicorn.Config(
+        app,
+        http=_protocol(settings),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=max(1, round(settings.drain)),
+    )
+    _Server(config, ready).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends in order at a signal, and does not raise it again: ending is what was asked for."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        del frame
+        self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
+        self.should_exit = True
+
+
+def _protocol(settings: ServerSettings) -> type[H11Protocol]:
+    """Return a protocol that gives up on clients that neither send nor take anything."""
+
+    class Protocol(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._reading = _Patience(self.loop, settings.read_timeout, transport.abort)
+            self._writing = _Patience(self.loop, settings.write_timeout, transport.abort)
+            # What the system does not take at once waits here, and its time is counted.
+            transport.set_write_buffer_limits(high=0)
+            self._reading.begin()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._await_request()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._await_request()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._reading.end()
+            self._writing.end()
+            super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._writing.begin()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._writing.end()
+
+        def _await_request(self) -> None:
+            """Count the time until the head of a request is there; who is between two has more."""
+            cycle: RequestResponseCycle | None = self.cycle
+            busy = cycle is not None and not cycle.response_complete
+            if busy or self.timeout_keep_alive_task is not None:
+                self._reading.end()
+            else:
+                self._reading.begin()
+
+    return Protocol
+
+
+class _Patience:
+    """Does something when a time is over, unless it is ended before."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, seconds: float, then: Callable[[], None]
+    ) -> None:
+        self._loop, self._seconds, self._then = loop, seconds, then
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Begin, unless it has begun."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._seconds, self._then)
+
+    def end(self) -> None:
+        """End."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _allow_many_connections() -> None:
+    """Take as many files as the system lets the process have: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
