@@ -198,8 +198,7 @@ def serve(
         require(module, extra="serve", purpose="semqa serve")
     from semqa.server.app import create_app
     from semqa.server.logs import log_to
-    from semqa.server.running import listen
-    from semqa.server.running import serve as run
+    from semqa.server.running import Running
     from semqa.server.settings import ServerSettings, default_data
 
     engines = tuple(engine or ("extractive",))
@@ -236,14 +235,14 @@ def serve(
     first = app.state.shelf.get(engines[0])
     if options.constraint is None or options.constraint.value != "off":
         warm_up(first)
-    listening = listen(host, port)
     _warn(host, settings.api_keys, app.state.store)
-    address = _address(host, listening.getsockname()[1])
 
     def ready() -> None:
+        address = _address(host, running.port)
         say(f"semqa is at {address} with its data in {settings.data}; Ctrl-C ends it")
 
-    run(app, settings, listening, ready)
+    running = Running(app, settings, ready)
+    running.run()
 
 
 _NAMES = ("port", "engine", "api_key", "max_body", "max_upload", "max_question", "rate_limit", "answers_at_once", "request_timeout", "drain")  # fmt: skip

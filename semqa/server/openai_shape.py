@@ -99,6 +99,8 @@ class ChatReply:
             else (quote.plain_start, quote.plain_end)
         )
         return {
+            # The official client puts the lists of a stream together by it.
+            "index": len(self._annotations),
             # Clients show any citation of this type as one, whatever its status.
             "type": "url_citation" if quote.verified else "unverified_quote",
             "url_citation": {

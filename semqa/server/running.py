@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from semqa.server.settings import ServerSettings
 
-__all__ = ["listen", "serve"]
+__all__ = ["Running"]
 
 KEEP_ALIVE = 65
 """Seconds for which a connection is kept for a next request; more than proxies keep theirs."""
@@ -29,12 +29,52 @@ KEEP_ALIVE = 65
 _BACKLOG = 4096
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+class Running:
+    """A server that listens, and serves when it is told to.
+
+    Attributes:
+        port: where it listens.
+
+    Args:
+        app: the application.
+        settings: of the server.
+        ready: is called when requests are taken.
 
     Raises:
         InputError: there is no such address, or something else listens there.
     """
+
+    def __init__(self, app: FastAPI, settings: ServerSettings, ready: Callable[[], None]) -> None:
+        self._listening = _listen(settings.host, settings.port)
+        self.port: int = self._listening.getsockname()[1]
+        config = uvicorn.Config(
+            app,
+            http=_protocol(settings),
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=max(1, round(settings.drain)),
+        )
+        self._server = _Server(config, ready)
+
+    def run(self) -> None:
+        """Serve until a signal comes; then answers that are under way are finished.
+
+        A second signal ends them.
+        """
+        _allow_many_connections()
+        self._server.run(sockets=[self._listening])
+
+    def stop(self) -> None:
+        """Do as at a signal; from any thread."""
+        self._server.should_exit = True
+
+
+def _listen(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
@@ -43,35 +83,6 @@ def listen(host: str, port: int) -> socket.socket:
             f"cannot listen at {host} port {port}: got {error.strerror or error}, expected an "
             "address of this machine and a port that is free; choose another --host or --port"
         ) from error
-
-
-def serve(
-    app: FastAPI, settings: ServerSettings, listening: socket.socket, ready: Callable[[], None]
-) -> None:
-    """Serve until a signal comes; then answers that are under way are finished.
-
-    A second signal ends them.
-
-    Args:
-        app: the application.
-        settings: of the server.
-        listening: the socket.
-        ready: is called when requests are taken.
-    """
-    _allow_many_connections()
-    config = uvicorn.Config(
-        app,
-        http=_protocol(settings),
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=max(1, round(settings.drain)),
-    )
-    _Server(config, ready).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):

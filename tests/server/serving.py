@@ -1,0 +1,60 @@
+"""A real server on this machine, in a thread, and one in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from semqa.engines import Engine, create_engine
+from semqa.server import ServerSettings, create_app
+from semqa.server.running import Running
+from tests.server.stand_ins import Library, Store
+
+__all__ = ["client", "make_app", "serving"]
+
+
+def make_app(*engines: Engine, library: Any = None, store: Any = None, **settings: Any) -> FastAPI:
+    """Make an application over engines that are given, the first one is the default."""
+    made = {engine.name: engine for engine in engines}
+    names = tuple(made) or ("extractive",)
+
+    def create(spec: str) -> Engine:
+        return made.get(spec) or create_engine(spec)
+
+    return create_app(
+        ServerSettings(
+            **{"data": Path("/nonexistent"), "engines": names, "create": create, **settings}
+        ),
+        library=library if library is not None else Library(),
+        store=store if store is not None else Store(),
+    )
+
+
+@contextmanager
+def client(*engines: Engine, **settings: Any) -> Iterator[TestClient]:
+    """Call an application in memory while the block runs."""
+    with TestClient(make_app(*engines, **settings), raise_server_exceptions=False) as made:
+        yield made
+
+
+@contextmanager
+def serving(*engines: Engine, **settings: Any) -> Iterator[str]:
+    """Run a server while the block runs; yields its address."""
+    app = make_app(*engines, **{"port": 0, **settings})
+    ready = threading.Event()
+    running = Running(app, app.state.settings, ready.set)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    try:
+        assert ready.wait(20)
+        yield f"http://127.0.0.1:{running.port}"
+    finally:
+        running.stop()
+        thread.join(30)
+        assert not thread.is_alive()

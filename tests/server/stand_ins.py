@@ -1,0 +1,181 @@
+"""Engines, collections and a store that need no model and no disk, and misbehave as they are told."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from semqa import InputError, QuotedAnswer, Source
+from semqa.engines.generation import Generation
+
+__all__ = ["Library", "NotFound", "Passage", "Scripted", "Slow", "Store", "Written"]
+
+
+class Written:
+    """Writes one text, whole."""
+
+    name = "written"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.asked: list[tuple[str, Sequence[Source]]] = []
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+        self.asked.append((question, sources))
+        return QuotedAnswer.parse(self.text, sources)
+
+
+class Scripted(Written):
+    """Writes a text in pieces."""
+
+    name = "scripted:x"
+
+    def __init__(
+        self, pieces: Sequence[str], fails: Exception | None = None, delay: float = 0.0
+    ) -> None:
+        super().__init__("".join(pieces))
+        self.pieces, self.fails, self.delay = pieces, fails, delay
+        self.closed = 0
+
+    def stream(
+        self, question: str, sources: Sequence[Source]
+    ) -> Generator[str, None, Generation | None]:
+        self.asked.append((question, sources))
+        try:
+            for piece in self.pieces:
+                if self.delay:
+                    time.sleep(self.delay)
+                yield piece
+            if self.fails is not None:
+                raise self.fails
+        except GeneratorExit:
+            self.closed += 1
+            raise
+        return None
+
+
+class Slow(Scripted):
+    """Writes without end, until it is told to stop."""
+
+    name = "slow:x"
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.begun = 0
+        self.stopped = threading.Semaphore(0)
+
+    def stream(
+        self, question: str, sources: Sequence[Source]
+    ) -> Generator[str, None, Generation | None]:
+        self.begun += 1
+        try:
+            for n in itertools.count():
+                time.sleep(0.01)
+                yield f"word{n} "
+        finally:
+            self.stopped.release()
+        return None
+
+
+class NotFound(InputError):
+    """As the rooms below name it."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    source: Source
+    document_id: str
+    name: str
+    start: int
+    end: int
+    page: int | None = None
+    score: float = 1.0
+
+
+@dataclass(frozen=True)
+class Info:
+    name: str
+
+
+@dataclass
+class Collection:
+    passages: list[Passage]
+    asked: list[str] = field(default_factory=list)
+
+    def search(self, query: str, limit: int = 8) -> list[Passage]:
+        self.asked.append(query)
+        words = set(query.lower().replace("?", "").replace("(", "").replace(")", "").split())
+        scored = [
+            (len(words & set(p.source.text.lower().replace(".", "").split())), p)
+            for p in self.passages
+        ]
+        return [p for score, p in sorted(scored, key=lambda s: -s[0]) if score > 0][:limit]
+
+
+class Library:
+    def __init__(self, **collections: list[str]) -> None:
+        self._held: dict[tuple[str, str], Collection] = {}
+        for name, texts in collections.items():
+            self.add("", name, texts)
+
+    def add(self, owner: str, name: str, texts: list[str]) -> Collection:
+        self._held[owner, name] = Collection(
+            [
+                Passage(
+                    Source(text, f"title {n}", f"semqa://{name}/d{n}#char=0,{len(text)}"),
+                    f"d{n}",
+                    f"{name}{n}.txt",
+                    0,
+                    len(text),
+                )
+                for n, text in enumerate(texts)
+            ]
+        )
+        return self._held[owner, name]
+
+    def collections(self, owner: str = "") -> list[Info]:
+        return [Info(name) for own, name in self._held if own == owner]
+
+    def collection(self, owner: str, name: str) -> Collection:
+        if (owner, name) not in self._held:
+            raise NotFound(f"collection: got {name!r}, expected one that there is; create it")
+        return self._held[owner, name]
+
+
+@dataclass
+class Message:
+    role: str
+    content: dict[str, Any]
+
+
+@dataclass
+class Conversation:
+    messages: list[Message] = field(default_factory=list)
+
+
+class Store:
+    def __init__(self, **keys: str) -> None:
+        self.secrets = keys
+        self.kept: dict[tuple[str, str], Conversation] = {}
+        self.before_add: Callable[[], None] = lambda: None
+
+    def keys(self) -> list[str]:
+        return list(self.secrets)
+
+    def owner_of(self, secret: str) -> str | None:
+        return next((owner for owner, key in self.secrets.items() if key == secret), None)
+
+    def conversation(self, owner: str, id: str) -> Conversation:  # noqa: A002
+        if (owner, id) not in self.kept:
+            raise NotFound(f"conversation: got {id!r}, expected one that there is; create it")
+        return self.kept[owner, id]
+
+    def add_message(
+        self, owner: str, conversation: str, role: str, content: dict[str, Any]
+    ) -> None:
+        self.before_add()
+        self.conversation(owner, conversation).messages.append(Message(role, content))

@@ -1,0 +1,337 @@
+"""The official clients, unchanged, against a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from semqa import Source
+from tests.server.serving import serving
+from tests.server.stand_ins import Library, Scripted, Store
+
+BRIDGE = "It rained. The bridge was opened in 1932 by the mayor. It is painted grey."
+TOWER = "The tower was opened in 1889. Zürich is elsewhere. 🎄 marks it."
+SOURCES = [
+    {"title": "Weather", "text": "It rained."},
+    {"text": BRIDGE, "url": "https://b.example/"},
+]
+WRITTEN = ["Opened ", "in [ 2 19", "32 ] and [ 2 painted grey", " ], not [ 1 1999 ]", " 🎄."]
+LIBRARY = Library(bridges=[BRIDGE], towers=[TOWER])
+MODEL = Scripted(WRITTEN)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(
+        MODEL, engines=(MODEL.name, "extractive"), library=LIBRARY, store=Store(), api_keys=()
+    ) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def chat(url: str) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def messages(url: str) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as client:
+        yield client
+
+
+def annotations(message: Any) -> list[dict[str, Any]]:
+    return [each if isinstance(each, dict) else each.to_dict() for each in message.annotations]
+
+
+def test_openai_whole(chat: openai.OpenAI) -> None:
+    made = chat.chat.completions.create(
+        model="semqa",
+        messages=[{"role": "user", "content": "When was the bridge opened?"}],
+        extra_body={"sources": SOURCES},
+    )
+    message = made.choices[0].message
+    assert message.content == "Opened in 1932 and painted grey, not 1999 🎄."
+    first, second, third = annotations(message)
+    assert first == {
+        "index": 0,
+        "type": "url_citation",
+        "url_citation": {
+            "url": "https://b.example/",
+            "title": "Source 2",
+            "start_index": 10,
+            "end_index": 14,
+        },
+        "source_index": 2,
+        "field": "body",
+        "source_start": 36,
+        "source_end": 40,
+        "quote": "1932",
+        "status": "verified",
+    }
+    assert BRIDGE[second["source_start"] : second["source_end"]] == second["quote"]
+    assert (third["status"], third["source_start"]) == ("fabricated", None)
+    assert third["type"] != "url_citation"
+    assert made.choices[0].finish_reason == "stop"
+    assert made.model_extra is not None
+    assert made.model_extra["semqa"]["abstained"] is False
+    # The first source is named by a quote as well, though it does not hold it.
+    assert [s["number"] for s in made.model_extra["semqa"]["sources"]] == [1, 2]
+
+
+def test_openai_stream(chat: openai.OpenAI) -> None:
+    text, told = "", []
+    for chunk in chat.chat.completions.create(
+        model="semqa",
+        messages=[{"role": "user", "content": "When was the bridge opened?"}],
+        extra_body={"sources": SOURCES, "format": "marked"},
+        stream=True,
+    ):
+        delta = chunk.choices[0].delta
+        text += delta.content or ""
+        for annotation in (delta.model_extra or {}).get("annotations", []):
+            at = annotation["url_citation"]
+            assert text[at["start_index"] : at["end_index"]] == annotation["quote"]
+            assert text.endswith(f"{annotation['quote']} ]")
+            told.append((annotation["quote"], annotation["status"]))
+    assert text == "Opened in [ 2 1932 ] and [ 2 painted grey ], not [ 1 1999 ] 🎄."
+    assert told == [("1932", "verified"), ("painted grey", "verified"), ("1999", "fabricated")]
+
+
+def test_openai_stream_helper(chat: openai.OpenAI) -> None:
+    with chat.chat.completions.stream(
+        model="semqa",
+        messages=[{"role": "user", "content": "When was the bridge opened?"}],
+        extra_body={"sources": SOURCES},
+        stream_options={"include_usage": True},
+    ) as stream:
+        for _ in stream:
+            pass
+        made = stream.get_final_completion()
+    whole = chat.chat.completions.create(
+        model="semqa",
+        messages=[{"role": "user", "content": "When was the bridge opened?"}],
+        extra_body={"sources": SOURCES},
+    )
+    assert annotations(made.choices[0].message) == annotations(whole.choices[0].message)
+    assert made.choices[0].message.content == whole.choices[0].message.content
+    assert made.usage == whole.usage
+
+
+def test_openai_names_engines_and_collections_as_models(chat: openai.OpenAI) -> None:
+    names = [model.id for model in chat.models.list()]
+    assert names == ["semqa", MODEL.name, "extractive", "semqa/bridges", "semqa/towers"]
+    assert chat.models.retrieve("semqa/towers").id == "semqa/towers"
+    with pytest.raises(openai.NotFoundError, match="expected one of semqa"):
+        chat.models.retrieve("semqa/none")
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [("semqa/towers", {"engine": "extractive"}), ("extractive", {"collection": "towers"})],
+)
+def test_openai_over_a_collection(chat: openai.OpenAI, model: str, more: dict[str, str]) -> None:
+    made = chat.chat.completions.create(
+        model=model,
+        messages=[{"role": "user", "content": "When was the tower opened?"}],
+        extra_body=more,
+    )
+    assert made.choices[0].message.content == "The tower was opened in 1889."
+    (annotation,) = annotations(made.choices[0].message)
+    assert annotation["url_citation"]["url"].startswith("semqa://towers/d0#char=")
+    assert made.model == "extractive"
+
+
+def test_openai_follow_up(chat: openai.OpenAI) -> None:
+    asked = LIBRARY.collection("", "bridges").asked
+    asked.clear()
+    chat.chat.completions.create(
+        model="extractive",
+        messages=[
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Who built the grey bridge?"},
+            {"role": "assistant", "content": "The [ 1 mayor ]."},
+            {"role": "user", "content": [{"type": "text", "text": "When was it opened?"}]},
+        ],
+        extra_body={"collection": "bridges"},
+    )
+    assert asked == ["When was it opened? (Who built the grey bridge?)", "When was it opened?"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_openai_errors(chat: openai.OpenAI, stream: bool) -> None:
+    def ask(**more: Any) -> None:
+        chat.chat.completions.create(
+            **{
+                "model": "semqa",
+                "messages": [{"role": "user", "content": "Who?"}],
+                "stream": stream,
+                **more,
+            }
+        )
+
+    with pytest.raises(openai.BadRequestError, match="expected a question"):
+        ask(messages=[{"role": "user", "content": " "}])
+    with pytest.raises(openai.BadRequestError, match="there is one answer"):
+        ask(n=2)
+    with pytest.raises(openai.NotFoundError, match="expected one that there is"):
+        ask(model="semqa/none")
+    with pytest.raises(openai.NotFoundError, match=r"expected one of scripted:x, extractive"):
+        ask(extra_body={"engine": "transformers:/etc", "sources": SOURCES})
+    with pytest.raises(openai.BadRequestError, match="no source has any text"):
+        ask(extra_body={"engine": "extractive", "sources": [{"text": "...", "title": ""}]})
+
+
+def document(text: str, title: str | None = None, **more: Any) -> Any:
+    source = {"type": "text", "media_type": "text/plain", "data": text}
+    cited = {"enabled": True}
+    return {"type": "document", "source": source, "title": title, "citations": cited, **more}
+
+
+ASKED: list[Any] = [
+    {
+        "role": "user",
+        "content": [
+            document("It rained.", "Weather"),
+            document(BRIDGE, "Bridge"),
+            {"type": "text", "text": "When was the bridge opened?"},
+        ],
+    }
+]
+
+
+def test_anthropic_whole(messages: anthropic.Anthropic) -> None:
+    made = messages.messages.create(model="semqa", max_tokens=100, messages=ASKED)
+    texts = [(b.text, bool(b.citations)) for b in made.content if b.type == "text"]
+    assert texts == [
+        ("Opened in ", False),
+        ("1932", True),
+        (" and ", False),
+        ("painted grey", True),
+        (", not 1999 🎄.", False),
+    ]
+    block = made.content[1]
+    assert block.type == "text"
+    assert block.citations is not None
+    assert block.citations[0].to_dict() == {
+        "type": "char_location",
+        "cited_text": "1932",
+        "document_index": 1,
+        "document_title": "Bridge",
+        "file_id": None,
+        "start_char_index": 36,
+        "end_char_index": 40,
+    }
+    assert (made.stop_reason, made.role) == ("end_turn", "assistant")
+
+
+def test_anthropic_stream(messages: anthropic.Anthropic) -> None:
+    cited = []
+    with messages.messages.stream(model="semqa", max_tokens=100, messages=ASKED) as stream:
+        for event in stream:
+            if event.type == "citation":
+                cited.append(event.citation.cited_text)
+        made = stream.get_final_message()
+    assert cited == ["1932", "painted grey"]
+    again = messages.messages.create(model="semqa", max_tokens=100, messages=ASKED)
+    assert [b.to_dict() for b in made.content] == [b.to_dict() for b in again.content]
+
+
+def test_anthropic_raw_stream(messages: anthropic.Anthropic) -> None:
+    kinds = [
+        event.type
+        for event in messages.messages.create(
+            model="semqa", max_tokens=100, messages=ASKED, stream=True
+        )
+    ]
+    assert (kinds[0], kinds[-2:]) == ("message_start", ["message_delta", "message_stop"])
+
+
+def test_anthropic_conversation_goes_on(messages: anthropic.Anthropic) -> None:
+    made = messages.messages.create(model="semqa", max_tokens=100, messages=ASKED)
+    MODEL.asked.clear()
+    messages.messages.create(
+        model="semqa",
+        max_tokens=100,
+        messages=[
+            *ASKED,
+            {"role": "assistant", "content": made.content},
+            {"role": "user", "content": "And by whom?"},
+        ],
+    )
+    question, sources = MODEL.asked[-1]
+    assert question == "And by whom? (When was the bridge opened?)"
+    assert list(sources) == [Source("It rained.", "Weather"), Source(BRIDGE, "Bridge")]
+
+
+def test_anthropic_content_and_search_results(messages: anthropic.Anthropic) -> None:
+    parts: Any = [{"type": "text", "text": "It rained."}, {"type": "text", "text": BRIDGE}]
+    cited = {"enabled": True}
+    content: Any = {"type": "document", "source": {"type": "content", "content": parts}}
+    result: Any = {"type": "search_result", "source": "https://s/", "title": "S", "content": parts}
+    for block, kind in ((content, "content_block_location"), (result, "search_result_location")):
+        made = messages.messages.create(
+            model="semqa",
+            max_tokens=100,
+            messages=[
+                {
+                    "role": "user",
+                    "content": [
+                        {**block, "citations": cited},
+                        {"type": "text", "text": "When was it?"},
+                    ],
+                }
+            ],
+        )
+        found = [c for b in made.content if b.type == "text" for c in b.citations or []]
+        assert [(c.type, c.cited_text) for c in found] == [(kind, "1932"), (kind, "painted grey")]
+        assert found[0].to_dict()["start_block_index"] == 1
+
+
+def test_anthropic_without_citations(messages: anthropic.Anthropic) -> None:
+    plain = document(BRIDGE, citations=None)
+    made = messages.messages.create(
+        model="semqa",
+        max_tokens=100,
+        messages=[
+            {"role": "user", "content": [plain, plain, {"type": "text", "text": "When was it?"}]}
+        ],
+    )
+    (block,) = made.content
+    assert block.type == "text"
+    assert (block.citations, block.text[:14]) == (None, "Opened in 1932")
+
+
+def test_anthropic_over_collections(messages: anthropic.Anthropic) -> None:
+    made = messages.messages.create(
+        model="extractive",
+        max_tokens=100,
+        messages=[{"role": "user", "content": "When was the tower opened?"}],
+    )
+    found = [c for b in made.content if b.type == "text" for c in b.citations or []]
+    assert [(c.type, c.cited_text) for c in found] == [
+        ("search_result_location", "The tower was opened in 1889.")
+    ]
+    assert found[0].to_dict()["source"].startswith("semqa://towers/")
+
+
+def test_anthropic_errors(messages: anthropic.Anthropic) -> None:
+    def ask(content: Any) -> None:
+        messages.messages.create(
+            model="semqa", max_tokens=9, messages=[{"role": "user", "content": content}]
+        )
+
+    question = {"type": "text", "text": "Who?"}
+    with pytest.raises(anthropic.BadRequestError, match="add one") as caught:
+        ask([document("a")])
+    assert isinstance(caught.value.body, dict)
+    assert caught.value.body["type"] == "error"
+    with pytest.raises(anthropic.BadRequestError, match="type 'url'"):
+        ask([{"type": "document", "source": {"type": "url", "url": "http://x"}}, question])
+    with pytest.raises(anthropic.BadRequestError, match="no base64"):
+        source = {"type": "base64", "media_type": "application/pdf", "data": "%"}
+        ask([{"type": "document", "source": source}, question])

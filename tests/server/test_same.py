@@ -1,0 +1,260 @@
+"""A stream, put together, is the reply that is not streamed, byte for byte but for ids and times."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from semqa import QuotedAnswer, Source
+from tests.server.serving import client
+from tests.server.stand_ins import Scripted, Written
+from tests.strategies import answers
+
+
+class Told(Scripted):
+    """Writes what it is told next."""
+
+    name = "told:x"
+
+
+class ToldWhole(Written):
+    name = "told"
+
+
+STREAMED, WHOLE = Told([]), ToldWhole("")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestClient]:
+    with client(STREAMED, WHOLE) as made:
+        yield made
+
+
+def tell(text: str, seed: int) -> None:
+    rng = random.Random(seed)
+    cuts = sorted(rng.randrange(len(text) + 1) for _ in range(rng.randrange(6)))
+    STREAMED.pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    WHOLE.text = text
+
+
+def events(server: TestClient, path: str, body: dict[str, Any]) -> list[tuple[str, Any]]:
+    reply = server.post(path, json=body)
+    assert reply.status_code == 200, reply.text
+    found = []
+    for block in reply.text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if line[:1] != ":")
+        if lines and lines["data"] != "[DONE]":
+            found.append((lines.get("event", ""), json.loads(lines["data"])))
+    return found
+
+
+def whole(server: TestClient, path: str, body: dict[str, Any]) -> Any:
+    reply = server.post(path, json=body)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def wire(value: Any) -> str:
+    """As it goes over the wire, without what differs from one answer to the next."""
+    if isinstance(value, dict):
+        value = {k: v for k, v in value.items() if k not in ("id", "created")}
+    return json.dumps(value)
+
+
+sendable = answers().filter(lambda drawn: any((s.text + s.title).strip() for s in drawn[1]))
+many = settings(
+    max_examples=150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
+ENGINES = st.sampled_from([STREAMED.name, WHOLE.name])
+
+
+def source_fields(sources: list[Source]) -> list[dict[str, Any]]:
+    return [{"text": s.text, "title": s.title} for s in sources]
+
+
+@many
+@given(drawn=sendable, seed=st.integers(), engine=ENGINES, renumber=st.booleans())
+def test_answers(
+    server: TestClient,
+    drawn: tuple[str, list[Source]],
+    seed: int,
+    engine: str,
+    renumber: bool,
+) -> None:
+    text, sources = drawn
+    tell(text, seed)
+    body = {
+        "question": "Who?",
+        "sources": source_fields(sources),
+        "engine": engine,
+        "renumber": renumber,
+    }
+    final = whole(server, "/v1/answers", body)
+    told = events(server, "/v1/answers", {**body, "stream": True})
+    assert [name for name, _ in told][0] == "sources"
+    assert told[-1][0] == "done"
+    assert wire(told[-1][1]) == wire(final)
+    assert "".join(data["text"] for name, data in told if name == "text") == final["plain"]
+    # What lit up while it was written is what stands there at the end.
+    places = ("field", "source_start", "source_end", "occurrences")
+    shown = [data for name, data in told if name == "quote"]
+    for early, late in zip(shown, final["quotes"], strict=True):
+        assert {k: v for k, v in early.items() if k not in places} == {
+            k: v for k, v in late.items() if k not in places
+        }
+    # And it is what reading the answer over its own sources says.
+    if renumber:
+        listed = [Source(s["text"], s["title"], s["url"]) for s in final["sources"]]
+        again = QuotedAnswer.parse(final["answer"], listed)
+        assert [q.to_dict() for q in again.quotes] == final["quotes"]
+        assert [s["number"] for s in final["sources"]] == [*range(1, len(listed) + 1)]
+    else:
+        assert [q.to_dict() for q in QuotedAnswer.parse(text, sources).quotes] == final["quotes"]
+    named = {q["source"] for q in final["quotes"] if q["status"] != "malformed"}
+    named |= {k for q in final["quotes"] for k in q["found_in"]}
+    if not renumber:
+        existing = {k for k in named if 0 < k <= len(sources)}
+        assert [s["number"] for s in final["sources"]] == sorted(existing)
+    assert final["abstained"] == (not final["quotes"])
+
+
+@many
+@given(
+    drawn=sendable,
+    seed=st.integers(),
+    engine=ENGINES,
+    form=st.sampled_from(["plain", "marked"]),
+    renumber=st.booleans(),
+)
+def test_chat_completions(
+    server: TestClient,
+    drawn: tuple[str, list[Source]],
+    seed: int,
+    engine: str,
+    form: str,
+    renumber: bool,
+) -> None:
+    text, sources = drawn
+    tell(text, seed)
+    body = {
+        "model": "semqa",
+        "messages": [{"role": "user", "content": "Who?"}],
+        "sources": source_fields(sources),
+        "engine": engine,
+        "format": form,
+        "renumber": renumber,
+    }
+    final = whole(server, "/v1/chat/completions", body)
+    told = [
+        data
+        for _, data in events(
+            server,
+            "/v1/chat/completions",
+            {**body, "stream": True, "stream_options": {"include_usage": True}},
+        )
+    ]
+    message: dict[str, Any] = {"role": None, "content": "", "refusal": None, "annotations": []}
+    reason = semqa = usage = None
+    for chunk in told:
+        usage = chunk.get("usage", usage)
+        semqa = chunk.get("semqa", semqa)
+        for choice in chunk["choices"]:
+            delta = choice["delta"]
+            message["role"] = delta.get("role", message["role"])
+            message["content"] += delta.get("content", "")
+            for annotation in delta.get("annotations", []):
+                # It comes when its quote is there, and never before.
+                end = annotation["url_citation"]["end_index"]
+                assert len(message["content"]) in (end, end + 2)
+                message["annotations"].append(annotation)
+            reason = choice["finish_reason"] or reason
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
+    again = {
+        "id": "",
+        "object": "chat.completion",
+        "created": 0,
+        "model": engine,
+        "choices": [choice],
+        "usage": usage,
+        "semqa": semqa,
+    }
+    assert wire(again) == wire(final)
+    for annotation in message["annotations"]:
+        at = annotation["url_citation"]
+        assert message["content"][at["start_index"] : at["end_index"]] == annotation["quote"]
+        if annotation["status"] == "verified":
+            assert annotation["type"] == "url_citation"
+            listed = {s["number"]: s for s in final["semqa"]["sources"]}[annotation["source_index"]]
+            field = listed["title" if annotation["field"] == "title" else "text"]
+            assert (
+                field[annotation["source_start"] : annotation["source_end"]]
+                == (annotation["quote"])
+            )
+        else:
+            assert annotation["type"] != "url_citation"
+
+
+@many
+@given(drawn=sendable, seed=st.integers(), engine=ENGINES)
+def test_messages(
+    server: TestClient, drawn: tuple[str, list[Source]], seed: int, engine: str
+) -> None:
+    text, sources = drawn
+    tell(text, seed)
+    documents = [
+        {
+            "type": "document",
+            "title": source.title,
+            "source": {"type": "text", "media_type": "text/plain", "data": source.text},
+            "citations": {"enabled": True},
+        }
+        for source in sources
+    ]
+    asked = {"type": "text", "text": "Who?"}
+    body = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": [*documents, asked]}],
+        "engine": engine,
+    }
+    final = whole(server, "/v1/messages", body)
+    message: dict[str, Any] = {}
+    opened: list[int] = []
+    for name, data in events(server, "/v1/messages", {**body, "stream": True}):
+        assert data["type"] == name
+        if name == "message_start":
+            message = data["message"]
+        elif name == "content_block_start":
+            assert data["index"] == len(message["content"])
+            message["content"].append(data["content_block"])
+            opened.append(data["index"])
+        elif name == "content_block_delta":
+            assert opened == [data["index"]]
+            block, delta = message["content"][data["index"]], data["delta"]
+            if delta["type"] == "text_delta":
+                block["text"] += delta["text"]
+            else:
+                block["citations"].append(delta["citation"])
+        elif name == "content_block_stop":
+            opened.remove(data["index"])
+        elif name == "message_delta":
+            message |= data["delta"] | {"usage": data["usage"], "semqa": data["semqa"]}
+    assert not opened
+    assert wire(message) == wire(final)
+    assert (
+        "".join(block["text"] for block in final["content"])
+        == QuotedAnswer.parse(text, sources).plain
+    )
+    for block in final["content"]:
+        for citation in block["citations"] or []:
+            document = sources[citation["document_index"]]
+            at = slice(citation["start_char_index"], citation["end_char_index"])
+            assert citation["type"] == "char_location"
+            assert citation["cited_text"] == block["text"] == document.text[at]
