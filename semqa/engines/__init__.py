@@ -1,6 +1,7 @@
 """Engines: everything that answers a question over sources."""
 
 from semqa.engines.base import (
+    AbstainingEngine,
     BatchEngine,
     ConstrainedEngine,
     Engine,
@@ -12,6 +13,7 @@ from semqa.engines.base import (
 from semqa.engines.registry import accepted_options, create_engine, engines_with
 
 __all__ = [
+    "AbstainingEngine",
     "BatchEngine",
     "ConstrainedEngine",
     "Engine",

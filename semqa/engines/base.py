@@ -2,7 +2,8 @@
 
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
 engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
-`BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`, `ConstrainedEngine`.
+`AbstainingEngine`, `BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`,
+`ConstrainedEngine`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from semqa.quotes import QuotedAnswer, Source
 
 __all__ = [
+    "AbstainingEngine",
     "BatchEngine",
     "ConstrainedEngine",
     "Engine",
@@ -61,6 +63,19 @@ class Engine(Protocol):
 
         Raises:
             InputError: the question is blank or there is no source.
+        """
+        ...
+
+
+@runtime_checkable
+class AbstainingEngine(Engine, Protocol):
+    """An engine that can tell when no source has to do with a question."""
+
+    def attempt(self, question: str, sources: Sequence[Source]) -> QuotedAnswer | None:
+        """Answer one question as `answer` does, or return None where no source answers it.
+
+        Raises:
+            InputError: as `answer`.
         """
         ...
 

@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
-from semqa.quotes import Quote, QuotedAnswer
+from semqa.quotes import Quote
 from semqa.quotes.renumber import Renumbering, named_sources
-from semqa.server.work import Outcome
+from semqa.server.work import Outcome, abstention
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from semqa.engines import Engine
-    from semqa.quotes import Segment, Source
+    from semqa.quotes import QuotedAnswer, Segment, Source
     from semqa.server.engines import EngineShelf
     from semqa.server.measures import Measures
     from semqa.server.work import Workers
 
-__all__ = ["ABSTENTION", "Answered", "Answering", "Asked", "Given", "Piece"]
-
-ABSTENTION = "The sources do not answer this question."
-"""What is said where nothing answers."""
+__all__ = ["Answered", "Answering", "Asked", "Given", "Piece"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +155,8 @@ class Answering:
         renumbering = Renumbering(sources) if asked.renumber else None
         with self._measures.answer(asked.engine) as measured:
             if not sources:
-                answer = QuotedAnswer.parse(ABSTENTION, ())
-                outcome = Outcome(answer, None)
-                for segment in answer.segments:
+                outcome = Outcome(abstention(), None)
+                for segment in outcome.answer.segments:
                     yield Piece(segment, None)
             else:
                 events = self._workers.answer(

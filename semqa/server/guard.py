@@ -12,6 +12,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 
 from semqa.server.errors import error_body
 
@@ -51,12 +52,11 @@ HEADERS = {
 }
 
 
-class _RefusedError(Exception):
-    """A request that goes no further."""
+class _RefusedError(HTTPException):
+    """A request that goes no further; of a kind that frameworks let through."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status, self.message, self.headers = status, message, dict(headers or {})
+        super().__init__(status, message, headers)
 
 
 class Guard:
@@ -272,12 +272,12 @@ def _secret(headers: Headers) -> str:
 
 
 async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
-    body = json.dumps(error_body(refused.status, refused.message, request_id)).encode()
+    body = json.dumps(error_body(refused.status_code, refused.detail, request_id)).encode()
     headers = {
         "content-type": "application/json",
         "content-length": str(len(body)),
-        **refused.headers,
+        **(refused.headers or {}),
     }
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status, "headers": raw})
+    await send({"type": "http.response.start", "status": refused.status_code, "headers": raw})
     await send({"type": "http.response.body", "body": body})

@@ -51,15 +51,18 @@ class KeyRing:
         self._store = store
         self._clock = clock
         self._open_until = 0.0
+        self._closed = False
         self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     async def required(self) -> bool:
-        """Whether a request needs a key: there are any."""
-        if self._given:
+        """Whether a request needs a key: there are any, or have been since the server started."""
+        if self._given or self._closed:
             return True
         if self._store is None or self._clock() < self._open_until:
             return False
         if await run_in_threadpool(self._store.keys):
+            # Taking the last key back must not open the server to everybody.
+            self._closed = True
             return True
         self._open_until = self._clock() + 1.0
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import Response
@@ -70,27 +71,30 @@ class EventStream(Response):
             await self._events.aclose()
 
     async def _send(self, send: Send) -> None:
-        head = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        await send(head)
-        following: asyncio.Future[bytes] | None = None
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        ready: list[bytes] = []
+        some = asyncio.Event()
+
+        async def gather() -> None:
+            async for each in self._events:
+                ready.append(each)
+                some.set()
+
+        gathering = asyncio.ensure_future(gather())
+        gathering.add_done_callback(lambda _: some.set())
         try:
-            while True:
-                if following is None:
-                    following = asyncio.ensure_future(anext(self._events))
-                done, _ = await asyncio.wait({following}, timeout=PING)
-                if not done:
-                    body = b": still there\n\n"
-                else:
-                    try:
-                        body = following.result()
-                    except StopAsyncIteration:
-                        break
-                    finally:
-                        following = None
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+            while not gathering.done() or ready:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(some.wait(), PING)
+                some.clear()
+                # What came at once goes out at once: an engine may give all of its answer together.
+                body = b"".join(ready) or (b"" if gathering.done() else b": still there\n\n")
+                ready.clear()
+                if body:
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+            gathering.result()
         finally:
-            if following is not None:
-                await _end(following)
+            await _end(gathering)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

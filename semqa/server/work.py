@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.engines import StreamingEngine
+from semqa.engines import AbstainingEngine, StreamingEngine
+from semqa.quotes import QuotedAnswer
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, TooSlowError
 
@@ -18,9 +19,17 @@ if TYPE_CHECKING:
 
     from semqa.engines import Engine
     from semqa.engines.generation import Generation
-    from semqa.quotes import QuotedAnswer, Segment, Source
+    from semqa.quotes import Segment, Source
 
-__all__ = ["Outcome", "Workers"]
+__all__ = ["ABSTENTION", "Outcome", "Workers", "abstention"]
+
+ABSTENTION = "The sources do not answer this question."
+"""What is said where nothing answers."""
+
+
+def abstention() -> QuotedAnswer:
+    """Return the answer that there is none."""
+    return QuotedAnswer.parse(ABSTENTION, ())
 
 
 class Outcome(NamedTuple):
@@ -106,7 +115,11 @@ class Workers:
         try:
             while True:
                 try:
-                    item = await asyncio.wait_for(queue.get(), max(0.0, until - loop.time()))
+                    item = (
+                        await asyncio.wait_for(queue.get(), max(0.0, until - loop.time()))
+                        if queue.empty()
+                        else queue.get_nowait()
+                    )
                 except TimeoutError:
                     raise TooSlowError(
                         f"the answer took too long: got none in {self._timeout:g} seconds, expected "
@@ -138,6 +151,12 @@ def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         loop.call_soon_threadsafe(call)
 
 
+def _attempt(engine: Engine, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    if isinstance(engine, AbstainingEngine):
+        return engine.attempt(question, sources) or abstention()
+    return engine.answer(question, sources)
+
+
 def _answer(
     engine: Engine,
     question: str,
@@ -146,7 +165,7 @@ def _answer(
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = engine.answer(question, sources)
+        answer = _attempt(engine, question, sources)
         show(answer.segments)
         return Outcome(answer, None)
     reader = AnswerReader(sources)

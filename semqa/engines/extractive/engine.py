@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from semqa.engines.base import check_request
 from semqa.engines.extractive import tuning
+from semqa.engines.extractive.bearing import bears_on
 from semqa.engines.extractive.chooser import Chooser
 from semqa.engines.extractive.compose import (
     Pick,
@@ -93,6 +94,24 @@ class ExtractiveEngine:
             InputError: the question is blank, there is no source, or no source has any text.
         """
         return QuotedAnswer.parse(self.write(question, sources), sources)
+
+    def attempt(self, question: str, sources: Sequence[Source]) -> QuotedAnswer | None:
+        """Answer one question as `answer` does; None where no source has to do with it.
+
+        Raises:
+            InputError: the question is blank or there is no source.
+
+        Example:
+            >>> from semqa.quotes import Source
+            >>> sources = [Source("The bridge was opened in 1932 by the mayor.")]
+            >>> ExtractiveEngine().attempt("Who invented the telephone?", sources) is None
+            True
+        """
+        check_request(question, sources)
+        inquiry, readings = read_request(question, sources)
+        if not bears_on(inquiry, readings, sources):
+            return None
+        return QuotedAnswer.parse(self.compose(inquiry, readings, sources, load_weights()), sources)
 
     def write(
         self, question: str, sources: Sequence[Source], weights: Weights | None = None

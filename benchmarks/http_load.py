@@ -1,0 +1,317 @@
+"""Sustained load on `semqa serve` over loopback: streams at once, time to the first text and the end.
+
+The server is a process of its own, started as a user starts it, with the extractive engine; the load
+comes from this one. Each stream asks a question over the passages of the sample as a chat completion,
+is read to its end, and must be what the same request gave when it was not streamed. At the end come
+clients that leave in the middle or take nothing, after which nothing of them may be left.
+
+    python benchmarks/http_load.py [--streams 1,16,128] [--seconds 20] [--vanishing 10000] [--smoke]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any, NamedTuple
+
+from machine import describe_machine
+
+SAMPLE = Path(__file__).resolve().parents[1] / "examples" / "antarctica.jsonl"
+QUESTIONS = (
+    "Who crossed Antarctica alone?",
+    "When did Felicity Aston cross Antarctica?",
+    "How did Børge Ousland cross Antarctica?",
+    "Who was the first woman to cross Antarctica alone?",
+    "What is the capital of France?",
+)
+
+
+FIRST = re.compile(rb'"content":"[^"]')
+
+
+class Timing(NamedTuple):
+    """Seconds from the first byte of a request to the first text, and to the end."""
+
+    first: float
+    end: float
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: str) -> None:
+        command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", folder]
+        self.log = Path(folder, "log").open("w+", encoding="utf-8")
+        self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
+        self.port = self._port()
+
+    def _port(self) -> int:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.process.poll() is None:
+            self.log.seek(0)
+            if found := re.search(r"semqa is at http://[^:]+:([0-9]+)/", self.log.read()):
+                return int(found[1])
+            time.sleep(0.05)
+        sys.exit("the server did not start")
+
+    def status(self, name: str) -> int:
+        """Return a figure of the process, as the system tells it."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        return int(re.search(rf"^{name}:\s+([0-9]+)", text, re.MULTILINE)[1])  # type: ignore[index]
+
+    def files(self) -> int:
+        """Return how many files the process has open."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def metric(self, name: str) -> float:
+        """Return one of the server's own figures."""
+        _, body = asyncio.run(_get(self.port, "/metrics"))
+        return float(re.search(rf"^{name} (\S+)$", body.decode(), re.MULTILINE)[1])  # type: ignore[index]
+
+    def close(self) -> int:
+        """End it as Ctrl-C does; returns its exit code."""
+        self.process.send_signal(2)
+        return self.process.wait(60)
+
+
+def request(question: str, sources: list[dict[str, str]], *, stream: bool) -> bytes:
+    """Return a request as it goes over the wire."""
+    body = json.dumps(
+        {
+            "model": "semqa",
+            "messages": [{"role": "user", "content": question}],
+            "sources": sources,
+            "stream": stream,
+        }
+    ).encode()
+    head = (
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def _get(port: int, path: str) -> tuple[int, bytes]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**22)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    try:
+        return await _reply(reader)
+    finally:
+        writer.close()
+
+
+async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    fields = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
+    return int(lines[0].split()[1]), fields
+
+
+async def _reply(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    status, fields = await _head(reader)
+    return status, await reader.readexactly(int(fields["content-length"]))
+
+
+async def _chunks(reader: asyncio.StreamReader) -> Any:
+    while size := int(await reader.readline(), 16):
+        data = await reader.readexactly(size + 2)
+        yield data[:-2]
+    await reader.readline()
+
+
+async def ask(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes, expected: object
+) -> Timing:
+    """Ask once, read the whole stream, and see that it is what it should be."""
+    started = time.perf_counter()
+    writer.write(sent)
+    status, _ = await _head(reader)
+    if status != 200:
+        raise ValueError(f"status {status}")
+    first = 0.0
+    body = b""
+    async for chunk in _chunks(reader):
+        if not first and FIRST.search(chunk):
+            first = time.perf_counter() - started
+        body += chunk
+    end = time.perf_counter() - started
+    if read_stream(body) != expected:
+        raise ValueError("the stream is not what was expected")
+    return Timing(first, end)
+
+
+def read_stream(body: bytes) -> tuple[str, str]:
+    """Return content and annotations of a stream that is whole."""
+    content, annotations = "", []
+    lines = body.split(b"\n\n")
+    if lines[-2] != b"data: [DONE]":
+        raise ValueError("the stream broke off")
+    for line in lines[:-2]:
+        delta = json.loads(line.removeprefix(b"data: "))["choices"][0]["delta"]
+        content += delta.get("content", "")
+        annotations += delta.get("annotations", [])
+    return content, json.dumps(annotations)
+
+
+async def expectations(port: int, sources: list[dict[str, str]]) -> dict[str, object]:
+    """Return what each question's stream must give: what it gives when it is not streamed."""
+    expected: dict[str, object] = {}
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for question in QUESTIONS:
+        writer.write(request(question, sources, stream=False))
+        status, body = await _reply(reader)
+        message = json.loads(body)["choices"][0]["message"]
+        expected[question] = (message["content"], json.dumps(message["annotations"]))
+        if status != 200 or not message["content"]:
+            sys.exit("the server does not answer: nothing is timed")
+    writer.close()
+    return expected
+
+
+async def load(port: int, streams: int, seconds: float) -> tuple[list[Timing], int, float]:
+    """Keep so many streams open for so long; returns timings, errors and seconds."""
+    sources = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+    sources = [{k: v for k, v in s.items() if isinstance(v, str)} for s in sources]
+    expected = await expectations(port, sources)
+    sent = {question: request(question, sources, stream=True) for question in QUESTIONS}
+    timings: list[Timing] = []
+    errors = 0
+    started = time.perf_counter()
+
+    async def one(seed: int) -> None:
+        nonlocal errors
+        rng = random.Random(seed)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while time.perf_counter() - started < seconds:
+            question = rng.choice(QUESTIONS)
+            try:
+                timings.append(await ask(reader, writer, sent[question], expected[question]))
+            except (ValueError, OSError, asyncio.IncompleteReadError) as error:
+                errors += 1
+                print(f"error: {error!r}", file=sys.stderr)
+                writer.close()
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
+
+    await asyncio.gather(*(one(seed) for seed in range(streams)))
+    return timings, errors, time.perf_counter() - started
+
+
+async def vanish(port: int, clients: int) -> None:
+    """Send clients that leave: before the request is whole, before the reply, and within it."""
+    sources = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+    sent = request(QUESTIONS[0], sources, stream=True)
+    gate = asyncio.Semaphore(500)
+
+    async def one(seed: int) -> None:
+        rng = random.Random(seed)
+        async with gate:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            kind = seed % 4
+            if kind == 0:
+                writer.write(sent[: rng.randrange(len(sent))])
+            else:
+                writer.write(sent)
+            if kind == 1:
+                await reader.read(rng.randrange(1, 200))
+            elif kind == 2:
+                await asyncio.sleep(rng.random() / 10)
+            elif kind == 3:  # not even a farewell
+                linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"
+                writer.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, linger
+                )
+            writer.close()
+
+    await asyncio.gather(*(one(seed) for seed in range(clients)))
+
+
+def main() -> None:
+    """Run the load, print a table and one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--streams", default="1,16,128")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--vanishing", type=int, default=10_000)
+    parser.add_argument("--smoke", action="store_true", help="a second each: does it work at all?")
+    options = parser.parse_args()
+    seconds = 1.0 if options.smoke else options.seconds
+    vanishing = 200 if options.smoke else options.vanishing
+    machine = describe_machine()
+    print(", ".join(f"{key} {value}" for key, value in machine.items()))
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        try:
+            rows = measure(server, [int(n) for n in options.streams.split(",")], seconds)
+            left = leave(server, vanishing)
+        finally:
+            code = server.close()
+    if code:
+        sys.exit(f"the server ended with {code}")
+    record = {"benchmark": "http_load", "seconds": seconds, "load": rows, "vanished": left}
+    print(json.dumps({**record, **machine}))
+
+
+def measure(server: Server, streams: list[int], seconds: float) -> list[dict[str, float]]:
+    """Return a row for each number of streams."""
+    asyncio.run(load(server.port, 4, min(seconds, 2.0)))
+    print("streams  requests/s   first p50    p99     end p50    p99     errors  MiB before, after")
+    rows = []
+    for count in streams:
+        before = server.status("VmRSS") / 1024
+        timings, errors, took = asyncio.run(load(server.port, count, seconds))
+        row = {
+            "streams": count,
+            "requests": len(timings),
+            "per_second": len(timings) / took,
+            "first_p50": median(t.first for t in timings),
+            "first_p99": quantiles([t.first for t in timings], n=100)[98],
+            "end_p50": median(t.end for t in timings),
+            "end_p99": quantiles([t.end for t in timings], n=100)[98],
+            "errors": errors,
+            "mib_before": before,
+            "mib_after": server.status("VmRSS") / 1024,
+        }
+        rows.append(row)
+        print(
+            f"{count:7} {row['per_second']:11.1f} {row['first_p50'] * 1000:8.1f} ms "
+            f"{row['first_p99'] * 1000:7.1f} {row['end_p50'] * 1000:7.1f} ms "
+            f"{row['end_p99'] * 1000:7.1f} {errors:9} {before:9.0f} {row['mib_after']:9.0f}"
+        )
+    return rows
+
+
+def leave(server: Server, clients: int) -> dict[str, float]:
+    """Let clients vanish, and see what is left of them."""
+    files, threads, before = server.files(), server.status("Threads"), server.status("VmRSS")
+    started = time.perf_counter()
+    asyncio.run(vanish(server.port, clients))
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if server.metric("semqa_answers_under_way") == 0 and server.files() <= files:
+            break
+        time.sleep(0.2)
+    left: dict[str, float] = {
+        "clients": clients,
+        "seconds": time.perf_counter() - started,
+        "answers_left": server.metric("semqa_answers_under_way"),
+        "files_more": server.files() - files,
+        "threads_more": server.status("Threads") - threads,
+        "mib_more": (server.status("VmRSS") - before) / 1024,
+    }
+    print(", ".join(f"{name} {value:g}" for name, value in left.items()))
+    if left["answers_left"] or left["files_more"] > 0:
+        sys.exit("something is left of clients that went away")
+    return left
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The extractive engine tells when no source has to do with a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from semqa import Source
+from semqa.data import read_quotesum
+from semqa.engines import AbstainingEngine, create_engine
+from semqa.engines.extractive import ExtractiveEngine
+
+SOURCES = [
+    Source("The bridge was opened in 1932 by the mayor.", "Harbour Bridge"),
+    Source("It rained."),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("When was the bridge opened?", True),
+        ("Who opened the Harbour Bridge?", True),
+        ("Bridge?", True),
+        ("...?", True),  # nothing to judge by
+        ("Who?", False),
+        ("What is the capital of France?", False),
+        ("Who invented the bridge loan in medieval Florence?", False),
+        ("qwzx?", False),
+    ],
+)
+def test_it_attempts_what_sources_bear_on(question: str, answers: bool) -> None:
+    engine = create_engine("extractive")
+    assert isinstance(engine, AbstainingEngine)
+    attempted = engine.attempt(question, SOURCES)
+    assert (attempted is not None) == answers
+    if answers:
+        assert attempted == engine.answer(question, SOURCES)
+
+
+def test_sources_of_other_questions_are_told_from_their_own(shared: Path) -> None:
+    examples = list(read_quotesum(shared / "data" / "quotesum" / "dev_a.jsonl"))
+    given = list({e.question: e.sources for e in examples}.items())
+    engine = ExtractiveEngine()
+    own = [engine.attempt(question, sources) is not None for question, sources in given]
+    foreign = [
+        engine.attempt(question, given[(at + 1) % len(given)][1]) is not None
+        for at, (question, _) in enumerate(given)
+    ]
+    assert own.count(False) <= 1
+    assert sum(foreign) <= 0.1 * len(foreign)

@@ -1,0 +1,323 @@
+"""What every request goes through: keys, limits, headers, ids, logs."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from semqa import InputError
+from semqa.server import ServerSettings
+from semqa.server.keys import KeyRing
+from semqa.server.logs import log_to
+from semqa.server.running import Running
+from tests.server.serving import client, serving
+from tests.server.stand_ins import Library, Scripted, Store, Written
+
+ASKED = {"question": "When?", "sources": [{"text": "It was in 1932."}]}
+KEY, OTHER = "sk-first-key", "sk-second-key"
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_without_keys_anyone_may() -> None:
+    with client(Written("[ 1 1932 ]")) as server:
+        assert server.post("/v1/answers", json=ASKED).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["/v1/answers", "/v1/models", "/v1/none", "/metrics", "/docs"])
+def test_a_key_is_needed_for_all_that_is_someones(method: str, path: str) -> None:
+    with client(Written("a"), api_keys=(KEY,)) as server:
+        for headers in ({}, bearer("wrong-key"), bearer(""), {"Authorization": f"Basic {KEY}"}):
+            reply = server.request(method, path, headers=headers)
+            assert reply.status_code == 401
+            assert reply.json()["error"]["type"] == "authentication_error"
+            assert reply.headers["www-authenticate"] == "Bearer"
+        assert server.request(method, path, headers=bearer(KEY)).status_code != 401
+        assert server.request(method, path, headers={"x-api-key": KEY}).status_code != 401
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json"])
+def test_no_key_is_needed_to_see_whether_it_lives(path: str) -> None:
+    with client(Written("a"), api_keys=(KEY,)) as server:
+        assert server.get(path).status_code == 200
+
+
+def test_each_key_sees_its_own() -> None:
+    store = Store(ann=KEY, bob=OTHER)
+    library = Library()
+    library.add("ann", "hers", ["The bridge opened in 1932."])
+    with client(library=library, store=store) as server:
+
+        def ask(key: str, **more: Any) -> httpx.Response:
+            body = {"question": "When did the bridge open?", **more}
+            return server.post("/v1/answers", json=body, headers=bearer(key))
+
+        assert ask(KEY, collection="hers").status_code == 200
+        assert ask(KEY).status_code == 200
+        assert ask(OTHER, collection="hers").status_code == 404
+        assert ask(OTHER).status_code == 400
+        names = [m["id"] for m in server.get("/v1/models", headers=bearer(OTHER)).json()["data"]]
+        assert "semqa/hers" not in names
+
+
+def test_a_revoked_key_is_forgotten_soon_and_the_server_stays_closed() -> None:
+    now = [0.0]
+    store = Store(ann=KEY)
+    ring = KeyRing([], store, clock=lambda: now[0])
+
+    async def go() -> None:
+        assert await ring.required()
+        assert await ring.owner(KEY) == "ann"
+        store.secrets.clear()
+        now[0] = 60.0
+        assert await ring.owner(KEY) is None
+        assert await ring.required()
+
+    asyncio.run(go())
+
+
+def test_a_first_key_closes_an_open_server_soon() -> None:
+    now = [0.0]
+    store = Store()
+    ring = KeyRing([], store, clock=lambda: now[0])
+
+    async def go() -> None:
+        assert not await ring.required()
+        store.secrets["ann"] = KEY
+        now[0] = 2.0
+        assert await ring.required()
+
+    asyncio.run(go())
+
+
+def test_headers_keep_browsers_in_check() -> None:
+    with client(Written("a")) as server:
+        for path in ("/healthz", "/v1/none", "/openapi.json"):
+            headers = server.get(path).headers
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "script-src 'self'" in policy
+            assert "unsafe" not in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["x-frame-options"] == "DENY"
+
+
+def test_request_ids() -> None:
+    with client(Written("a")) as server:
+        given = server.get("/v1/none", headers={"x-request-id": "abc-1"})
+        assert given.headers["x-request-id"] == given.json()["error"]["request_id"] == "abc-1"
+        made = {server.get("/healthz").headers["x-request-id"] for _ in range(3)}
+        assert len(made) == 3
+        hostile = server.get("/healthz", headers={"x-request-id": "a b" * 99})
+        assert len(hostile.headers["x-request-id"]) == 32
+
+
+@pytest.mark.parametrize(
+    ("host", "good"),
+    [
+        ("127.0.0.1:8000", True),
+        ("[::1]:8000", True),
+        ("localhost", True),
+        ("box", True),
+        ("qa.example.org", True),
+        ("evil.example.com", False),
+        ("127.0.0.1.evil.com:8000", False),
+    ],
+)
+def test_a_page_elsewhere_cannot_reach_it_by_a_name_of_its_own(host: str, good: bool) -> None:
+    with client(Written("a"), allowed_hosts=("qa.example.org",)) as server:
+        assert (server.get("/v1/models", headers={"host": host}).status_code == 200) == good
+    with client(Written("a"), api_keys=(KEY,)) as server:
+        headers = {"host": host, **bearer(KEY)}
+        assert server.get("/v1/models", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "good"),
+    [
+        ({}, True),
+        ({"origin": "http://testserver", "sec-fetch-site": "same-origin"}, True),
+        ({"origin": "http://evil.example"}, False),
+        ({"origin": "null"}, False),
+        ({"sec-fetch-site": "cross-site"}, False),
+    ],
+)
+def test_a_page_elsewhere_cannot_post(headers: dict[str, str], good: bool) -> None:
+    with client(Written("a")) as server:
+        reply = server.post("/v1/answers", json=ASKED, headers=headers)
+        assert (reply.status_code == 200) == good
+
+
+def test_rate_limit_is_per_key() -> None:
+    with client(Written("a"), api_keys=(KEY, OTHER), rate_limit=3) as server:
+        codes = [
+            server.get("/v1/models", headers=bearer(key)).status_code
+            for key in (KEY, KEY, KEY, KEY, OTHER)
+        ]
+        assert codes == [200, 200, 200, 429, 200]
+        refused = server.get("/v1/models", headers=bearer(KEY))
+        assert 1 <= int(refused.headers["retry-after"]) <= 21
+        assert server.get("/healthz").status_code == 200
+
+
+def test_large_requests_are_refused() -> None:
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield b" " * 500
+
+    with serving(Written("a"), max_body=1000) as url:
+        assert httpx.post(f"{url}/v1/answers", content=b"x" * 1001).status_code == 413
+        reply = httpx.post(f"{url}/v1/answers", content=endless())
+        assert reply.status_code == 413
+        assert "--max-body" in reply.json()["error"]["message"]
+
+
+def test_questions_and_sources_are_bounded() -> None:
+    with client(Written("a"), max_question=10, max_sources=2, max_source_characters=100) as server:
+
+        def refused(**more: Any) -> str:
+            reply = server.post("/v1/answers", json={**ASKED, **more})
+            assert reply.status_code == 400
+            return str(reply.json()["error"]["message"])
+
+        assert "expected at most 10" in refused(question="x" * 11)
+        assert "expected at most 2" in refused(sources=[{"text": "a"}] * 3)
+        assert "characters, expected at most 100" in refused(sources=[{"text": "a" * 101}])
+        half = json.dumps({**ASKED, "question": "\ud800"})
+        reply = server.post(
+            "/v1/answers", content=half, headers={"content-type": "application/json"}
+        )
+        assert reply.status_code == 400
+        assert "half of a surrogate" in reply.text
+
+
+def test_too_many_answers_are_turned_away() -> None:
+    slow = Scripted(["a"] * 50, delay=0.02)
+    with serving(slow, answers_at_once=1, answers_waiting=1) as url, httpx.Client() as http:
+        body = {**ASKED, "stream": True}
+        with (
+            http.stream("POST", f"{url}/v1/answers", json=body) as one,
+            http.stream("POST", f"{url}/v1/answers", json=body) as two,
+        ):
+            first, second = one.iter_lines(), two.iter_lines()
+            next(first), next(second)
+            time.sleep(0.1)
+            reply = http.post(f"{url}/v1/answers", json=ASKED)
+            assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
+            assert "too many answers" in reply.text
+            assert any("event: done" in line for line in first)
+            assert any("event: done" in line for line in second)
+
+
+def test_an_answer_that_takes_too_long_is_given_up() -> None:
+    slow = Scripted(["a"] * 500, delay=0.02)
+    with client(slow, request_timeout=0.2) as server:
+        reply = server.post("/v1/answers", json=ASKED)
+        assert reply.status_code == 504
+        assert "took too long" in reply.json()["error"]["message"]
+        told = server.post("/v1/answers", json={**ASKED, "stream": True}).text
+        assert "event: error" in told
+        assert "timeout_error" in told
+
+
+def test_a_failing_engine_tells_nothing_of_its_inside() -> None:
+    broken = Scripted(["a", "b"], fails=RuntimeError("secret inside"))
+    with client(broken) as server:
+        for path, body in (
+            ("/v1/answers", ASKED),
+            ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}], **ASKED}),
+        ):
+            whole = server.post(path, json=body)
+            assert whole.status_code == 500
+            assert "secret" not in whole.text
+            streamed = server.post(path, json={**body, "stream": True})
+            assert "api_error" in streamed.text
+            assert "secret" not in streamed.text
+            assert "DONE" not in streamed.text
+            assert "done" not in streamed.text
+
+
+def test_logs_are_lines_of_json_without_secrets() -> None:
+    stream = io.StringIO()
+    log_to(stream)
+    try:
+        broken = Scripted(["a"], fails=RuntimeError("secret inside"))
+        with client(broken, api_keys=(KEY,)) as server:
+            server.post(f"/v1/answers?key={KEY}", json=ASKED, headers=bearer(KEY))
+            server.get("/v1/models", headers=bearer("sk-guessed-key"))
+    finally:
+        for name in ("semqa", "uvicorn"):
+            logging.getLogger(name).handlers.clear()
+            logging.getLogger(name).propagate = True
+    text = stream.getvalue()
+    for secret in (KEY, "sk-guessed-key", "secret inside", "1932", "When?"):
+        assert secret not in text
+    lines = [json.loads(line) for line in text.splitlines()]
+    requests = [line for line in lines if line["message"] == "request"]
+    assert [(r["route"], r["status"]) for r in requests] == [("/v1/answers", 500), ("(none)", 401)]
+    assert all(r["request_id"] and r["milliseconds"] >= 0 for r in requests)
+    (failure,) = [line for line in lines if line["level"] == "error"]
+    assert failure["exception"] == "RuntimeError"
+
+
+def test_metrics() -> None:
+    with client(Written("[ 1 1932 ] [ 1 1999 ]"), Scripted([""])) as server:
+        server.post("/v1/answers", json=ASKED)
+        server.post("/v1/answers", json={**ASKED, "engine": "scripted:x"})
+        server.get("/some/where")
+        text = server.get("/metrics").text
+    assert 'semqa_requests_total{method="POST",route="/v1/answers",status="200"} 2.0' in text
+    assert 'semqa_requests_total{method="GET",route="(none)",status="404"} 1.0' in text
+    assert 'semqa_answers_total{engine="written",outcome="whole"} 1.0' in text
+    assert 'semqa_answers_total{engine="scripted:x",outcome="abstained"} 1.0' in text
+    assert 'semqa_quotes_total{engine="written",status="fabricated"} 1.0' in text
+    assert "semqa_answers_under_way 0.0" in text
+
+
+def test_ready_only_with_its_store() -> None:
+    store = Store()
+    with client(Written("a"), store=store) as server:
+        assert server.get("/readyz").status_code == 200
+        store.keys = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+        assert server.get("/readyz").status_code == 503
+        assert server.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("port", 70_000),
+        ("engines", ()),
+        ("api_keys", ("short",)),
+        ("api_keys", ("has a space in it",)),
+        ("max_body", 0),
+        ("rate_limit", -1),
+        ("request_timeout", 0.0),
+    ],
+)
+def test_settings_are_checked(field: str, value: object) -> None:
+    with pytest.raises(InputError, match=r"got .* expected .*; "):
+        ServerSettings(**{field: value})  # type: ignore[arg-type]
+
+
+def test_settings_do_not_show_keys() -> None:
+    assert KEY not in repr(ServerSettings(api_keys=(KEY,)))
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"cannot listen at 127.0.0.1 port {port}"):
+            Running(None, ServerSettings(port=port), print)  # type: ignore[arg-type]
