@@ -239,7 +239,8 @@ class _Body:
         # Who sends byte by byte does not keep it open for ever either.
         left = self._began + self._timeout + self._got / SLOWEST - time.monotonic()
         try:
-            message = await asyncio.wait_for(self._receive(), min(self._timeout, max(left, 0.0)))
+            async with asyncio.timeout(min(self._timeout, max(left, 0.0))):
+                message = await self._receive()
         except TimeoutError:
             raise _RefusedError(
                 408,

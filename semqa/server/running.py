@@ -69,6 +69,11 @@ class Running:
         _allow_many_connections()
         self._server.run(sockets=[self._listening])
 
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._server.server_state.connections)
+
     def stop(self) -> None:
         """Do as at a signal; from any thread."""
         self._server.should_exit = True

@@ -84,8 +84,10 @@ class EventStream(Response):
         gathering.add_done_callback(lambda _: some.set())
         try:
             while not gathering.done() or ready:
+                # Not wait_for, which may lose a cancellation (Python 3.11).
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(some.wait(), PING)
+                    async with asyncio.timeout(PING):
+                        await some.wait()
                 some.clear()
                 # What came at once goes out at once: an engine may give all of its answer together.
                 body = b"".join(ready) or (b"" if gathering.done() else b": still there\n\n")

@@ -115,11 +115,11 @@ class Workers:
         try:
             while True:
                 try:
-                    item = (
-                        await asyncio.wait_for(queue.get(), max(0.0, until - loop.time()))
-                        if queue.empty()
-                        else queue.get_nowait()
-                    )
+                    if queue.empty() or loop.time() >= until:
+                        async with asyncio.timeout_at(until):
+                            item = await queue.get()
+                    else:
+                        item = queue.get_nowait()
                 except TimeoutError:
                     raise TooSlowError(
                         f"the answer took too long: got none in {self._timeout:g} seconds, expected "

@@ -16,7 +16,18 @@ from semqa.server import ServerSettings, create_app
 from semqa.server.running import Running
 from tests.server.stand_ins import Library, Store
 
-__all__ = ["client", "make_app", "serving"]
+__all__ = ["Address", "client", "make_app", "serving"]
+
+
+class Address(str):
+    """The address of a server, and the server."""
+
+    app: FastAPI
+    running: Running
+
+    @property
+    def at(self) -> tuple[str, int]:
+        return "127.0.0.1", self.running.port
 
 
 def make_app(*engines: Engine, library: Any = None, store: Any = None, **settings: Any) -> FastAPI:
@@ -44,7 +55,7 @@ def client(*engines: Engine, **settings: Any) -> Iterator[TestClient]:
 
 
 @contextmanager
-def serving(*engines: Engine, **settings: Any) -> Iterator[str]:
+def serving(*engines: Engine, **settings: Any) -> Iterator[Address]:
     """Run a server while the block runs; yields its address."""
     app = make_app(*engines, **{"port": 0, **settings})
     ready = threading.Event()
@@ -53,7 +64,9 @@ def serving(*engines: Engine, **settings: Any) -> Iterator[str]:
     thread.start()
     try:
         assert ready.wait(20)
-        yield f"http://127.0.0.1:{running.port}"
+        address = Address(f"http://127.0.0.1:{running.port}")
+        address.app, address.running = app, running
+        yield address
     finally:
         running.stop()
         thread.join(30)

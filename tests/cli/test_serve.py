@@ -1,0 +1,181 @@
+"""`semqa serve` as a process of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.cli.conftest import Command
+
+ASKED = {"question": "When was it opened?", "sources": [{"text": "It was opened in 1932."}]}
+
+
+Start = Callable[..., AbstractContextManager["Served"]]
+
+
+class Served:
+    """A server, and what it said."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.said: list[str] = []
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.said.append(line)
+
+    @property
+    def url(self) -> str:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            for line in list(self.said):
+                if found := re.search(r"semqa is at (http://\S+)/ ", line):
+                    return found[1]
+            assert self.process.poll() is None, self.said
+            time.sleep(0.02)
+        raise AssertionError(self.said)
+
+    def end(self, sent: signal.Signals = signal.SIGINT) -> int:
+        self.process.send_signal(sent)
+        code = self.process.wait(30)
+        self._thread.join(10)
+        return code
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Start:
+    @contextmanager
+    def start(*args: str | Path, **env: str) -> Iterator[Served]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("SEMQA_")}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "semqa", "serve", *map(str, args)],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            encoding="utf-8",
+            cwd=tmp_path,
+            env={**clean, "XDG_DATA_HOME": str(tmp_path / "home"), **env},
+        )
+        served = Served(process)
+        try:
+            yield served
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            served._thread.join(10)
+            assert process.stderr is not None
+            process.stderr.close()
+
+    return start
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_it_needs_no_settings_and_ends_in_order(
+    serve: Start, tmp_path: Path, sent: signal.Signals
+) -> None:
+    with serve("--port", "0") as served:
+        reply = httpx.post(f"{served.url}/v1/answers", json=ASKED)
+        assert reply.json()["answer"] == "[ 1 It was opened in 1932. ]"
+        assert served.url.startswith("http://127.0.0.1:")
+        assert served.end(sent) == 0
+    assert f"its data in {tmp_path}/home/semqa;" in "".join(served.said)
+    # All but what is meant for people is a line of JSON.
+    logged = [line for line in served.said if not line.startswith("semqa is at ")]
+    assert "request" in [json.loads(line)["message"] for line in logged]
+
+
+def test_flags_then_environment_then_file(serve: Start, tmp_path: Path) -> None:
+    config = tmp_path / "semqa.yaml"
+    config.write_text(
+        "port: 1\nengine: [lead-3, lead-1]\napi-key: from-the-file\nmax_question: 100\n"
+        "rate-limit: 50\ndata: from-file\n"
+    )
+    with serve(
+        "--config",
+        config,
+        "--port",
+        "0",
+        "--data",
+        tmp_path / "here",
+        SEMQA_ENGINE="lead-2",
+        SEMQA_PORT="2",
+        SEMQA_DATA="from-environment",
+    ) as served:
+        with httpx.Client(base_url=served.url) as http:
+            assert http.post("/v1/answers", json=ASKED).status_code == 401
+            http.headers["Authorization"] = "Bearer from-the-file"
+            models = [model["id"] for model in http.get("/v1/models").json()["data"]]
+            assert models[:2] == ["semqa", "lead-2"]
+            long = http.post("/v1/answers", json={**ASKED, "question": "x" * 101})
+            assert "at most 100" in long.text
+        assert served.end() == 0
+    assert f"its data in {tmp_path}/here;" in "".join(served.said)
+    assert "from-the-file" not in "".join(served.said)
+
+
+def test_ctrl_c_finishes_open_streams(serve: Start, tmp_path: Path) -> None:
+    # Eight at once: the last ones are far from done when it is stopped.
+    source = "It was opened in 1932 by the mayor. " * 60
+    body = {"question": "When was it opened?", "sources": [{"text": source}] * 8, "stream": True}
+    with serve("--port", "0") as served:
+        url = served.url
+        ended: list[bool] = []
+
+        def ask() -> None:
+            with httpx.stream("POST", f"{url}/v1/answers", json=body, timeout=60) as reply:
+                begun.release()
+                ended.append("event: done" in reply.read().decode())
+
+        begun = threading.Semaphore(0)
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for _ in threads:
+            assert begun.acquire(timeout=30)
+        assert served.end() == 0
+        for thread in threads:
+            thread.join(30)
+    assert ended == [True] * 8
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("prot: 1", "unknown setting: got 'prot', expected the name of a flag, such as port; did"),
+        ("- port", "no settings: got list"),
+        ("a: [", "config.yaml:1: not YAML"),
+        ("engine: nonesuch", "unknown engine: got 'nonesuch'"),
+        ("api-key: short", "--api-key: got a key of 5 characters"),
+        ("host: 192.0.2.1", "cannot listen at 192.0.2.1 port 8000"),
+    ],
+)
+def test_mistakes_in_the_file_are_told(
+    fails: Callable[..., str], tmp_path: Path, text: str, told: str
+) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    assert told in fails("serve", "--config", "config.yaml", "--data", "d")
+
+
+def test_a_file_that_is_not_there(fails: Callable[..., str]) -> None:
+    assert "none.yaml: cannot be read" in fails("serve", "--config", "none.yaml")
+
+
+def test_help(semqa: Command) -> None:
+    shown = semqa("serve", "--help").out
+    for flag in ("--host", "--port", "--api-key", "--engine", "--config", "SEMQA_PORT", "--drain"):
+        assert flag in shown

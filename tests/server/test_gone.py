@@ -1,0 +1,233 @@
+"""Clients that are slow, or leave: nothing of them stays, and nobody else waits for them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from semqa import Source
+from semqa.server import guard
+from tests.server.serving import Address, serving
+from tests.server.stand_ins import Scripted, Slow
+
+ASKED = {"question": "When?", "sources": [{"text": "It was in 1932."}]}
+
+
+class Flood(Scripted):
+    """Writes more than any buffer holds."""
+
+    name = "flood:x"
+
+    def __init__(self) -> None:
+        super().__init__(["x" * 100_000] * 300)
+
+
+def raw(path: str, body: object, *, cut: int = 0) -> bytes:
+    data = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+    sent = head.encode() + data
+    return sent[: len(sent) - cut]
+
+
+def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
+    until = time.monotonic() + seconds
+    while not true() and time.monotonic() < until:
+        time.sleep(0.02)
+    return true()
+
+
+def nothing_left(url: Address) -> bool:
+    return url.running.connections == 0 and url.app.state.workers.under_way == 0
+
+
+def until(connection: socket.socket, last: bytes) -> bytes:
+    got = b""
+    while not got.endswith(last):
+        part = connection.recv(4000)
+        assert part
+        got += part
+    return got
+
+
+@contextmanager
+def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
+    with socket.create_connection(url.at, timeout=10) as connection:
+        connection.sendall(sent)
+        yield connection
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("/v1/answers", {}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "When?"}]}),
+        (
+            "/v1/messages",
+            {
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "document", "source": {"type": "text", "data": "It was."}},
+                            {"type": "text", "text": "When?"},
+                        ],
+                    }
+                ]
+            },
+        ),
+    ],
+)
+def test_who_leaves_ends_the_work(path: str, more: dict[str, object], stream: bool) -> None:
+    slow = Slow()
+    with serving(slow) as url:
+        with calling(url, raw(path, {**ASKED, **more, "stream": stream})) as connection:
+            assert eventually(lambda: slow.begun == 1)
+            if stream:
+                assert connection.recv(100)
+        assert slow.stopped.acquire(timeout=10)
+        assert eventually(lambda: nothing_left(url))
+        text = httpx.get(f"{url}/metrics").text
+        assert 'semqa_answers_total{engine="slow:x",outcome="left"} 1.0' in text
+
+
+def test_who_leaves_while_waiting_is_never_answered() -> None:
+    slow = Slow()
+    with serving(slow, answers_at_once=1) as url:
+        with calling(url, raw("/v1/answers", {**ASKED, "stream": True})):
+            assert eventually(lambda: slow.begun == 1)
+            with calling(url, raw("/v1/answers", {**ASKED, "stream": True})) as second:
+                assert second.recv(10)
+                assert eventually(lambda: url.app.state.workers.under_way == 2)
+            assert eventually(lambda: url.app.state.workers.under_way == 1)
+        assert eventually(lambda: nothing_left(url))
+    assert slow.begun == 1
+
+
+def test_who_takes_nothing_is_given_up() -> None:
+    with serving(Flood(), write_timeout=0.3) as url:
+        with calling(url, raw("/v1/answers", {**ASKED, "stream": True})):
+            assert eventually(lambda: url.running.connections == 1)
+            # It is the server that ends it: the client keeps its connection open.
+            assert eventually(lambda: nothing_left(url))
+
+
+def test_who_takes_nothing_of_a_whole_reply_is_given_up() -> None:
+    with serving(Flood(), write_timeout=0.3) as url:
+        with calling(url, raw("/v1/answers", ASKED)):
+            assert eventually(lambda: url.running.connections == 1)
+            assert eventually(lambda: nothing_left(url))
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /v1/answers HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
+def test_who_sends_no_whole_head_is_given_up(sent: bytes) -> None:
+    with serving(Slow(), read_timeout=0.3) as url, calling(url, sent) as connection:
+        assert connection.recv(1000) == b""
+        assert eventually(lambda: nothing_left(url))
+
+
+def test_who_sends_half_of_a_second_head_is_given_up() -> None:
+    ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(Slow(), read_timeout=0.3) as url, calling(url, ask) as connection:
+        until(connection, b"}")
+        connection.sendall(ask[:20])
+        time.sleep(0.1)
+        assert connection.recv(1000) == b""
+        assert eventually(lambda: nothing_left(url))
+
+
+def test_who_is_quiet_between_requests_is_not() -> None:
+    ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(Slow(), read_timeout=0.2) as url, calling(url, ask) as connection:
+        until(connection, b"}")
+        time.sleep(0.6)
+        connection.sendall(ask)
+        until(connection, b"}")
+
+
+def test_who_sends_no_whole_body_is_told() -> None:
+    with serving(Slow(), read_timeout=0.3) as url:
+        with calling(url, raw("/v1/answers", ASKED, cut=5)) as connection:
+            assert connection.recv(4000).startswith(b"HTTP/1.1 408")
+        assert eventually(lambda: nothing_left(url))
+
+
+def test_who_sends_byte_by_byte_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "SLOWEST", 1e9)
+    sent = raw("/v1/answers", {**ASKED, "question": "x" * 500})
+    with serving(Slow(), read_timeout=0.5) as url, calling(url, sent[:-400]) as connection:
+        connection.settimeout(0.1)
+        reply = b""
+        for at in range(len(sent) - 400, len(sent)):
+            try:
+                reply = connection.recv(4000)
+                break
+            except TimeoutError:
+                connection.sendall(sent[at : at + 1])
+        assert reply.startswith(b"HTTP/1.1 408")
+
+
+def test_many_who_leave_leave_nothing() -> None:
+    slow = Slow()
+    with serving(slow, answers_at_once=8) as url:
+        sent = raw("/v1/answers", {**ASKED, "stream": True})
+        threads = threading.active_count()
+        for n in range(300):
+            with calling(url, sent[: len(sent) - 7 * (n % 3 == 0)]) as connection:
+                if n % 3 == 1:
+                    assert connection.recv(10)
+        assert eventually(lambda: nothing_left(url))
+        assert threading.active_count() <= threads + 16
+        # And it still answers.
+        with calling(url, sent) as connection:
+            assert connection.recv(12) == b"HTTP/1.1 200"
+
+
+def test_stopping_finishes_what_is_under_way() -> None:
+    steady = Scripted([f"{n} " for n in range(40)], delay=0.02)
+    with serving(steady) as url, httpx.Client() as http:
+        with http.stream("POST", f"{url}/v1/answers", json={**ASKED, "stream": True}) as reply:
+            lines = reply.iter_lines()
+            next(lines)
+            url.running.stop()
+            assert any(line == "event: done" for line in lines)
+        with pytest.raises(httpx.ConnectError):
+            http.get(f"{url}/healthz")
+
+
+def test_stopping_does_not_wait_for_ever() -> None:
+    slow = Slow()
+    with serving(slow, drain=1.0) as url, calling(url, raw("/v1/answers", ASKED)):
+        assert eventually(lambda: slow.begun == 1)
+        started = time.monotonic()
+        url.running.stop()
+        assert slow.stopped.acquire(timeout=10)
+        assert time.monotonic() - started < 8
+
+
+def test_a_stream_that_is_quiet_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    from semqa.server import sse
+
+    monkeypatch.setattr(sse, "PING", 0.05)
+
+    class Thinking(Scripted):
+        name = "thinking:x"
+
+        def answer_after(self) -> None:
+            time.sleep(0.5)
+
+        def stream(self, question: str, sources: Sequence[Source]):  # type: ignore[no-untyped-def]
+            self.answer_after()
+            return (yield from super().stream(question, sources))
+
+    with serving(Thinking(["a"])) as url:
+        text = httpx.post(f"{url}/v1/answers", json={**ASKED, "stream": True}).text
+        assert ": still there\n\n" in text
+        assert "event: done" in text

@@ -1,0 +1,33 @@
+"""Whatever fits the schema, or does not, is never the server's fault."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+
+from tests.server.serving import make_app
+from tests.server.stand_ins import Library, Scripted
+
+schema = schemathesis.openapi.from_asgi(
+    "/openapi.json",
+    make_app(
+        Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"]), library=Library(some=["The bridge opened."])
+    ),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@schema.parametrize()
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+def test_no_server_error(case: schemathesis.Case) -> None:
+    case.call_and_validate(checks=[not_a_server_error])
+
+
+def test_the_schema_names_every_interface() -> None:
+    paths = schema.raw_schema["paths"]
+    for path in ("/v1/answers", "/v1/chat/completions", "/v1/messages", "/v1/models", "/healthz"):
+        assert path in paths
+    assert "code points" in schema.raw_schema["info"]["description"]
