@@ -51,7 +51,7 @@ class Server:
 
     def __init__(self, folder: str) -> None:
         command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", folder]
-        self.log = Path(folder, "log").open("w+", encoding="utf-8")
+        self.log = Path(folder, "log").open("w+", encoding="utf-8")  # noqa: SIM115  (as long as it)
         self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
         self.port = self._port()
 
@@ -81,7 +81,9 @@ class Server:
     def close(self) -> int:
         """End it as Ctrl-C does; returns its exit code."""
         self.process.send_signal(2)
-        return self.process.wait(60)
+        code = self.process.wait(60)
+        self.log.close()
+        return code
 
 
 def request(question: str, sources: list[dict[str, str]], *, stream: bool) -> bytes:

@@ -13,6 +13,7 @@ import typer
 import semqa
 from semqa.cli import answer, bench, data, index, score, verify
 from semqa.cli import answer, bench, data, score, serve, verify
+from semqa.cli import answer, bench, data, keys, score, serve, verify
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
 
@@ -32,6 +33,7 @@ app.command(name="score")(score.score)
 app.command(name="index")(index.index)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
+app.add_typer(keys.app, name="keys")
 
 
 def _version(wanted: bool) -> None:

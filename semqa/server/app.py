@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 import semqa
+from semqa.errors import InputError
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers
@@ -24,9 +25,11 @@ from semqa.server.work import Workers
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pathlib import Path
+
     from semqa.server.settings import ServerSettings
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "open_store"]
 
 _ROUTERS = (
     "answers",
@@ -54,7 +57,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     if library is None:
         library = _library(settings)
     if store is None:
-        store = _store(settings)
+        store = open_store(settings)
     shelf = EngineShelf(settings.engines, settings.create)
     workers = Workers(settings.answers_at_once, settings.answers_waiting, settings.request_timeout)
     measures = Measures(lambda: workers.under_way)
@@ -99,17 +102,28 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 def _library(settings: ServerSettings) -> Any:
     if find_spec("semqa.retrieval.passages") is None:
         return None
-    settings.library.mkdir(parents=True, exist_ok=True)
+    _make_folder(settings.library)
     return import_module("semqa.retrieval.passages").Library(settings.library)
 
 
 def _store(settings: ServerSettings) -> Any:
     if find_spec("semqa.server.store") is None:
         return None
-    settings.data.mkdir(parents=True, exist_ok=True)
+    _make_folder(settings.data)
     store = import_module("semqa.server.store").Store(settings.store)
     store.migrate()
     return store
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        # Conversations are nobody else's business on a shared machine.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be made: got {error.strerror or error}, expected a folder to keep data "
+            "in; choose another --data"
+        ) from error
 
 
 def _add_health(app: FastAPI) -> None:
@@ -125,7 +139,7 @@ def _add_health(app: FastAPI) -> None:
         good = state.ready
         if good and state.store is not None:
             try:
-                await run_in_threadpool(state.store.keys)
+                await run_in_threadpool(getattr(state.store, "check", state.store.keys))
             except Exception:  # noqa: BLE001  (whatever is wrong with it, it is not ready)
                 good = False
         status = "ok" if good else "not ready"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import pytest
 from hypothesis import example, given
@@ -19,7 +19,7 @@ from tests.strategies import answers
 
 def cut(text: str, places: list[int]) -> list[str]:
     edges = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
-    return [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(edges)]
 
 
 def read(pieces: list[str], sources: list[Source]) -> tuple[list[Segment], QuotedAnswer]:
@@ -36,7 +36,7 @@ def joined(segments: list[Segment]) -> list[Segment]:
         if not free:
             out += parts
             continue
-        for one, next_one in zip(parts, parts[1:], strict=False):
+        for one, next_one in pairwise(parts):
             assert one.answer_end == next_one.answer_start
             assert one.plain_end == next_one.plain_start
         text = "".join(part.text for part in parts)

@@ -71,6 +71,7 @@ class Slow(Scripted):
     def stream(
         self, question: str, sources: Sequence[Source]
     ) -> Generator[str, None, Generation | None]:
+        self.asked.append((question, sources))
         self.begun += 1
         try:
             for n in itertools.count():
@@ -81,7 +82,7 @@ class Slow(Scripted):
         return None
 
 
-class NotFound(InputError):
+class NotFound(InputError):  # noqa: N818  (its name is what it is known by)
     """As the rooms below name it."""
 
 

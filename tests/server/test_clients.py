@@ -44,7 +44,7 @@ def messages(url: str) -> Iterator[anthropic.Anthropic]:
         yield client
 
 
-def annotations(message: Any) -> list[dict[str, Any]]:
+def annotated(message: Any) -> list[dict[str, Any]]:
     return [each if isinstance(each, dict) else each.to_dict() for each in message.annotations]
 
 
@@ -56,7 +56,7 @@ def test_openai_whole(chat: openai.OpenAI) -> None:
     )
     message = made.choices[0].message
     assert message.content == "Opened in 1932 and painted grey, not 1999 🎄."
-    first, second, third = annotations(message)
+    first, second, third = annotated(message)
     assert first == {
         "index": 0,
         "type": "url_citation",
@@ -84,7 +84,8 @@ def test_openai_whole(chat: openai.OpenAI) -> None:
 
 
 def test_openai_stream(chat: openai.OpenAI) -> None:
-    text, told = "", []
+    text = ""
+    told: list[tuple[str, str]] = []
     for chunk in chat.chat.completions.create(
         model="semqa",
         messages=[{"role": "user", "content": "When was the bridge opened?"}],
@@ -117,7 +118,7 @@ def test_openai_stream_helper(chat: openai.OpenAI) -> None:
         messages=[{"role": "user", "content": "When was the bridge opened?"}],
         extra_body={"sources": SOURCES},
     )
-    assert annotations(made.choices[0].message) == annotations(whole.choices[0].message)
+    assert annotated(made.choices[0].message) == annotated(whole.choices[0].message)
     assert made.choices[0].message.content == whole.choices[0].message.content
     assert made.usage == whole.usage
 
@@ -141,7 +142,7 @@ def test_openai_over_a_collection(chat: openai.OpenAI, model: str, more: dict[st
         extra_body=more,
     )
     assert made.choices[0].message.content == "The tower was opened in 1889."
-    (annotation,) = annotations(made.choices[0].message)
+    (annotation,) = annotated(made.choices[0].message)
     assert annotation["url_citation"]["url"].startswith("semqa://towers/d0#char=")
     assert made.model == "extractive"
 
@@ -230,11 +231,8 @@ def test_anthropic_whole(messages: anthropic.Anthropic) -> None:
 
 
 def test_anthropic_stream(messages: anthropic.Anthropic) -> None:
-    cited = []
     with messages.messages.stream(model="semqa", max_tokens=100, messages=ASKED) as stream:
-        for event in stream:
-            if event.type == "citation":
-                cited.append(event.citation.cited_text)
+        cited = [event.citation.cited_text for event in stream if event.type == "citation"]
         made = stream.get_final_message()
     assert cited == ["1932", "painted grey"]
     again = messages.messages.create(model="semqa", max_tokens=100, messages=ASKED)
@@ -274,18 +272,9 @@ def test_anthropic_content_and_search_results(messages: anthropic.Anthropic) -> 
     content: Any = {"type": "document", "source": {"type": "content", "content": parts}}
     result: Any = {"type": "search_result", "source": "https://s/", "title": "S", "content": parts}
     for block, kind in ((content, "content_block_location"), (result, "search_result_location")):
+        said: list[Any] = [{**block, "citations": cited}, {"type": "text", "text": "When was it?"}]
         made = messages.messages.create(
-            model="semqa",
-            max_tokens=100,
-            messages=[
-                {
-                    "role": "user",
-                    "content": [
-                        {**block, "citations": cited},
-                        {"type": "text", "text": "When was it?"},
-                    ],
-                }
-            ],
+            model="semqa", max_tokens=100, messages=[{"role": "user", "content": said}]
         )
         found = [c for b in made.content if b.type == "text" for c in b.citations or []]
         assert [(c.type, c.cited_text) for c in found] == [(kind, "1932"), (kind, "painted grey")]
@@ -316,7 +305,7 @@ def test_anthropic_over_collections(messages: anthropic.Anthropic) -> None:
     assert [(c.type, c.cited_text) for c in found] == [
         ("search_result_location", "The tower was opened in 1889.")
     ]
-    assert found[0].to_dict()["source"].startswith("semqa://towers/")
+    assert str(found[0].to_dict()["source"]).startswith("semqa://towers/")
 
 
 def test_anthropic_errors(messages: anthropic.Anthropic) -> None:
@@ -332,6 +321,6 @@ def test_anthropic_errors(messages: anthropic.Anthropic) -> None:
     assert caught.value.body["type"] == "error"
     with pytest.raises(anthropic.BadRequestError, match="type 'url'"):
         ask([{"type": "document", "source": {"type": "url", "url": "http://x"}}, question])
+    source = {"type": "base64", "media_type": "application/pdf", "data": "%"}
     with pytest.raises(anthropic.BadRequestError, match="no base64"):
-        source = {"type": "base64", "media_type": "application/pdf", "data": "%"}
         ask([{"type": "document", "source": source}, question])

@@ -112,18 +112,17 @@ def test_who_leaves_while_waiting_is_never_answered() -> None:
 
 
 def test_who_takes_nothing_is_given_up() -> None:
-    with serving(Flood(), write_timeout=0.3) as url:
-        with calling(url, raw("/v1/answers", {**ASKED, "stream": True})):
-            assert eventually(lambda: url.running.connections == 1)
-            # It is the server that ends it: the client keeps its connection open.
-            assert eventually(lambda: nothing_left(url))
+    sent = raw("/v1/answers", {**ASKED, "stream": True})
+    with serving(Flood(), write_timeout=0.3) as url, calling(url, sent):
+        assert eventually(lambda: url.running.connections == 1)
+        # It is the server that ends it: the client keeps its connection open.
+        assert eventually(lambda: nothing_left(url))
 
 
 def test_who_takes_nothing_of_a_whole_reply_is_given_up() -> None:
-    with serving(Flood(), write_timeout=0.3) as url:
-        with calling(url, raw("/v1/answers", ASKED)):
-            assert eventually(lambda: url.running.connections == 1)
-            assert eventually(lambda: nothing_left(url))
+    with serving(Flood(), write_timeout=0.3) as url, calling(url, raw("/v1/answers", ASKED)):
+        assert eventually(lambda: url.running.connections == 1)
+        assert eventually(lambda: nothing_left(url))
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /v1/answers HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])

@@ -60,7 +60,7 @@ def test_each_key_sees_its_own() -> None:
     library.add("ann", "hers", ["The bridge opened in 1932."])
     with client(library=library, store=store) as server:
 
-        def ask(key: str, **more: Any) -> httpx.Response:
+        def ask(key: str, **more: Any) -> Any:
             body = {"question": "When did the bridge open?", **more}
             return server.post("/v1/answers", json=body, headers=bearer(key))
 

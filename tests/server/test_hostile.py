@@ -47,8 +47,8 @@ def server() -> Iterator[TestClient]:
 def check(quotes: list[dict[str, Any]], sources: list[str]) -> None:
     for quote in quotes:
         if quote["status"] == "verified":
-            text = quote.get("text", quote.get("quote"))
-            number = quote.get("source", quote.get("source_index"))
+            text = quote["text"] if "text" in quote else quote["quote"]
+            number = quote["source"] if "source" in quote else quote["source_index"]
             assert sources[number - 1][quote["source_start"] : quote["source_end"]] == text
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
@@ -22,7 +24,7 @@ schema = schemathesis.openapi.from_asgi(
 @pytest.mark.filterwarnings("ignore")
 @schema.parametrize()
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
-def test_no_server_error(case: schemathesis.Case) -> None:
+def test_no_server_error(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate(checks=[not_a_server_error])
 
 

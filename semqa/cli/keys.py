@@ -1,0 +1,111 @@
+"""`semqa keys`: who may use a server: making, listing and taking back API keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.extras import require
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Make, list and take back the keys of a server.", no_args_is_help=True)
+
+_Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        envvar="SEMQA_DATA",
+        help="The server's data folder.",
+        show_default="~/.local/share/semqa",
+        metavar="DIR",
+    ),
+]
+_Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        envvar="SEMQA_DATABASE",
+        help="Its database, if it is not in the folder.",
+        show_default=False,
+        metavar="URL",
+    ),
+]
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Whose key it is, for the list.", metavar="NAME")],
+    data: _Data = None,
+    database: _Database = None,
+) -> None:
+    """Make a key, and print it. It is shown this once: only its hash is kept.
+
+    From then on the server asks for a key.
+    """
+    store = _store(data, database)
+    try:
+        key, secret = store.create_key(name)
+    finally:
+        store.close()
+    say(f"key {key} for {name}: keep it, it is not shown again")
+    write_result(secret)
+
+
+@app.command(name="list")
+def list_keys(data: _Data = None, database: _Database = None, as_json: AsJson = False) -> None:
+    """List the keys, without their secrets."""
+    store = _store(data, database)
+    try:
+        keys = store.keys()
+    finally:
+        store.close()
+    rows = [
+        {
+            "id": key.id,
+            "name": key.name,
+            "created": key.created.isoformat(),
+            "revoked": None if key.revoked is None else key.revoked.isoformat(),
+        }
+        for key in keys
+    ]
+    if as_json:
+        write_result(json_line(rows, indent=2))
+    elif not rows:
+        say("no keys: anyone who reaches the server may use it")
+    else:
+        write_result(
+            "\n".join(
+                f"{row['id']}  {row['created']}  {row['name']}"
+                + (f"  (revoked {row['revoked']})" if row["revoked"] else "")
+                for row in rows
+            )
+        )
+
+
+@app.command()
+def revoke(
+    key: Annotated[str, typer.Argument(help="Its id, from the list.", metavar="ID")],
+    data: _Data = None,
+    database: _Database = None,
+) -> None:
+    """Take a key back; a running server forgets it within ten seconds."""
+    store = _store(data, database)
+    try:
+        store.revoke(key)
+    finally:
+        store.close()
+    say(f"key {key} is revoked")
+
+
+def _store(data: Path | None, database: str | None) -> Any:
+    for module in ("fastapi", "sqlalchemy"):
+        require(module, extra="serve", purpose="semqa keys")
+    from semqa.server.app import open_store
+    from semqa.server.settings import ServerSettings, default_data
+
+    return open_store(ServerSettings(data=data or default_data(), database=database))
