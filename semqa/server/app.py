@@ -24,7 +24,6 @@ from semqa.server.work import Workers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
     from pathlib import Path
 
     from semqa.server.settings import ServerSettings
@@ -106,7 +105,13 @@ def _library(settings: ServerSettings) -> Any:
     return import_module("semqa.retrieval.passages").Library(settings.library)
 
 
-def _store(settings: ServerSettings) -> Any:
+def open_store(settings: ServerSettings) -> Any:
+    """Open the database of keys and conversations, and bring its tables up to date.
+
+    Raises:
+        InputError: the data folder or the database cannot be used.
+        UnavailableError: a package is missing, or the database does not answer.
+    """
     if find_spec("semqa.server.store") is None:
         return None
     _make_folder(settings.data)
