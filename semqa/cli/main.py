@@ -11,9 +11,7 @@ import sys
 import typer
 
 import semqa
-from semqa.cli import answer, bench, data, index, score, verify
-from semqa.cli import answer, bench, data, score, serve, verify
-from semqa.cli import answer, bench, data, keys, score, serve, verify
+from semqa.cli import answer, bench, data, index, keys, score, serve, verify
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
 
@@ -27,10 +25,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(name="answer")(answer.answer)
+app.command(name="index")(index.index)
 app.command(name="serve")(serve.serve)
 app.command(name="verify")(verify.verify)
 app.command(name="score")(score.score)
-app.command(name="index")(index.index)
 app.add_typer(bench.app, name="bench")
 app.add_typer(data.app, name="data")
 app.add_typer(keys.app, name="keys")
