@@ -1,0 +1,127 @@
+"""Conversations over HTTP: listed, read, renamed, deleted, exported; each owner sees their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from semqa.server.export import to_markdown
+
+if TYPE_CHECKING:
+    from semqa.server.store import Conversation, Store
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
+
+
+class Titled(BaseModel):
+    """What may be said of a conversation that is begun."""
+
+    title: str = Field("", max_length=2000, description="Without one, the first question is it.")
+
+
+class Renamed(BaseModel):
+    """The new title of a conversation."""
+
+    title: str = Field(min_length=1, max_length=2000)
+
+
+class ConversationInfo(BaseModel):
+    """A conversation without its messages; times are ISO 8601 in UTC."""
+
+    id: str
+    title: str
+    created: str
+    updated: str
+
+
+class ConversationList(BaseModel):
+    """The conversations of whoever asks, last used first."""
+
+    conversations: list[ConversationInfo]
+
+
+class MessageInfo(BaseModel):
+    """One turn: of a user `{"question"}`, of an assistant the final object of `/v1/answers`."""
+
+    id: str
+    role: Literal["user", "assistant"]
+    content: dict[str, Any]
+    created: str
+
+
+class FullConversation(ConversationInfo):
+    """A conversation with its messages in order."""
+
+    messages: list[MessageInfo]
+
+
+def _asked(request: Request) -> tuple[Store, str]:
+    return cast("Store", request.app.state.store), cast("str", request.state.owner)
+
+
+def _full(conversation: Conversation) -> dict[str, object]:
+    return {
+        **conversation.to_dict(),
+        "messages": [message.to_dict() for message in conversation.messages],
+    }
+
+
+@router.get("", response_model=ConversationList)
+def list_conversations(request: Request) -> dict[str, object]:
+    """List your conversations, last used first."""
+    store, owner = _asked(request)
+    return {"conversations": [each.to_dict() for each in store.conversations(owner)]}
+
+
+@router.post("", response_model=ConversationInfo, status_code=201)
+def begin_conversation(request: Request, given: Titled | None = None) -> dict[str, object]:
+    """Begin a conversation; name it in `conversation` of `POST /v1/answers`."""
+    store, owner = _asked(request)
+    return store.create_conversation(owner, given.title if given else "").to_dict()
+
+
+@router.get("/{conversation}", response_model=FullConversation)
+def read_conversation(request: Request, conversation: str) -> dict[str, object]:
+    """Read a conversation with its messages."""
+    store, owner = _asked(request)
+    return _full(store.conversation(owner, conversation))
+
+
+@router.patch("/{conversation}", response_model=ConversationInfo)
+def rename_conversation(request: Request, conversation: str, given: Renamed) -> dict[str, object]:
+    """Give a conversation another title."""
+    store, owner = _asked(request)
+    return store.rename(owner, conversation, given.title).to_dict()
+
+
+@router.delete("/{conversation}", status_code=204)
+def delete_conversation(request: Request, conversation: str) -> Response:
+    """Delete a conversation and its messages."""
+    store, owner = _asked(request)
+    store.delete(owner, conversation)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/{conversation}/export",
+    response_class=Response,
+    responses={200: {"content": {"text/markdown": {}, "application/json": {}}}},
+)
+def export_conversation(
+    request: Request,
+    conversation: str,
+    format: Literal["markdown", "json"] = "markdown",  # noqa: A002 - the name in the URL
+) -> Response:
+    """Take a conversation away: as Markdown with footnotes, or as JSON with everything in it."""
+    store, owner = _asked(request)
+    found = store.conversation(owner, conversation)
+    ending = "md" if format == "markdown" else "json"
+    headers = {"Content-Disposition": f'attachment; filename="{found.id}.{ending}"'}
+    if format == "json":
+        return JSONResponse(_full(found), headers=headers)
+    return Response(to_markdown(found), media_type="text/markdown; charset=utf-8", headers=headers)

@@ -1,0 +1,141 @@
+// One answer in the transcript: text as it comes, quotes lighting up as they close.
+//
+// While it streams, everything up to the last closed quote stands; only the tail grows. The final
+// object then decides: the answer is drawn anew from it if it differs in anything.
+
+import { icon, make } from "./dom.js";
+import { Points, count } from "./points.js";
+import { noteOf, outcome, verdict } from "./verdict.js";
+import { visible } from "./visible.js";
+
+let made = 0;
+
+export class Answer {
+  quotes = [];
+  sources = [];
+  final = null;
+  element = make("article", { class: "answer", "aria-label": "Answer" });
+  #text = make("div", { class: "text", dir: "auto" });
+  #tail = document.createTextNode("");
+  #written = ""; // what the tail stands for, before it was made visible
+  #before = 0; // code points in front of the tail
+  #links = [];
+  #follow;
+
+  // `follow(answer, index, why)` is called when a reader turns to a quote: "open", "hover", "leave".
+  constructor(follow) {
+    made += 1;
+    this.id = `answer-${made}`;
+    this.#follow = follow;
+    this.element.id = this.id;
+    this.#text.append(this.#tail);
+    this.element.append(this.#text);
+    this.element.classList.add("streaming");
+  }
+
+  get streaming() {
+    return this.element.classList.contains("streaming");
+  }
+
+  addText(text) {
+    this.#written += text;
+    this.#tail.data = visible(this.#written);
+  }
+
+  addQuote(quote) {
+    const points = new Points(this.#written);
+    const start = quote.plain_start - this.#before;
+    const end = quote.plain_end - this.#before;
+    const index = this.quotes.push(quote) - 1;
+    if (start < 0 || end > points.length) return; // the final object will place it
+    this.#tail.before(visible(points.slice(0, start)), this.#link(index, true));
+    this.#written = points.slice(end);
+    this.#before += end;
+    this.#tail.data = visible(this.#written);
+  }
+
+  finish(final) {
+    const drawn = JSON.stringify(this.quotes);
+    const said = this.#before + count(this.#written);
+    this.final = final;
+    this.quotes = final.quotes;
+    // What is on the right already stays as it stands.
+    const known = new Map(this.sources.map((source) => [JSON.stringify(source), source]));
+    this.sources = final.sources.map((source) => known.get(JSON.stringify(source)) ?? source);
+    this.element.classList.remove("streaming");
+    if (drawn !== JSON.stringify(final.quotes) || said !== count(final.plain) || !final.quotes.length) {
+      this.#draw(new Points(final.plain));
+    }
+    const { kind, text } = verdict(final);
+    this.badge = make("p", { class: `verdict ${kind}` }, icon(kind === "good" ? "check" : "cross"), text);
+    this.element.append(make("footer", {}, this.badge));
+  }
+
+  fail(message) {
+    this.element.classList.remove("streaming");
+    this.element.append(make("p", { class: "problem", role: "alert" }, visible(message)));
+  }
+
+  // Lets quotes light up, or go out.
+  light(indices, on) {
+    for (const index of indices) this.#links[index]?.classList.toggle("on", on);
+  }
+
+  linkOf(index) {
+    return this.#links[index];
+  }
+
+  goTo(index) {
+    const link = this.#links[index];
+    if (!link) return;
+    link.focus({ preventScroll: true });
+    link.scrollIntoView({ block: "center" });
+    flash(link);
+  }
+
+  #draw(points) {
+    this.#links = [];
+    this.#text.replaceChildren();
+    let at = 0;
+    for (const [index, quote] of this.quotes.entries()) {
+      this.#text.append(visible(points.slice(at, quote.plain_start)), this.#link(index, false));
+      at = quote.plain_end;
+    }
+    this.#text.append(visible(points.slice(at)));
+  }
+
+  #link(index, arrives) {
+    const quote = this.quotes[index];
+    const good = quote.status === "verified";
+    const note = good ? noteOf(quote) : quote.status;
+    const link = make(
+      "a",
+      {
+        class: `quote ${good ? `c${(quote.source - 1) % 7}` : "bad"}${arrives ? " arrives" : ""}`,
+        href: `#source-${quote.source}`,
+        id: `${this.id}-quote-${index}`,
+        "data-index": index,
+      },
+      make("bdi", {}, visible(quote.text)),
+      make("sup", { "aria-hidden": "true" }, good ? `${quote.source}${note ? ` ${note}` : ""}` : note),
+      make("span", { class: "sr" }, ` (${good ? `quoted from source ${quote.source}. ` : ""}${outcome(quote)})`),
+    );
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.#follow(this, index, "open");
+    });
+    for (const [name, why] of [["pointerenter", "hover"], ["focus", "focus"], ["pointerleave", "leave"], ["blur", "leave"]]) {
+      link.addEventListener(name, (event) => {
+        if (event.pointerType !== "touch") this.#follow(this, index, why);
+      });
+    }
+    this.#links[index] = link;
+    return link;
+  }
+}
+
+export function flash(element) {
+  element.classList.remove("flash");
+  void element.offsetWidth; // so that the animation begins again
+  element.classList.add("flash");
+}

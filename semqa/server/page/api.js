@@ -1,0 +1,125 @@
+// Talking to the server: JSON, server-sent events, uploads; asks for an API key where one is wanted.
+
+import { askForKey } from "./dialogs.js";
+
+const PLACE = "semqa.key";
+
+export class ApiError extends Error {
+  constructor(status, message, requestId) {
+    super(message);
+    this.status = status;
+    this.requestId = requestId;
+  }
+}
+
+const key = () => sessionStorage.getItem(PLACE) ?? localStorage.getItem(PLACE) ?? "";
+
+const headers = () => (key() ? { Authorization: `Bearer ${key()}` } : {});
+
+let asking = null;
+
+// One dialog, however many requests were refused.
+async function newKey(refused) {
+  if (key() !== refused) return;
+  asking ??= askForKey(Boolean(refused)).then(({ secret, keep }) => {
+    sessionStorage.removeItem(PLACE);
+    localStorage.removeItem(PLACE);
+    (keep ? localStorage : sessionStorage).setItem(PLACE, secret);
+    asking = null;
+  });
+  await asking;
+}
+
+function errorOf(status, text, requestId) {
+  let said = null;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    // A proxy's page, or nothing: the status has to do.
+  }
+  const detail = said?.error?.message ?? said?.detail;
+  const message = typeof detail === "string" ? detail : `The server answered ${status}.`;
+  return new ApiError(status, message, said?.error?.request_id ?? requestId);
+}
+
+async function request(path, { method = "GET", body, signal } = {}) {
+  for (;;) {
+    const used = key();
+    let reply;
+    try {
+      reply = await fetch(path, {
+        method,
+        signal,
+        headers: { ...headers(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+        body: body === undefined ? undefined : JSON.stringify(body),
+      });
+    } catch (problem) {
+      if (problem.name === "AbortError") throw problem;
+      throw new ApiError(0, "The server cannot be reached. Is it running?");
+    }
+    if (reply.ok) return reply;
+    if (reply.status !== 401) throw errorOf(reply.status, await reply.text(), reply.headers.get("x-request-id"));
+    await newKey(used);
+  }
+}
+
+export async function call(path, given) {
+  const reply = await request(path, given);
+  return reply.status === 204 ? null : reply.json();
+}
+
+export async function download(path, name) {
+  const reply = await request(path);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await reply.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// The events of a stream, as {event, data}.
+export async function* events(path, body, signal) {
+  const reply = await request(path, { method: "POST", body, signal });
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let event = "message";
+  let data = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const each of lines) {
+      const line = each.endsWith("\r") ? each.slice(0, -1) : each;
+      if (line === "") {
+        if (data.length) yield { event, data: JSON.parse(data.join("\n")) };
+        event = "message";
+        data = [];
+      } else if (line.startsWith("event:")) event = line.slice(6).trim();
+      else if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
+    }
+  }
+}
+
+// One file; `progress` is called with a part from 0 to 1. Only XMLHttpRequest tells how far it is.
+export async function upload(path, file, progress) {
+  for (;;) {
+    const used = key();
+    const reply = await new Promise((resolve, reject) => {
+      const sending = new XMLHttpRequest();
+      sending.open("POST", path);
+      for (const [name, value] of Object.entries(headers())) sending.setRequestHeader(name, value);
+      sending.upload.addEventListener("progress", (now) => {
+        if (now.lengthComputable) progress(now.loaded / now.total);
+      });
+      sending.addEventListener("load", () => resolve(sending));
+      sending.addEventListener("error", () => reject(new ApiError(0, "The server cannot be reached, or refused the file.")));
+      const form = new FormData();
+      form.append("file", file, file.name);
+      sending.send(form);
+    });
+    if (reply.status >= 200 && reply.status < 300) return JSON.parse(reply.responseText);
+    if (reply.status !== 401) throw errorOf(reply.status, reply.responseText, reply.getResponseHeader("x-request-id"));
+    await newKey(used);
+  }
+}

@@ -1,0 +1,50 @@
+// Questions to the reader, each a native dialog: focus is kept in it, Escape leaves it.
+
+import { find } from "./dom.js";
+
+for (const button of document.querySelectorAll("dialog button[value=cancel]")) {
+  button.addEventListener("click", () => button.closest("dialog").close("cancel"));
+}
+
+function open(id) {
+  const dialog = find(id);
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok"), { once: true });
+  });
+}
+
+const field = (id, name) => find(id).querySelector(`[name=${name}]`);
+
+export async function askForPassage() {
+  field("passage-dialog", "title").value = field("passage-dialog", "text").value = "";
+  const said = open("passage-dialog");
+  field("passage-dialog", "text").focus();
+  if (!(await said)) return null;
+  const text = field("passage-dialog", "text").value;
+  return text.trim() ? { title: field("passage-dialog", "title").value.trim(), text } : null;
+}
+
+export async function askForLine(heading, label, value = "") {
+  find("line-heading").textContent = heading;
+  find("line-label").textContent = label;
+  const input = field("line-dialog", "line");
+  input.value = value;
+  const said = open("line-dialog");
+  input.select();
+  return (await said) && input.value.trim() ? input.value.trim() : null;
+}
+
+export function askWhetherSure(heading) {
+  find("sure-heading").textContent = heading;
+  return open("sure-dialog");
+}
+
+export async function askForKey(refused) {
+  find("key-problem").textContent = refused ? "That key does not open this server." : "";
+  const input = field("key-dialog", "key");
+  input.value = "";
+  while (!(await open("key-dialog")) || !input.value.trim());
+  return { secret: input.value.trim(), keep: field("key-dialog", "keep").checked };
+}

@@ -1,0 +1,41 @@
+// Elements in one call. Text is always a text node: nothing that comes from a source, a model or a
+// server is ever read as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const find = (id) => document.getElementById(id);
+
+export function make(tag, given = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  const use = document.createElementNS(SVG, "use");
+  svg.setAttribute("aria-hidden", "true");
+  use.setAttribute("href", `/page/icons.svg#${name}`);
+  svg.append(use);
+  return svg;
+}
+
+export function iconButton(name, label, onclick, given = {}) {
+  return make("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick, ...given }, icon(name));
+}
+
+// Told to those who listen to the page; one thing at a time.
+export function announce(text) {
+  const status = find("status");
+  status.textContent = "";
+  requestAnimationFrame(() => (status.textContent = text));
+}
+
+export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,0 +1,262 @@
+// The page: asks, shows what comes, and keeps the two sides together.
+
+import { Answer } from "./answer.js";
+import { ApiError, call, events } from "./api.js";
+import { Conversations } from "./conversations.js";
+import { announce, find, icon, make } from "./dom.js";
+import { Library } from "./library.js";
+import { toMarkdown } from "./markdown.js";
+import { pane } from "./panes.js";
+import { Passages } from "./passages.js";
+import { hidePreview, showPreview } from "./preview.js";
+import { SourcePanel } from "./sources.js";
+import { verdict } from "./verdict.js";
+import { visible } from "./visible.js";
+import { welcome } from "./welcome.js";
+
+const transcript = find("transcript");
+const question = find("question");
+
+const sources = new SourcePanel();
+const conversations = new Conversations(open);
+const library = new Library(said);
+const passages = new Passages(said);
+let running = null; // what stops the answer that is being written
+
+// A reader turned to a quote of an answer.
+function follow(answer, index, why) {
+  const quote = answer.quotes[index];
+  if (why === "leave") {
+    hidePreview();
+    answer.light([index], false);
+    if (sources.answer === answer) sources.light([index], false);
+    return;
+  }
+  if (why === "open" || sources.answer !== answer) select(answer);
+  answer.light([index], true);
+  sources.light([index], true);
+  if (why !== "open") {
+    const source = answer.sources.find((each) => each.number === quote.source);
+    showPreview(answer.linkOf(index), quote, source, why === "hover" ? 220 : 0);
+    return;
+  }
+  hidePreview(true);
+  pane("sources");
+  if (!sources.goTo(index)) announce(`Not verified: ${quote.reason}`);
+}
+
+// Shows the sources of an answer on the right.
+function select(answer) {
+  for (const other of transcript.querySelectorAll(".answer.chosen")) other.classList.remove("chosen");
+  answer?.element.classList.add("chosen");
+  sources.show(answer);
+}
+
+function turn(asked, answer) {
+  const section = make("section", { class: "turn" }, make("h2", { class: "asked", dir: "auto" }, visible(asked)), answer.element);
+  transcript.querySelector(".welcome")?.remove();
+  transcript.append(section);
+  return section;
+}
+
+function addActions(answer) {
+  const copy = make("button", { type: "button", class: "quiet" }, icon("copy"), "Copy as Markdown");
+  copy.addEventListener("click", async () => {
+    const done = await copied(toMarkdown(answer.final));
+    copy.lastChild.data = done ? "Copied" : "Copying is not allowed here";
+    announce(copy.lastChild.data);
+    setTimeout(() => (copy.lastChild.data = "Copy as Markdown"), 2500);
+  });
+  const show = make("button", { type: "button", class: "quiet show", onclick: () => {
+    select(answer);
+    pane("sources");
+  } }, icon("sources"), "Sources");
+  answer.element.querySelector("footer").append(copy, show);
+}
+
+// Without a secure context, which another machine's plain HTTP is not, there is no clipboard but this.
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = make("textarea", { class: "sr" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+async function ask(asked) {
+  const answer = new Answer(follow);
+  const section = turn(asked, answer);
+  answer.sources = [];
+  select(answer);
+  section.scrollIntoView({ block: "start" });
+  busy(new AbortController());
+  announce("Answering");
+  const fresh = !conversations.current;
+  try {
+    if (fresh) {
+      const begun = await call("/v1/conversations", { method: "POST", body: {}, signal: running.signal });
+      conversations.current = begun.id;
+      history.pushState(null, "", `/?c=${begun.id}`);
+    }
+    await write(answer, asked);
+    addActions(answer);
+    announce(`The answer is complete. ${verdict(answer.final).text}`);
+  } catch (problem) {
+    const stopped = problem.name === "AbortError";
+    answer.fail(stopped ? "Stopped." : problem.message);
+    if (!stopped) question.value ||= asked;
+    resize();
+  } finally {
+    busy(null);
+    conversations.load().catch(() => {});
+  }
+}
+
+async function write(answer, asked) {
+  const body = { question: asked, stream: true, conversation: conversations.current };
+  if (library.name) body.collection = library.name;
+  if (passages.all.length) body.sources = passages.all;
+  for await (const { event, data } of events("/v1/answers", body, running.signal)) {
+    const stay = atEnd();
+    if (event === "sources") {
+      answer.sources = data.sources;
+      if (sources.answer === answer) sources.show(answer);
+    } else if (event === "text") answer.addText(data.text);
+    else if (event === "quote") {
+      answer.addQuote(data);
+      if (sources.answer === answer) sources.add(answer.quotes.length - 1);
+    } else if (event === "done") {
+      answer.finish(data);
+      if (sources.answer === answer) sources.show(answer);
+    } else if (event === "error") throw new ApiError(0, data.error?.message ?? "The answer was cut off.");
+    if (stay) transcript.scrollTop = transcript.scrollHeight;
+  }
+  if (!answer.final) throw new ApiError(0, "The answer was cut off: the connection ended before it was complete.");
+}
+
+const atEnd = () => transcript.scrollHeight - transcript.scrollTop - transcript.clientHeight < 80;
+
+function busy(controller) {
+  running = controller;
+  find("send").hidden = controller !== null;
+  find("stop").hidden = controller === null;
+}
+
+// Opens a conversation, or an empty one.
+async function open(id, { push = true } = {}) {
+  running?.abort();
+  pane("");
+  if (push) history.pushState(null, "", id ? `/?c=${encodeURIComponent(id)}` : "/");
+  conversations.current = id;
+  transcript.replaceChildren();
+  select(null);
+  conversations.draw();
+  if (id) await read(id);
+  else {
+    passages.set([]);
+    transcript.append(welcome(tryExample, () => find("files").click()));
+  }
+  if (push) question.focus();
+}
+
+async function read(id) {
+  let found;
+  try {
+    found = await call(`/v1/conversations/${encodeURIComponent(id)}`);
+  } catch (problem) {
+    conversations.current = null;
+    conversations.draw();
+    transcript.append(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "There is no such conversation, or it is not yours." : visible(problem.message)));
+    return;
+  }
+  if (conversations.current !== id) return;
+  let asked = null;
+  let last = null;
+  const unanswered = () => {
+    if (asked === null) return;
+    const answer = new Answer(follow);
+    turn(asked, answer);
+    answer.fail("This was not answered to the end.");
+  };
+  for (const { role, content } of found.messages) {
+    if (role === "user") {
+      unanswered();
+      asked = content.question ?? "";
+      continue;
+    }
+    last = new Answer(follow);
+    turn(asked ?? content.question ?? "", last);
+    asked = null;
+    last.finish(content);
+    addActions(last);
+  }
+  unanswered();
+  if (last) {
+    select(last);
+    passages.set(last.sources.filter((each) => !each.collection).map(({ title, text, url }) => ({ title, text, ...(url ? { url } : {}) })));
+  }
+  transcript.scrollTop = transcript.scrollHeight;
+}
+
+function tryExample(example) {
+  passages.set(example.passages);
+  library.use("").finally(() => {
+    question.value = example.question;
+    find("ask").requestSubmit();
+  });
+}
+
+// Says under the question what the answer will come from.
+function said() {
+  const parts = [];
+  if (library.name) parts.push(library.name);
+  if (passages.all.length) parts.push(`${passages.all.length} pasted`);
+  find("answers-from").textContent = parts.length ? `Answers from ${parts.join(" and ")}` : "";
+}
+
+function resize() {
+  question.style.height = "auto";
+  question.style.height = `${Math.min(question.scrollHeight, innerHeight / 3)}px`;
+}
+
+find("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const asked = question.value.trim();
+  if (!asked || running) return;
+  if (!library.name && !passages.all.length) {
+    find("answers-from").textContent = "Add files or paste a passage first: answers come from these.";
+    announce(find("answers-from").textContent);
+    return;
+  }
+  question.value = "";
+  resize();
+  ask(asked);
+});
+question.addEventListener("input", resize);
+question.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    find("ask").requestSubmit();
+  }
+});
+find("stop").addEventListener("click", () => {
+  running?.abort();
+  question.focus();
+});
+find("source-list").addEventListener("back", () => pane(""));
+addEventListener("popstate", () => open(new URLSearchParams(location.search).get("c"), { push: false }));
+
+try {
+  await Promise.all([conversations.load(), library.load().catch((problem) => announce(problem.message))]);
+  await open(new URLSearchParams(location.search).get("c"), { push: false });
+} catch (problem) {
+  transcript.append(make("p", { class: "problem", role: "alert" }, visible(problem.message)));
+}
+document.documentElement.dataset.ready = "yes";

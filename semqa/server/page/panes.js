@@ -1,0 +1,33 @@
+// On a narrow screen, the two sides are drawers over the chat: one at a time, Escape closes it.
+
+import { find } from "./dom.js";
+
+const app = find("app");
+let from = null;
+
+// Opens "side" or "sources", or neither with "". On a wide screen both stand anyway.
+export function pane(name) {
+  const before = app.dataset.pane ?? "";
+  if (name === before) return;
+  if (name && !before) from = document.activeElement;
+  app.dataset.pane = name;
+  if (!name && from?.isConnected) {
+    if (find(before)?.contains(document.activeElement)) from.focus();
+    from = null;
+  }
+}
+
+for (const name of ["side", "sources"]) {
+  find(`open-${name}`).addEventListener("click", () => {
+    pane(name);
+    find(`close-${name}`).focus();
+  });
+  find(`close-${name}`).addEventListener("click", () => pane(""));
+}
+
+find("app").addEventListener("click", (event) => {
+  if (event.target === app) pane("");
+});
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !document.querySelector("dialog[open]")) pane("");
+});

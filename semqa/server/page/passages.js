@@ -1,0 +1,33 @@
+// Passages that are pasted, and sent along with each question.
+
+import { askForPassage } from "./dialogs.js";
+import { find, iconButton, make } from "./dom.js";
+import { short } from "./visible.js";
+
+const list = find("passages");
+
+export class Passages {
+  all = [];
+  #changed;
+
+  constructor(changed) {
+    this.#changed = changed;
+    find("paste").addEventListener("click", async () => {
+      const passage = await askForPassage();
+      if (passage) this.set([...this.all, passage]);
+      find("question").focus();
+    });
+  }
+
+  set(passages) {
+    this.all = passages;
+    list.replaceChildren(...passages.map((each, at) => {
+      const name = short(each.title || each.text, 40);
+      return make("li", {}, make("span", { dir: "auto" }, name), iconButton("close", `Remove the passage ${name}`, () => {
+        this.set(this.all.filter((_, other) => other !== at));
+        find("question").focus();
+      }));
+    }));
+    this.#changed();
+  }
+}

@@ -1,0 +1,19 @@
+// A text cut at the borders of what is marked in it, in code points.
+
+// Marks are {start, end, …}; each piece says which of them cover all of it. The pieces joined are
+// the text. A mark that does not fit into the text is left out.
+export function pieces(points, marks) {
+  const fitting = marks.filter((mark) => mark.start >= 0 && mark.start < mark.end && mark.end <= points.length);
+  const borders = [...new Set([0, points.length, ...fitting.flatMap((mark) => [mark.start, mark.end])])];
+  borders.sort((one, other) => one - other);
+  const begin = Map.groupBy(fitting, (mark) => mark.start);
+  const covering = new Set();
+  const found = [];
+  for (let at = 0; at + 1 < borders.length; at += 1) {
+    const [start, end] = [borders[at], borders[at + 1]];
+    for (const mark of covering) if (mark.end <= start) covering.delete(mark);
+    for (const mark of begin.get(start) ?? []) covering.add(mark);
+    found.push({ start, end, marks: [...covering] });
+  }
+  return found;
+}

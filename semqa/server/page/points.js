@@ -1,0 +1,38 @@
+// Offsets of the server are Unicode code points; strings here are UTF-16 units.
+// `Points` cuts a text by the former.
+
+const PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+export class Points {
+  #wide = [];
+
+  constructor(text) {
+    this.text = text;
+    // Where the characters stand that take two units, counted in code points.
+    for (const match of text.matchAll(PAIR)) this.#wide.push(match.index - this.#wide.length);
+    this.length = text.length - this.#wide.length;
+  }
+
+  // The UTF-16 offset of a code point.
+  at(point) {
+    let low = 0;
+    let high = this.#wide.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#wide[middle] < point) low = middle + 1;
+      else high = middle;
+    }
+    return point + low;
+  }
+
+  slice(start, end = this.length) {
+    return this.text.slice(this.at(Math.max(0, start)), this.at(Math.min(this.length, end)));
+  }
+}
+
+// How many code points a text has.
+export function count(text) {
+  let pairs = 0;
+  for (const _ of text.matchAll(PAIR)) pairs += 1;
+  return text.length - pairs;
+}

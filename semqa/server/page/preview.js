@@ -1,0 +1,66 @@
+// What a reader sees of a source while pointing at a quote: the words around it.
+
+import { find, make } from "./dom.js";
+import { Points } from "./points.js";
+import { outcome } from "./verdict.js";
+import { short, visible } from "./visible.js";
+
+const AROUND = 150;
+const box = find("preview");
+let due = 0;
+let over = null;
+
+box.addEventListener("pointerenter", () => clearTimeout(due));
+box.addEventListener("pointerleave", () => hidePreview());
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") hidePreview(true);
+});
+document.addEventListener("scroll", () => hidePreview(true), { capture: true, passive: true });
+
+export function showPreview(link, quote, source, wait) {
+  clearTimeout(due);
+  due = setTimeout(() => {
+    hide();
+    if (!link.isConnected) return;
+    box.replaceChildren(...content(quote, source));
+    box.className = `preview ${quote.status === "verified" ? `c${(quote.source - 1) % 7}` : "bad"}`;
+    box.hidden = false;
+    over = link;
+    link.setAttribute("aria-describedby", "preview");
+    place(link);
+  }, wait);
+}
+
+export function hidePreview(now = false) {
+  clearTimeout(due);
+  if (now) hide();
+  else due = setTimeout(hide, 120);
+}
+
+function hide() {
+  box.hidden = true;
+  over?.removeAttribute("aria-describedby");
+  over = null;
+}
+
+function content(quote, source) {
+  const end = make("p", { class: "outcome" }, visible(outcome(quote)));
+  if (quote.status !== "verified" || !source) return [end];
+  const title = make("p", { class: "from" }, make("span", { class: "number", "aria-hidden": "true" }, String(quote.source)), make("bdi", {}, short(source.title || `Source ${quote.source}`, 80)));
+  const points = new Points(quote.field === "title" ? source.title : source.text);
+  const [start, stop] = [quote.source_start, quote.source_end];
+  const before = `${start > AROUND ? "…" : ""}${visible(points.slice(start - AROUND, start))}`;
+  const after = `${visible(points.slice(stop, stop + AROUND))}${stop + AROUND < points.length ? "…" : ""}`;
+  const quoted = points.slice(start, stop);
+  return [title, make("p", { class: "around", dir: "auto" }, before, make("mark", {}, visible(quoted.length > 900 ? short(quoted, 600) : quoted)), after), end];
+}
+
+// Above the line that is pointed at, or below where there is no room.
+function place(link) {
+  const line = link.getClientRects()[0] ?? link.getBoundingClientRect();
+  const { width, height } = box.getBoundingClientRect();
+  const left = Math.max(12, Math.min(line.left, innerWidth - width - 12));
+  const top = line.top - height - 8 > 8 ? line.top - height - 8 : link.getBoundingClientRect().bottom + 8;
+  box.style.left = `${left}px`;
+  box.style.top = `${Math.max(8, Math.min(top, innerHeight - height - 8))}px`;
+}

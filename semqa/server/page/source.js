@@ -1,0 +1,165 @@
+// One source on the right: its text with what is quoted marked, by offsets; a way into its document.
+
+import { call } from "./api.js";
+import { icon, make } from "./dom.js";
+import { pieces } from "./pieces.js";
+import { Points } from "./points.js";
+import { short, visible } from "./visible.js";
+
+const KEPT = 700; // characters shown around a quote, where a text is long
+const FOLDED = 1200; // fewer than this are not worth folding
+const STEP = 20_000; // shown more with each turn
+
+export class SourceCard {
+  #body = make("div", { class: "body", dir: "auto" });
+  #title = make("h3", { dir: "auto" });
+  #meta = make("p", { class: "meta" });
+  #back = make("div", { class: "back" });
+  #shown = []; // ranges that a reader unfolded
+  #document = null; // {text, points, pages} once asked for
+  #quotes = [];
+  places = new Map(); // index of a quote -> its marks
+
+  // `turn(index, why)` is called when a reader turns to what is quoted: "open", "hover", "leave".
+  constructor(source, turn) {
+    this.source = source;
+    this.turn = turn;
+    this.colour = `c${(source.number - 1) % 7}`;
+    this.points = new Points(source.text);
+    this.element = make("article", { class: `source ${this.colour}`, id: `source-${source.number}`, "aria-label": `Source ${source.number}` });
+    this.element.append(make("header", {}, make("span", { class: `number ${this.colour}`, "aria-hidden": "true" }, String(source.number)), this.#title), this.#body, this.#meta, this.#back);
+    this.draw([]);
+  }
+
+  // `quotes` are [index, quote] of this source, verified ones alone.
+  draw(quotes) {
+    this.#quotes = quotes;
+    this.places.clear();
+    this.element.classList.toggle("quoted", quotes.length > 0);
+    this.#title.replaceChildren(...this.#marked(new Points(this.source.title), this.#marks("title", 0), false));
+    if (!this.source.title) this.#title.textContent = `Source ${this.source.number}`;
+    const whole = this.#document;
+    const from = whole ? this.source.start : 0;
+    const marks = this.#marks("body", from);
+    if (whole) marks.push({ start: from, end: this.source.end, passage: true });
+    this.#body.replaceChildren(...this.#marked(whole?.points ?? this.points, marks, true));
+    this.#drawMeta();
+    this.#drawBack();
+  }
+
+  #marks(field, from) {
+    return this.#quotes
+      .filter(([, quote]) => quote.field === field)
+      .map(([index, quote]) => ({ start: quote.source_start + from, end: quote.source_end + from, index }));
+  }
+
+  #marked(points, marks, folds) {
+    const nodes = [];
+    const cut = pieces(points, marks);
+    for (const [at, piece] of cut.entries()) {
+      const indices = piece.marks.filter((mark) => mark.index !== undefined).map((mark) => mark.index);
+      const passage = piece.marks.some((mark) => mark.passage);
+      if (indices.length) nodes.push(this.#place(points.slice(piece.start, piece.end), indices, passage));
+      else if (!folds) nodes.push(visible(points.slice(piece.start, piece.end)));
+      else nodes.push(...this.#folded(points, piece, at === 0, at === cut.length - 1).map((node) => (passage ? make("span", { class: "passage" }, node) : node)));
+    }
+    return nodes;
+  }
+
+  #place(text, indices, passage) {
+    const link = make("a", { href: `#quote-${indices[0]}` }, visible(text));
+    const mark = make("mark", { class: `${this.colour}${passage ? " passage" : ""}`, "data-quotes": indices.join(" ") }, link);
+    let next = 0;
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.turn([indices[next++ % indices.length]], "open");
+    });
+    for (const [name, why] of [["pointerenter", "hover"], ["focusin", "hover"], ["pointerleave", "leave"], ["focusout", "leave"]]) {
+      mark.addEventListener(name, () => this.turn(indices, why));
+    }
+    for (const index of indices) {
+      if (!this.places.has(index)) this.places.set(index, []);
+      this.places.get(index).push(mark);
+    }
+    return mark;
+  }
+
+  // A long stretch that nobody quotes is folded: its ends are shown, the rest by a button.
+  #folded(points, { start, end }, first, last) {
+    const head = first && !last ? start : Math.min(end, start + (last && first ? 2 * KEPT : KEPT));
+    const tail = last ? end : Math.max(head, end - KEPT);
+    const gaps = this.#gaps(head, tail);
+    if (!gaps.some(([from, to]) => to - from > FOLDED)) return [visible(points.slice(start, end))];
+    const nodes = [];
+    let at = start;
+    for (const [from, to] of gaps) {
+      if (to - from <= FOLDED) continue;
+      nodes.push(visible(points.slice(at, from)), this.#gap(from, to));
+      at = to;
+    }
+    return [...nodes, visible(points.slice(at, end))];
+  }
+
+  #gaps(start, end) {
+    let gaps = [[start, end]];
+    for (const [from, to] of this.#shown) {
+      gaps = gaps.flatMap(([low, high]) => [[low, Math.min(high, from)], [Math.max(low, to), high]].filter(([a, b]) => a < b));
+    }
+    return gaps;
+  }
+
+  #gap(from, to) {
+    return make("button", { type: "button", class: "gap", onclick: () => {
+      this.#shown.push([from, Math.min(to, from + STEP)]);
+      this.draw(this.#quotes);
+    } }, `Show ${Math.min(STEP, to - from).toLocaleString("en")} of ${(to - from).toLocaleString("en")} more characters`);
+  }
+
+  #drawMeta() {
+    const { url, name, title, page, document_id: id, collection } = this.source;
+    const parts = [];
+    if (name && name !== title) parts.push(make("span", { dir: "auto" }, short(name, 60)));
+    if (page) parts.push(`page ${page}`);
+    if (/^https?:\/\//i.test(url ?? "")) parts.push(make("a", { href: url, rel: "noopener noreferrer nofollow", target: "_blank" }, short(url, 60)));
+    if (id && collection && !this.#document) {
+      parts.push(make("button", { type: "button", class: "quiet open", onclick: (event) => this.#openDocument(event.currentTarget) }, icon("open"), "Show in its document"));
+    } else if (this.#document) {
+      parts.push(make("button", { type: "button", class: "quiet open", onclick: () => this.#closeDocument() }, icon("open"), "Show the passage alone"));
+    }
+    this.#meta.replaceChildren(...parts);
+  }
+
+  #drawBack() {
+    const items = this.#quotes.map(([index, quote]) =>
+      make("li", {}, make("button", {
+        type: "button",
+        onclick: () => this.turn([index], "open"),
+        onpointerenter: () => this.turn([index], "hover"),
+        onpointerleave: () => this.turn([index], "leave"),
+      }, icon("back"), make("bdi", {}, short(quote.text, 120)))));
+    this.#back.replaceChildren(...(items.length ? [make("h4", {}, "Quoted in the answer"), make("ul", {}, ...items)] : []));
+  }
+
+  async #openDocument(button) {
+    const { collection, document_id: id, start, end, text } = this.source;
+    button.disabled = true;
+    try {
+      const found = await call(`/v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
+      const points = new Points(found.text);
+      if (points.slice(start, end) !== text) throw new Error("The document is another one now; this is the passage as it was.");
+      this.#document = { points };
+      this.#shown = [];
+      this.draw(this.#quotes);
+      (this.element.querySelector("mark") ?? this.element.querySelector(".passage"))?.scrollIntoView({ block: "center" });
+    } catch (problem) {
+      this.#meta.append(make("span", { class: "problem", role: "alert" }, visible(problem.message)));
+    }
+  }
+
+  #closeDocument() {
+    this.#document = null;
+    this.#shown = [];
+    this.draw(this.#quotes);
+    this.element.scrollIntoView({ block: "nearest" });
+  }
+}

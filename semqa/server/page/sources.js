@@ -1,0 +1,82 @@
+// The panel on the right: the sources of one answer, and the way from its quotes to their places.
+
+import { calm, find, make, plural } from "./dom.js";
+import { flash } from "./answer.js";
+import { SourceCard } from "./source.js";
+
+const list = find("source-list");
+const heading = find("sources-count");
+
+export class SourcePanel {
+  #cards = [];
+  #following = false;
+  answer = null;
+
+  constructor() {
+    this.show(null);
+  }
+
+  // Shows the sources of an answer; those that it quotes stand as they are numbered, like the others.
+  show(answer) {
+    const same = answer !== null && answer === this.answer && answer.sources.length === this.#cards.length
+      && this.#cards.every((card, at) => card.source === answer.sources[at]);
+    this.answer = answer;
+    if (!same) {
+      const sources = answer?.sources ?? [];
+      this.#cards = sources.map((source) => new SourceCard(source, (indices, why) => this.#turn(indices, why)));
+      list.replaceChildren(...(this.#cards.length ? this.#cards.map((card) => card.element) : [
+        make("p", { class: "hint empty" }, "The passages that an answer quotes stand here, each quote marked in its place."),
+      ]));
+      list.scrollTop = 0;
+    }
+    for (const card of this.#cards) this.#drawCard(card);
+    heading.textContent = this.#cards.length ? plural(this.#cards.length, "passage") : "";
+  }
+
+  // A quote of the answer on show has closed.
+  add(index) {
+    const { source } = this.answer.quotes[index];
+    const card = this.#cards.find((each) => each.source.number === source);
+    if (card) this.#drawCard(card);
+  }
+
+  light(indices, on) {
+    for (const card of this.#cards) {
+      for (const index of indices) for (const mark of card.places.get(index) ?? []) mark.classList.toggle("on", on);
+    }
+  }
+
+  // Scrolls to the place that a quote was taken from. Returns whether there is one.
+  goTo(index) {
+    const marks = this.#cards.flatMap((card) => card.places.get(index) ?? []);
+    const quote = this.answer.quotes[index];
+    if (!marks.length) {
+      const named = this.#cards.find((card) => card.source.number === quote.source);
+      named?.element.scrollIntoView({ block: "nearest" });
+      return false;
+    }
+    // A place may belong to several quotes; the one that was followed is lit, and no other.
+    this.#following = true;
+    marks[0].querySelector("a").focus({ preventScroll: true });
+    this.#following = false;
+    this.light([index], true);
+    this.answer.light([index], true);
+    marks[0].scrollIntoView({ block: "center", behavior: calm() ? "auto" : "smooth" });
+    for (const mark of marks) flash(mark);
+    return true;
+  }
+
+  #drawCard(card) {
+    card.draw([...this.answer.quotes.entries()].filter(([, quote]) => quote.status === "verified" && quote.source === card.source.number));
+  }
+
+  #turn(indices, why) {
+    if (this.#following) return;
+    this.light(indices, why !== "leave");
+    this.answer.light(indices, why !== "leave");
+    if (why === "open") {
+      list.dispatchEvent(new CustomEvent("back", { bubbles: true }));
+      this.answer.goTo(indices[0]);
+    }
+  }
+}

@@ -1,0 +1,182 @@
+"""A database: SQLite in a file, or PostgreSQL; how to reach it, and how to bring it up to date."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from semqa.errors import InputError, UnavailableError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Engine
+    from sqlalchemy.engine import URL
+
+__all__ = ["Database"]
+
+_POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
+_LOCK = 0x73656D7161
+"""The advisory lock under which one process at a time migrates (the letters of ``semqa``)."""
+
+
+class Database:
+    """Connections to one database, and transactions over them. Thread-safe.
+
+    Attributes:
+        name: its URL without the password.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Take note of a database; nothing is opened before it is needed.
+
+        Raises:
+            InputError: the URL is not one of SQLite or PostgreSQL.
+        """
+        self._url = _read(url)
+        self.name = self._url.render_as_string(hide_password=True)
+        self._sqlite = self._url.drivername == "sqlite"
+        self._engine = self._sqlite_engine() if self._sqlite else self._postgresql_engine()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one state of the database for as long as it is held."""
+        with self._told(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection whose changes are kept together, at the end, or not at all.
+
+        When this returns, they are on the disk.
+        """
+        engine = self._engine.execution_options(semqa_writes=True)
+        with self._told(), engine.begin() as connection:
+            yield connection
+
+    def migrate(self) -> None:
+        """Bring the tables up to date, creating what there is none of, in one transaction.
+
+        Several processes may do so at once.
+
+        Raises:
+            InputError: the database was written by a newer semqa.
+            UnavailableError: it cannot be reached.
+        """
+        from alembic import command
+        from alembic.config import Config
+        from alembic.runtime.migration import MigrationContext
+        from alembic.script import ScriptDirectory
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        config.set_main_option("path_separator", "os")
+        known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
+        if self._sqlite:
+            self._create_file()
+        with self.writing() as connection:
+            if not self._sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+            found = MigrationContext.configure(connection).get_current_heads()
+            if unknown := sorted(set(found) - known):
+                raise InputError(
+                    f"the database {self.name} is newer than this semqa: got revision "
+                    f"{', '.join(unknown)}, expected at most {max(known)}; update semqa, or give "
+                    "another database"
+                )
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            # What the driver says holds no secret; SQLAlchemy's own text has the parameters.
+            said = " ".join(str(error.orig).split())
+            raise UnavailableError(
+                f"the database {self.name} did not do its part: got {said!r}, expected it to be "
+                "there and writable; see that it is"
+            ) from error
+        except SQLAlchemyError as error:
+            raise UnavailableError(
+                f"the database {self.name} cannot be used now: got {type(error).__name__}, expected "
+                "a connection; try again"
+            ) from error
+
+    def _create_file(self) -> None:
+        """Create an empty file that its owner alone can read: questions are private."""
+        path = Path(self._url.database or "")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise UnavailableError(
+                f"the database {path} cannot be opened: got {error.strerror}, expected a file that "
+                "can be written; give another folder, or mend its permissions"
+            ) from error
+
+    def _sqlite_engine(self) -> Engine:
+        engine = create_engine(
+            self._url,
+            poolclass=QueuePool,
+            pool_size=8,
+            max_overflow=24,
+            connect_args={"timeout": 30, "check_same_thread": False},
+            hide_parameters=True,
+        )
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: Any, _: object) -> None:
+            # Transactions are begun below: the driver's own do not cover changes of tables.
+            connection.isolation_level = None
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                connection.execute(f"PRAGMA {pragma}")
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            # Who will write says so at once, and waits for its turn: two readers that both become
+            # writers would be in each other's way.
+            writes = connection.get_execution_options().get("semqa_writes")
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+        return engine
+
+    def _postgresql_engine(self) -> Engine:
+        require("psycopg", extra="serve", purpose=f"the database {self.name}")
+        return create_engine(
+            self._url,
+            pool_size=8,
+            max_overflow=24,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 10},
+            hide_parameters=True,
+        )
+
+
+def _read(url: str) -> URL:
+    rule = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; write one of these"
+    try:
+        read = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        kind = url.partition(":")[0]  # the rest may hold a password
+        raise InputError(f"the database is given by no URL: got {kind!r}:…, {rule}") from error
+    if read.drivername in _POSTGRESQL:
+        return read.set(drivername="postgresql+psycopg")
+    if read.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise InputError(f"the database is of an unknown kind: got {read.drivername!r}, {rule}")
+    if read.database in (None, "", ":memory:"):
+        raise InputError(f"the database has no file: got {url!r}, {rule}")
+    return read.set(drivername="sqlite")

@@ -1,0 +1,311 @@
+"""The store: everything about keys and conversations that outlives a request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import time
+from typing import TYPE_CHECKING, Any, get_args
+
+from semqa.errors import InputError, NotFoundError
+from semqa.extras import require
+from semqa.server.store.records import Conversation, Key, Message, Role, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection, Row
+
+__all__ = ["LONGEST_TITLE", "Store"]
+
+LONGEST_TITLE = 200
+"""Longer titles and names are cut there."""
+
+
+class Store:
+    """Keys, conversations and messages in a database. Blocking; thread-safe.
+
+    Who asks sees what is theirs; what belongs to another owner does not exist for them. When a
+    method that writes returns, what it wrote is on the disk.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = Store(f"sqlite:///{folder.name}/semqa.sqlite")
+        >>> store.migrate()
+        >>> talk = store.create_conversation("")
+        >>> message = store.add_message("", talk.id, "user", {"question": "Who sang it?"})
+        >>> [each.title for each in store.conversations("")]
+        ['Who sang it?']
+        >>> store.close()
+        >>> folder.cleanup()
+    """
+
+    def __init__(self, url: str) -> None:
+        """Take note of a database; call `migrate` before anything else.
+
+        Args:
+            url: such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
+                ``postgresql://user:password@host/name``.
+
+        Raises:
+            InputError: it is no such URL.
+            MissingExtraError: packages are missing.
+        """
+        require("sqlalchemy", extra="serve", purpose="the store of conversations")
+        require("alembic", extra="serve", purpose="the store of conversations")
+        from semqa.server.store import tables
+        from semqa.server.store.database import Database
+
+        self._tables = tables
+        self._database = Database(url)
+
+    def migrate(self) -> None:
+        """Bring the tables up to date; nothing is lost if this is cut off.
+
+        Raises:
+            InputError: the database was written by a newer semqa.
+            UnavailableError: it cannot be reached.
+        """
+        self._database.migrate()
+
+    def check(self) -> None:
+        """See that the database answers.
+
+        Raises:
+            UnavailableError: it does not.
+        """
+        from sqlalchemy import text
+
+        with self._database.reading() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        """Close connections; the store can be used again."""
+        self._database.close()
+
+    # Keys
+
+    def create_key(self, name: str) -> tuple[str, str]:
+        """Create an API key with a name for people.
+
+        Returns:
+            Its id, and its secret, which is shown this once: the database has its digest only.
+        """
+        identifier, secret = _new_id("key"), f"semqa_{secrets.token_urlsafe(32)}"
+        with self._database.writing() as connection:
+            connection.execute(
+                self._tables.keys.insert().values(
+                    id=identifier, name=_line(name), digest=_digest(secret), created=_now()
+                )
+            )
+        return identifier, secret
+
+    def keys(self) -> list[Key]:
+        """Return all keys, oldest first; those that were revoked say so."""
+        table = self._tables.keys
+        with self._database.reading() as connection:
+            rows = connection.execute(table.select().order_by(table.c.created, table.c.id)).all()
+        return [
+            Key(
+                row.id,
+                row.name,
+                moment(row.created),
+                None if row.revoked is None else moment(row.revoked),
+            )
+            for row in rows
+        ]
+
+    def revoke(self, key: str) -> None:
+        """Revoke a key: it opens nothing from now on. What it owns stays.
+
+        Raises:
+            NotFoundError: there is no such key.
+        """
+        table = self._tables.keys
+        where = table.c.id == _known_id("key", key)
+        with self._database.writing() as connection:
+            if connection.execute(table.select().where(where)).first() is None:
+                raise _missing("key", key)
+            connection.execute(
+                table.update().where(where, table.c.revoked.is_(None)).values(revoked=_now())
+            )
+
+    def owner_of(self, secret: str) -> str | None:
+        """Return the id of the key with a secret; None if there is none that opens."""
+        table = self._tables.keys
+        with self._database.reading() as connection:
+            found = connection.execute(
+                table.select().where(table.c.digest == _digest(secret), table.c.revoked.is_(None))
+            ).first()
+        return None if found is None else str(found.id)
+
+    # Conversations
+
+    def conversations(self, owner: str, limit: int = 500) -> list[Conversation]:
+        """Return the conversations of an owner without their messages, last used first."""
+        table = self._tables.conversations
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                table.select()
+                .where(table.c.owner == owner)
+                .order_by(table.c.updated.desc(), table.c.created.desc(), table.c.id)
+                .limit(limit)
+            ).all()
+        return [_conversation(row) for row in rows]
+
+    def create_conversation(self, owner: str, title: str = "") -> Conversation:
+        """Begin a conversation; without a title it takes that of its first question."""
+        now = _now()
+        row = {"id": _new_id("conv"), "owner": owner, "title": _line(title)}
+        with self._database.writing() as connection:
+            connection.execute(
+                self._tables.conversations.insert().values(**row, created=now, updated=now)
+            )
+        return Conversation(row["id"], row["title"], moment(now), moment(now))
+
+    def conversation(self, owner: str, conversation: str) -> Conversation:
+        """Return a conversation with its messages.
+
+        Raises:
+            NotFoundError: the owner has no such conversation.
+        """
+        table = self._tables.messages
+        with self._database.reading() as connection:
+            row = self._find(connection, owner, conversation)
+            found = connection.execute(
+                table.select().where(table.c.conversation == row.id).order_by(table.c.number)
+            ).all()
+        messages = tuple(
+            Message(each.id, each.role, json.loads(each.content), moment(each.created))
+            for each in found
+        )
+        return _conversation(row, messages)
+
+    def rename(self, owner: str, conversation: str, title: str) -> Conversation:
+        """Give a conversation another title, and return it without its messages.
+
+        Raises:
+            NotFoundError: the owner has no such conversation.
+        """
+        table = self._tables.conversations
+        with self._database.writing() as connection:
+            row = self._hold(connection, owner, conversation)
+            connection.execute(
+                table.update().where(table.c.id == row.id).values(title=_line(title))
+            )
+            return _conversation(self._find(connection, owner, conversation))
+
+    def delete(self, owner: str, conversation: str) -> None:
+        """Delete a conversation and its messages.
+
+        Raises:
+            NotFoundError: the owner has no such conversation.
+        """
+        table = self._tables.conversations
+        with self._database.writing() as connection:
+            row = self._hold(connection, owner, conversation)
+            connection.execute(table.delete().where(table.c.id == row.id))
+
+    def add_message(
+        self, owner: str, conversation: str, role: Role, content: Mapping[str, Any]
+    ) -> Message:
+        """Add a message at the end of a conversation.
+
+        A conversation without a title takes the question of its first message of a user.
+
+        Raises:
+            InputError: the role is unknown, or the content is not JSON-ready.
+            NotFoundError: the owner has no such conversation.
+        """
+        if role not in get_args(Role):
+            raise InputError(
+                f"a message has an unknown role: got {role!r}, expected one of "
+                f"{', '.join(get_args(Role))}; use one of these"
+            )
+        try:
+            written = json.dumps(dict(content), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"a message is not JSON: got {error}, expected text, numbers, lists and objects; "
+                "give these"
+            ) from error
+        identifier = _new_id("msg")
+        table = self._tables.conversations
+        with self._database.writing() as connection:
+            found = self._hold(connection, owner, conversation)
+            now = _now()
+            changes: dict[str, object] = {"updated": now}
+            if not found.title and role == "user":
+                changes["title"] = _line(str(content.get("question", "")))
+            connection.execute(table.update().where(table.c.id == found.id).values(**changes))
+            connection.execute(
+                self._tables.messages.insert().values(
+                    id=identifier,
+                    conversation=found.id,
+                    role=role,
+                    content=written,
+                    created=now,
+                )
+            )
+        return Message(identifier, role, json.loads(written), moment(now))
+
+    def _hold(self, connection: Connection, owner: str, conversation: str) -> Row[Any]:
+        """Find a conversation that nobody else changes until the end of the transaction."""
+        return self._find(connection, owner, conversation, held=True)
+
+    def _find(
+        self, connection: Connection, owner: str, conversation: str, *, held: bool = False
+    ) -> Row[Any]:
+        table = self._tables.conversations
+        query = table.select().where(
+            table.c.id == _known_id("conversation", conversation), table.c.owner == owner
+        )
+        row = connection.execute(query.with_for_update() if held else query).first()
+        if row is None:
+            raise _missing("conversation", conversation)
+        return row
+
+
+def _conversation(row: Row[Any], messages: tuple[Message, ...] = ()) -> Conversation:
+    return Conversation(row.id, row.title, moment(row.created), moment(row.updated), messages)
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+def _new_id(kind: str) -> str:
+    return f"{kind}_{secrets.token_hex(12)}"
+
+
+def _known_id(noun: str, given: str) -> str:
+    """Return an id that can be looked up; anything else is an id that nothing has."""
+    if re.fullmatch(r"[a-z]+_[0-9a-f]{24}", given) is None:
+        raise _missing(noun, given)
+    return given
+
+
+def _missing(noun: str, given: str) -> NotFoundError:
+    shown = given if len(given) <= 60 else given[:59] + "…"
+    return NotFoundError(
+        f"there is no such {noun}: got {shown!r}, expected the id of one of yours; list them"
+    )
+
+
+def _digest(secret: str) -> str:
+    # Secrets have 256 random bits: a fast digest is as safe as a slow one, and can be looked up.
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _line(text: str) -> str:
+    r"""Return a text as one line that every database keeps.
+
+    Example:
+        >>> _line(" Who\n sang\x00 it? ")
+        'Who sang it?'
+    """
+    plain = re.sub("[\x00-\x1f\x7f-\x9f\ud800-\udfff\\s]+", " ", text).strip()
+    return plain if len(plain) <= LONGEST_TITLE else plain[: LONGEST_TITLE - 1].rstrip() + "…"

@@ -1,0 +1,237 @@
+"""Asking, and checking what comes: quotes, their places in the sources, and the way back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from semqa import QuotedAnswer, Source
+from semqa.quotes.render import to_markdown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+    from tests.server.browser.conftest import Serve
+
+LONG = "Nothing happens here. " * 400
+
+
+def paste(page: Page, text: str, title: str = "") -> None:
+    page.get_by_role("button", name="Paste a passage").click()
+    page.locator("#passage-dialog [name=title]").fill(title)
+    page.locator("#passage-dialog [name=text]").fill(text)
+    page.locator("#passage-dialog").get_by_role("button", name="Add").click()
+
+
+def ask(page: Page, question: str = "Who?") -> None:
+    page.get_by_label("Your question").fill(question)
+    page.get_by_label("Your question").press("Enter")
+
+
+def wait_for_answer(page: Page) -> None:
+    page.locator(".answer .verdict").last.wait_for()
+
+
+def place_of(page: Page, mark: Locator) -> tuple[int, int]:
+    """Where a mark stands in the text of its source, in code points."""
+    return tuple(  # type: ignore[return-value]
+        mark.evaluate(
+            """mark => {
+              const before = document.createRange();
+              before.selectNodeContents(mark.closest(".body"));
+              before.setEndBefore(mark);
+              const start = Array.from(before.toString()).length;
+              return [start, start + Array.from(mark.textContent).length];
+            }"""
+        )
+    )
+
+
+def on_screen(page: Page, mark: Locator) -> bool:
+    return bool(
+        mark.evaluate(
+            """mark => {
+              const box = mark.getBoundingClientRect();
+              const list = mark.closest(".list").getBoundingClientRect();
+              const at = document.elementFromPoint(box.left + 3, box.top + box.height / 2);
+              return box.top >= list.top && box.bottom <= list.bottom && mark.contains(at);
+            }"""
+        )
+    )
+
+
+def test_the_real_engine_answers_and_every_quote_shows_its_place(serve: Serve, page: Page) -> None:
+    serve().open(page)
+    page.get_by_role("button", name="Try an example").click()
+    wait_for_answer(page)
+    quotes = page.locator(".answer .quote")
+    assert quotes.count() >= 2
+    assert "verified character for character" in page.locator(".verdict").inner_text()
+    for at in range(quotes.count()):
+        quotes.nth(at).click()
+        shown = page.locator("mark.on")
+        text = "".join(shown.all_inner_texts())
+        assert text == quotes.nth(at).locator("bdi").inner_text()
+        page.wait_for_function(
+            "document.querySelector('mark.flash')?.getBoundingClientRect().top > 0"
+        )
+        page.mouse.move(0, 0)
+
+
+def test_the_occurrence_that_was_meant_is_shown_and_not_the_first(serve: Serve, page: Page) -> None:
+    # Characters of two UTF-16 units stand in front; the word stands three times.
+    text = f"😀😀 Paris 🎄. {LONG}Then Paris, again 𝒳, and Paris."
+
+    def script(_: str, sources: list[Source]) -> str:
+        return "It was [ 1 Then Paris, again 𝒳 ] and then [ 1 and Paris ]."
+
+    serve(script).open(page)
+    paste(page, text, "Cities")
+    ask(page)
+    wait_for_answer(page)
+    quote = page.locator(".quote").first
+    quote.click()
+    mark = page.locator("mark.on")
+    assert mark.inner_text() == "Then Paris, again 𝒳"
+    page.wait_for_timeout(900)
+    assert on_screen(page, mark)
+    # What is folded away is told by its number of characters.
+    gap = page.locator(".gap").inner_text()
+    folded = int(re.search(r"of ([\d,]+) more", gap)[1].replace(",", ""))  # type: ignore[index]
+    start, end = place_of(page, mark)
+    start, end = start + folded - len(gap), end + folded - len(gap)
+    assert text[start:end] == "Then Paris, again 𝒳"
+    page.locator(".gap").click()
+    start, end = place_of(page, page.locator("mark").first)
+    assert text[start:end] == "Then Paris, again 𝒳"
+    assert page.locator("#source-1 .body").inner_text() == text
+
+
+def test_overlapping_quotes_share_what_they_share(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "[ 1 b c ] and [ 1 c d ] and [ 1 the title ].").open(page)
+    paste(page, "a b c d e", "in the title")
+    ask(page)
+    wait_for_answer(page)
+    marks = page.locator("#source-1 .body mark")
+    assert [marks.nth(at).get_attribute("data-quotes") for at in range(3)] == ["0", "0 1", "1"]
+    assert marks.all_inner_texts() == ["b ", "c", " d"]
+    assert page.locator("#source-1 h3 mark").inner_text() == "the title"
+    page.locator(".quote").nth(1).hover()
+    assert page.locator("mark.on").all_inner_texts() == ["c", " d"]
+    # And the other way round: what stands under the pointer lights up the quotes of it.
+    page.mouse.move(0, 0)
+    marks.nth(1).hover()
+    assert page.locator(".quote.on").count() == 2
+    page.mouse.move(0, 0)
+    assert page.locator(".quote.on").count() == 0
+    back = page.locator("#source-1 .back button")
+    assert back.all_inner_texts() == ["b c", "c d", "the title"]
+    back.nth(2).click()
+    assert page.evaluate("document.activeElement.textContent").startswith("the title")
+
+
+def test_quotes_light_up_while_the_answer_is_being_written(serve: Serve, page: Page) -> None:
+    slow = "One [ 1 𝒳 is first ] then much more is said " + "and said " * 60 + "and [ 2 last ]."
+    serve(lambda *_: slow, pause=0.03).open(page)
+    paste(page, "Here 𝒳 is first.", "One")
+    paste(page, "At last.", "Two")
+    ask(page)
+    page.locator(".answer.streaming .quote").first.wait_for()
+    assert page.locator(".answer .quote").count() == 1
+    assert page.locator(".source").count() == 2, "sources are there before the answer is complete"
+    page.locator(".quote").first.click()
+    assert page.locator("mark.on").inner_text() == "𝒳 is first"
+    wait_for_answer(page)
+    assert page.locator(".quote bdi").all_inner_texts() == ["𝒳 is first", "last"]
+    shown = page.locator(".answer .text").evaluate(
+        "e => { const c = e.cloneNode(true); c.querySelectorAll('sup,.sr').forEach(x => x.remove()); return c.textContent; }"
+    )
+    assert shown == QuotedAnswer.parse(slow, ()).plain
+
+
+def test_an_answer_can_be_stopped(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "word " * 500, pause=0.05).open(page)
+    paste(page, "word")
+    ask(page)
+    page.locator(".answer.streaming").wait_for()
+    page.get_by_role("button", name="Stop answering").click()
+    page.get_by_text("Stopped.").wait_for()
+    assert page.get_by_role("button", name="Ask", exact=True).is_visible()
+
+
+def test_what_is_not_verified_is_told(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "He [ 1 sang it ] in [ 1 1999 ], says [ 1 two ].").open(page)
+    paste(page, "He sang it.")
+    paste(page, "two")
+    ask(page)
+    wait_for_answer(page)
+    assert page.locator(".verdict.poor").inner_text() == "2 of 3 quotes not verified"
+    assert page.locator(".quote.bad sup").all_inner_texts() == ["fabricated", "misattributed"]
+    page.locator(".quote.bad").last.hover()
+    page.locator("#preview").wait_for()
+    assert "it stands in source 2" in page.locator("#preview").inner_text()
+
+
+def test_the_preview_shows_the_words_around_a_quote(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "It is [ 1 here 😀 ].").open(page)
+    paste(page, "x" * 300 + " before 😀 here 😀 after " + "y" * 300, "A title")
+    ask(page)
+    wait_for_answer(page)
+    page.locator(".quote").hover()
+    page.locator("#preview").wait_for()
+    shown = page.locator("#preview").inner_text()
+    assert "A title" in shown
+    assert "before 😀 here 😀 after" in shown
+    assert page.locator("#preview mark").inner_text() == "here 😀"
+    page.keyboard.press("Escape")
+    assert page.locator("#preview").is_hidden()
+
+
+def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> None:
+    marked = "1. A *star* [ 1 is_here  😀 ] \u3000and [ 2 not ] & [ 2 two ]$ <b>.\u00a0"
+    sources = [
+        Source("It is_here  😀 now", "T [x] *y* "),
+        Source("two", "", "https://example.org/a_b?c=[1]"),
+    ]
+    serve(lambda *_: marked).open(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate(
+        "body => fetch('/v1/conversations', {method: 'POST'}).then(r => r.json()).then(c => "
+        "fetch('/v1/answers', {method: 'POST', body: JSON.stringify({...body, conversation: c.id})}))",
+        {
+            "question": "Q",
+            "sources": [{"title": s.title, "text": s.text, "url": s.url} for s in sources],
+        },
+    )
+    page.reload()
+    page.locator("#conversations a").first.click()
+    page.get_by_role("button", name="Copy as Markdown").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == to_markdown(QuotedAnswer.parse(marked, sources))
+
+
+def test_a_page_of_keys_alone(serve: Serve, page: Page) -> None:
+    """From the question to the place in the source and back without a pointer."""
+    serve(lambda *_: "He [ 1 sang it ] and [ 1 left ].").open(page)
+    paste(page, "Bing sang it, and left.")
+    page.get_by_label("Your question").focus()
+    page.keyboard.type("Who sang it?")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("Really?")
+    page.keyboard.press("Enter")
+    wait_for_answer(page)
+    assert page.locator(".asked").inner_text() == "Who sang it?\nReally?"
+    page.locator("#transcript").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className").startswith("quote")
+    page.locator("#preview").wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    focused = "document.activeElement.textContent"
+    assert page.evaluate("document.activeElement.closest('mark') !== null")
+    assert page.evaluate(focused) == "left"
+    page.keyboard.press("Enter")
+    assert page.evaluate(focused).startswith("left")
+    assert page.evaluate("document.activeElement.className").startswith("quote")
+    assert "The answer is complete. 2 quotes, verified" in page.locator("#status").inner_text()
