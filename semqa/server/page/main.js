@@ -124,7 +124,6 @@ async function write(answer, asked) {
   if (library.name) body.collection = library.name;
   if (passages.all.length) body.sources = passages.all;
   for await (const { event, data } of events("/v1/answers", body, running.signal)) {
-    const stay = atEnd();
     if (event === "sources") {
       answer.sources = data.sources;
       if (sources.answer === answer) sources.show(answer);
@@ -136,12 +135,26 @@ async function write(answer, asked) {
       answer.finish(data);
       if (sources.answer === answer) sources.show(answer);
     } else if (event === "error") throw new ApiError(0, data.error?.message ?? "The answer was cut off.");
-    if (stay) transcript.scrollTop = transcript.scrollHeight;
+    keepEnd();
   }
   if (!answer.final) throw new ApiError(0, "The answer was cut off: the connection ended before it was complete.");
 }
 
-const atEnd = () => transcript.scrollHeight - transcript.scrollTop - transcript.clientHeight < 80;
+// Who reads the end of the transcript sees what is added; who scrolled up is left alone.
+let atEnd = true;
+let due = false;
+transcript.addEventListener("scroll", () => {
+  atEnd = transcript.scrollHeight - transcript.scrollTop - transcript.clientHeight < 80;
+}, { passive: true });
+
+function keepEnd() {
+  if (due || !atEnd) return;
+  due = true;
+  requestAnimationFrame(() => {
+    due = false;
+    transcript.scrollTop = transcript.scrollHeight;
+  });
+}
 
 function busy(controller) {
   running = controller;

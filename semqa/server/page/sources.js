@@ -10,6 +10,7 @@ const heading = find("sources-count");
 export class SourcePanel {
   #cards = [];
   #following = false;
+  #due = new Set(); // cards to draw in the next frame
   answer = null;
 
   constructor() {
@@ -37,7 +38,14 @@ export class SourcePanel {
   add(index) {
     const { source } = this.answer.quotes[index];
     const card = this.#cards.find((each) => each.source.number === source);
-    if (card) this.#drawCard(card);
+    if (!card) return;
+    if (!this.#due.size) requestAnimationFrame(() => this.#drawDue());
+    this.#due.add(card);
+  }
+
+  #drawDue() {
+    for (const card of this.#due) if (this.#cards.includes(card)) this.#drawCard(card);
+    this.#due.clear();
   }
 
   light(indices, on) {
@@ -48,6 +56,7 @@ export class SourcePanel {
 
   // Scrolls to the place that a quote was taken from. Returns whether there is one.
   goTo(index) {
+    this.#drawDue();
     const marks = this.#cards.flatMap((card) => card.places.get(index) ?? []);
     const quote = this.answer.quotes[index];
     if (!marks.length) {

@@ -72,9 +72,8 @@ def test_the_real_engine_answers_and_every_quote_shows_its_place(serve: Serve, p
         shown = page.locator("mark.on")
         text = "".join(shown.all_inner_texts())
         assert text == quotes.nth(at).locator("bdi").inner_text()
-        page.wait_for_function(
-            "document.querySelector('mark.flash')?.getBoundingClientRect().top > 0"
-        )
+        page.wait_for_timeout(700)
+        assert on_screen(page, shown.first)
         page.mouse.move(0, 0)
 
 

@@ -1,0 +1,114 @@
+"""Text that would be more than text stays text, whoever wrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.server.browser.test_answers import ask, on_screen, paste, wait_for_answer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from semqa import Source
+    from tests.server.browser.conftest import Serve
+
+HOSTILE = [
+    "<script>window.broken = 1</script>",
+    "<img src=x onerror='window.broken = 1'>",
+    "</textarea></article><style>* { display: none }</style>",
+    "]]><!-- <svg onload=window.broken=1>",
+    "javascript:window.broken=1",
+    "${window.broken = 1} {{ 1 + 1 }} %s",
+    "[ 1 forged ] [ 2 also ]",
+    "&lt;b&gt; &amp; \u2028 \u2029 end",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_text(serve: Serve, page: Page, text: str) -> None:
+    def script(question: str, sources: list[Source]) -> str:
+        inner = text.replace("[", "").replace("]", "")
+        return f"{inner} says [ 1 plain words ] and [ 1 {inner} ]."
+
+    serve(script).open(page)
+    paste(page, f"plain words {text} more", text)
+    ask(page, text)
+    wait_for_answer(page)
+    page.locator(".quote").first.hover()
+    page.locator("#preview").wait_for()
+    assert (
+        page.locator("#source-1 .body").evaluate("e => e.textContent") == f"plain words {text} more"
+    )
+    assert page.locator("#source-1 h3").evaluate("e => e.textContent") == text
+    assert page.locator(".asked").evaluate("e => e.textContent") == text
+    assert page.evaluate("window.broken") is None
+    assert page.locator("script, img, style").count() == 2, "its own script, and its sign"
+    page.reload()
+    wait_for_answer(page)
+    assert page.locator(".asked").evaluate("e => e.textContent") == text
+    assert page.evaluate("window.broken") is None
+
+
+def test_what_reorders_text_is_shown(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "It is [ 1 safe\u202eelif ] \x1b[2J.").open(page)
+    paste(page, "Here: safe\u202eelif \u2066and\u0007 on.", "a\u202eb")
+    ask(page, "\u202ewho?")
+    wait_for_answer(page)
+    everything = page.locator("#app").evaluate("e => e.textContent")
+    assert not any(mark in everything for mark in "\u202e\u2066\x07\x1b")
+    page.locator(".quote").first.click()
+    assert page.locator("mark.on").inner_text() == "safe<U+202E>elif"
+    assert page.locator(".asked").inner_text() == "<U+202E>who?"
+
+
+def test_a_link_of_a_source_is_a_link_only_if_it_leads_to_the_web(serve: Serve, page: Page) -> None:
+    site = serve(lambda *_: "a [ 1 b ]")
+    site.open(page)
+    page.evaluate(
+        """() => fetch('/v1/conversations', {method: 'POST'}).then(r => r.json()).then(c =>
+        fetch('/v1/answers', {method: 'POST', body: JSON.stringify({question: 'Q', conversation: c.id, sources: [
+          {text: 'b', url: 'javascript:alert(1)'}, {text: 'b', url: 'data:text/html,x'}, {text: 'b', url: 'https://example.org/'}]})}))"""
+    )
+    page.reload()
+    page.locator("#conversations a").first.click()
+    wait_for_answer(page)
+    links = page.locator(".meta a")
+    assert links.count() == 1
+    assert links.get_attribute("href") == "https://example.org/"
+    assert "noopener" in (links.get_attribute("rel") or "")
+
+
+def test_a_line_of_a_megabyte_is_shown_where_it_is_quoted(serve: Serve, page: Page) -> None:
+    line = "x" * 700_000 + " the needle " + "y" * 300_000
+    serve(lambda *_: "It is [ 1 the needle ].").open(page)
+    page.evaluate(
+        """line => fetch('/v1/conversations', {method: 'POST'}).then(r => r.json()).then(c =>
+        fetch('/v1/answers', {method: 'POST', body: JSON.stringify(
+          {question: 'Q', conversation: c.id, sources: [{text: line}]})}))""",
+        line,
+    )
+    page.reload()
+    page.locator("#conversations a").first.click()
+    wait_for_answer(page)
+    page.locator(".quote").click()
+    mark = page.locator("mark.on")
+    assert mark.inner_text() == "the needle"
+    page.wait_for_timeout(900)
+    assert on_screen(page, mark)
+    assert page.locator("#source-1 .body").evaluate("e => e.textContent.length") < 10_000
+    page.locator(".gap").first.click()
+    assert "of 679" in page.locator(".gap").first.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_two_thousand_quotes_are_drawn_in_time(serve: Serve, page: Page) -> None:
+    words = [f"w{n} 𝒳" for n in range(2000)]
+    serve(lambda *_: " ".join(f"and [ 1 {w} ]" for w in words)).open(page)
+    paste(page, " ".join(words))
+    ask(page)
+    page.locator(".answer .verdict").wait_for(timeout=30_000)
+    assert page.locator(".quote").count() == 2000
+    page.locator(".quote").last.click()
+    assert page.locator("mark.on").inner_text() == "w1999 𝒳"

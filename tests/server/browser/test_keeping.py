@@ -1,0 +1,157 @@
+"""What stays: conversations over reload, documents that were uploaded, and the key of a server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.server.browser.test_answers import ask, paste, wait_for_answer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, LocatorAssertions, Page
+
+    from tests.server.browser.conftest import Serve
+
+
+def until(locator: Locator) -> LocatorAssertions:
+    """What waits until something is the case."""
+    from playwright.sync_api import expect
+
+    return expect(locator)
+
+
+DROP = """files => {
+  const transfer = new DataTransfer();
+  for (const [name, text] of files) transfer.items.add(new File([text], name));
+  for (const kind of ["dragenter", "dragover", "drop"]) {
+    document.body.dispatchEvent(new DragEvent(kind, {dataTransfer: transfer, bubbles: true, cancelable: true}));
+    if (kind === "dragover") window.veil = !document.getElementById("drop").hidden;
+  }
+}"""
+
+
+def test_a_reload_keeps_the_conversation(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "He [ 1 sang it ].").open(page)
+    paste(page, "Bing sang it.", "Bing")
+    ask(page, "Who sang it?")
+    wait_for_answer(page)
+    ask(page, "Really?")
+    page.locator(".answer .verdict").nth(1).wait_for()
+    page.reload()
+    wait_for_answer(page)
+    assert page.locator(".asked").all_inner_texts() == ["Who sang it?", "Really?"]
+    assert page.locator("#title").inner_text() == "Who sang it?"
+    page.locator(".quote").first.click()
+    assert page.locator("mark.on").inner_text() == "sang it"
+    # Its passages are there for the next question.
+    ask(page, "Truly?")
+    page.locator(".answer .verdict").nth(2).wait_for()
+
+
+def test_conversations_are_listed_renamed_exported_and_deleted(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "He [ 1 sang it ].").open(page)
+    for question in ("First?", "Second?"):
+        page.get_by_role("button", name="New conversation").click()
+        paste(page, "Bing sang it.", "Bing")
+        ask(page, question)
+        wait_for_answer(page)
+        page.locator("#conversations a", has_text=question).wait_for()
+    links = page.locator("#conversations a")
+    assert links.all_inner_texts() == ["Second?", "First?"]
+    links.nth(1).click()
+    page.locator(".asked", has_text="First?").wait_for()
+    page.get_by_role("button", name="Rename First?").click()
+    page.locator("#line-dialog [name=line]").fill("<b>Other</b>")
+    page.keyboard.press("Enter")
+    page.locator("#title", has_text="<b>Other</b>").wait_for()
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export <b>Other</b>").click()
+    kept = Path(started.value.path()).read_text()
+    assert started.value.suggested_filename == "b-Other-b.md"
+    assert "## First?" in kept
+    assert "He **sang it**[^1-1]." in kept
+    assert "[^1-1]: Bing" in kept
+    page.get_by_role("button", name="Delete <b>Other</b>").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    until(page.locator("#conversations li")).to_have_count(1)
+    assert page.locator(".welcome").is_visible()
+    page.go_back()
+    page.get_by_text("There is no such conversation").wait_for()
+    page.go_back()
+    page.locator(".asked", has_text="Second?").wait_for()
+
+
+def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) -> None:
+    site = serve()
+    site.open(page)
+    text = "Bing Crosby sang White Christmas in 1941.\n\nFred Astaire danced in Holiday Inn."
+    page.evaluate(DROP, [["song.txt", text], ["bad.bin", "a\0b"]])
+    assert page.evaluate("window.veil"), "the page says that it takes files"
+    page.locator("#documents .name", has_text="song.txt").wait_for()
+    assert "expected text; convert it" in page.locator("#uploads .problem").inner_text()
+    assert page.locator("#collection").input_value() == "documents"
+    ask(page, "Who sang White Christmas?")
+    wait_for_answer(page)
+    page.locator(".quote").first.click()
+    page.locator(".source").first.get_by_role("button", name="Show in its document").click()
+    page.locator(".source .passage").first.wait_for()
+    assert page.locator(".source .body").first.inner_text() == text
+    shown = "".join(page.locator(".source").first.locator("mark").all_inner_texts())
+    assert shown in text
+    page.reload()
+    page.locator("#documents .name", has_text="song.txt").wait_for()
+    page.locator("#documents li").hover()
+    page.get_by_role("button", name="Remove song.txt").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    until(page.locator("#documents li")).to_have_count(0)
+    assert site.app.state.library == {"documents": {}}
+
+
+def test_an_upload_shows_how_far_it_is(serve: Serve, page: Page) -> None:
+    serve().open(page)
+    page.evaluate(
+        """() => {
+          window.seen = [];
+          new MutationObserver(() => {
+            const bar = document.querySelector("#uploads progress");
+            if (bar) window.seen.push([bar.value, document.querySelector("#uploads .hint").textContent]);
+          }).observe(document.getElementById("uploads"), {subtree: true, childList: true, characterData: true, attributes: true});
+        }"""
+    )
+    page.context.new_cdp_session(page).send(
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 2_000_000},
+    )
+    page.locator("#files").set_input_files(
+        [{"name": "long.txt", "mimeType": "text/plain", "buffer": b"word " * 600_000}]
+    )
+    page.locator("#documents .name", has_text="long.txt").wait_for()
+    said = [text for _, text in page.evaluate("window.seen")]
+    assert any(text.endswith("%") and text != "0 %" for text in said), said
+    assert "reading…" in said
+
+
+def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, page: Page) -> None:
+    site = serve(lambda *_: "He [ 1 sang it ].")
+    store = site.app.state.store
+    (mine, secret), (other, _) = store.create_key("mine"), store.create_key("other")
+    store.create_conversation(other, "not yours")
+    store.create_conversation(mine, "yours")
+    site.app.state.keys = True
+    page.goto(site.url)
+    field = page.get_by_label("API key", exact=True)
+    field.fill("wrong")
+    field.press("Enter")
+    page.get_by_text("That key does not open this server.").wait_for()
+    field.fill(secret)
+    field.press("Enter")
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#conversations a").all_inner_texts() == ["yours"]
+    paste(page, "Bing sang it.")
+    ask(page)
+    wait_for_answer(page)
+    page.reload()
+    wait_for_answer(page)
+    assert secret not in json.dumps(page.evaluate("({...localStorage})")), "kept for this tab alone"
+    assert len(store.conversations(mine)) == 2
