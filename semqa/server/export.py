@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["to_markdown"]
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
-_FOOTNOTE = re.compile(r"(?<!\\)\[\^(\d+)\]")
+_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
+"""Where one is explained, which begins a line, or stands, which is behind a quote in bold."""
 
 
 def to_markdown(conversation: Conversation) -> str:
@@ -32,25 +33,29 @@ def to_markdown(conversation: Conversation) -> str:
             parts.append(f"## {_escaped(str(message.content.get('question', '')))}\n")
             continue
         answers += 1
-        shown = _answer(message.content)
-        parts.append(_FOOTNOTE.sub(rf"[^{answers}-\1]", shown))
+        parts.append(_FOOTNOTE.sub(f"[^{answers}-", _answer(message.content)))
     return "\n".join(parts)
 
 
 def _answer(content: Mapping[str, Any]) -> str:
     try:
         return answer_to_markdown(
-            QuotedAnswer.parse(
-                str(content.get("answer", "")),
-                [
-                    Source(str(each["text"]), str(each.get("title") or ""), each.get("url"))
-                    for each in content.get("sources", ())
-                ],
-            )
+            QuotedAnswer.parse(str(content.get("answer", "")), _sources(content))
         )
-    except (InputError, KeyError, TypeError, AttributeError):
+    except (InputError, KeyError, TypeError, ValueError, AttributeError):
         # What an older server kept, or what cannot be checked, is still the user's own.
         return _escaped(str(content.get("plain", ""))) + "\n"
+
+
+def _sources(content: Mapping[str, Any]) -> list[Source]:
+    """Return the sources by their numbers; those that were not quoted were not kept, and are empty."""
+    kept = {
+        int(each["number"]): Source(
+            str(each["text"]), str(each.get("title") or ""), each.get("url")
+        )
+        for each in content.get("sources", ())
+    }
+    return [kept.get(number, Source("")) for number in range(1, max(kept, default=0) + 1)]
 
 
 def _escaped(text: str) -> str:

@@ -13,6 +13,7 @@ let made = 0;
 export class Answer {
   quotes = [];
   sources = [];
+  others = [];
   final = null;
   element = make("article", { class: "answer", "aria-label": "Answer" });
   #text = make("div", { class: "text", dir: "auto" });
@@ -62,6 +63,8 @@ export class Answer {
     // What is on the right already stays as it stands.
     const known = new Map(this.sources.map((source) => [JSON.stringify(source), source]));
     this.sources = final.sources.map((source) => known.get(JSON.stringify(source)) ?? source);
+    // What was found and not quoted is not in the final object; who watched it come may still look.
+    this.others = [...known.values()].filter((source) => !this.sources.includes(source));
     this.element.classList.remove("streaming");
     if (drawn !== JSON.stringify(final.quotes) || said !== count(final.plain) || !final.quotes.length) {
       this.#draw(new Points(final.plain));

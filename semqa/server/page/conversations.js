@@ -3,6 +3,7 @@
 import { call, download } from "./api.js";
 import { askForLine, askWhetherSure } from "./dialogs.js";
 import { announce, find, iconButton, make } from "./dom.js";
+import { forget } from "./passages.js";
 import { short } from "./visible.js";
 
 const list = find("conversations");
@@ -67,6 +68,7 @@ export class Conversations {
   async #delete(each) {
     if (!(await askWhetherSure(`Delete “${short(each.title || UNTITLED, 80)}”?`))) return;
     await call(`/v1/conversations/${each.id}`, { method: "DELETE" });
+    forget(each.id);
     if (each.id === this.current) this.#open(null);
     await this.load();
     announce("Conversation deleted");

@@ -107,7 +107,7 @@ export class Library {
 
   #row(document) {
     return make("li", {},
-      make("span", { class: "name", dir: "auto", title: visible(document.name) }, short(document.title || document.name, 80)),
+      make("span", { class: "name", dir: "auto", title: visible(document.name) }, short(document.name, 80)),
       make("span", { class: "hint" }, plural(document.passages ?? 0, "passage")),
       iconButton("delete", `Remove ${short(document.name, 60)}`, async () => {
         if (!(await askWhetherSure(`Remove ${short(document.name, 60)} from ${short(this.name, 40)}?`))) return;

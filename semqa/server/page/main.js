@@ -105,6 +105,7 @@ async function ask(asked) {
       conversations.current = begun.id;
       history.pushState(null, "", `/?c=${begun.id}`);
     }
+    passages.keep(conversations.current);
     await write(answer, asked);
     addActions(answer);
     announce(`The answer is complete. ${verdict(answer.final).text}`);
@@ -213,8 +214,9 @@ async function read(id) {
   unanswered();
   if (last) {
     select(last);
-    passages.set(last.sources.filter((each) => !each.collection).map(({ title, text, url }) => ({ title, text, ...(url ? { url } : {}) })));
   }
+  const pasted = (last?.sources ?? []).filter((each) => !each.collection);
+  passages.recall(id, pasted.map(({ title, text, url }) => ({ title, text, ...(url ? { url } : {}) })));
   transcript.scrollTop = transcript.scrollHeight;
 }
 

@@ -4,6 +4,7 @@ import { askForPassage } from "./dialogs.js";
 import { find, iconButton, make } from "./dom.js";
 import { short } from "./visible.js";
 
+const PLACE = "semqa.passages.";
 const list = find("passages");
 
 export class Passages {
@@ -30,4 +31,23 @@ export class Passages {
     }));
     this.#changed();
   }
+
+  // They stay with a conversation in this browser, as far as it has room.
+  keep(conversation) {
+    try {
+      localStorage.setItem(PLACE + conversation, JSON.stringify(this.all));
+    } catch {
+      localStorage.removeItem(PLACE + conversation);
+    }
+  }
+
+  // Those of a conversation; what its last answer quoted, where nothing was kept.
+  recall(conversation, quoted) {
+    const kept = localStorage.getItem(PLACE + conversation);
+    this.set(kept === null ? quoted : JSON.parse(kept));
+  }
+}
+
+export function forget(conversation) {
+  localStorage.removeItem(PLACE + conversation);
 }

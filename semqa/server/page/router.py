@@ -17,7 +17,7 @@ POLICY = "; ".join(
     (
         "default-src 'self'",
         "base-uri 'none'",
-        "form-action 'self'",
+        "form-action 'none'",
         "frame-ancestors 'none'",
         "object-src 'none'",
     )

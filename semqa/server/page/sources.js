@@ -17,21 +17,24 @@ export class SourcePanel {
     this.show(null);
   }
 
-  // Shows the sources of an answer; those that it quotes stand as they are numbered, like the others.
+  // Shows the sources of an answer; what was found for it and is not quoted is folded away.
   show(answer) {
-    const same = answer !== null && answer === this.answer && answer.sources.length === this.#cards.length
-      && this.#cards.every((card, at) => card.source === answer.sources[at]);
+    const wanted = answer ? [...answer.sources, ...answer.others] : [];
+    const known = new Map(this.#cards.map((card) => [card.source, card]));
+    const again = answer !== null && answer === this.answer;
     this.answer = answer;
-    if (!same) {
-      const sources = answer?.sources ?? [];
-      this.#cards = sources.map((source) => new SourceCard(source, (indices, why) => this.#turn(indices, why)));
-      list.replaceChildren(...(this.#cards.length ? this.#cards.map((card) => card.element) : [
-        make("p", { class: "hint empty" }, "The passages that an answer quotes stand here, each quote marked in its place."),
-      ]));
-      list.scrollTop = 0;
-    }
+    this.#cards = wanted.map((source) => (again && known.get(source)) || new SourceCard(source, (indices, why) => this.#turn(indices, why)));
     for (const card of this.#cards) this.#drawCard(card);
-    heading.textContent = this.#cards.length ? plural(this.#cards.length, "passage") : "";
+    const elements = this.#cards.map((card) => card.element);
+    const listed = answer?.sources.length ?? 0;
+    const rest = elements.slice(listed);
+    list.replaceChildren(
+      ...elements.slice(0, listed),
+      ...(rest.length ? [make("details", { class: "rest" }, make("summary", {}, `${plural(rest.length, "more passage")} found, not quoted`), ...rest)] : []),
+      ...(elements.length ? [] : [make("p", { class: "hint empty" }, "The passages that an answer quotes stand here, each quote marked in its place.")]),
+    );
+    if (!again) list.scrollTop = 0;
+    heading.textContent = listed ? plural(listed, "passage") : "";
   }
 
   // A quote of the answer on show has closed.

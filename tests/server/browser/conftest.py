@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from semqa import QuotedAnswer, Source
+from semqa.engines import Engine, create_engine
+from semqa.retrieval.passages import Library
+from semqa.server import ServerSettings, create_app
+from semqa.server.running import Running
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from playwright.sync_api import Browser, Page
 
-    from semqa import Source
+    from semqa.engines.generation import Generation
+    from semqa.server.store import Store
+
+Script = Callable[[str, list[Source]], str]
+Serve = Callable[..., "Site"]
 
 BROWSER = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -42,59 +53,83 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+class Scripted:
+    """An engine that says what a test wants, word by word."""
+
+    name = "scripted"
+
+    def __init__(self, script: Script, pause: float) -> None:
+        self._script = script
+        self._pause = pause
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+        return QuotedAnswer.parse(self._script(question, list(sources)), sources)
+
+    def stream(
+        self, question: str, sources: Sequence[Source]
+    ) -> Generator[str, None, Generation | None]:
+        for word in re.findall(r"\s*\S+|\s+$", self._script(question, list(sources))):
+            time.sleep(self._pause)
+            yield word
+        return None
+
+
 class Site:
-    """A running server, and what a page of it said and asked."""
+    """A running server."""
 
     def __init__(self, app: FastAPI, url: str) -> None:
-        self.app = app
+        self.store: Store = app.state.store
+        self.library: Library = app.state.library
         self.url = url
-        self.problems: list[str] = []
-        self.elsewhere: list[str] = []
 
     def open(self, page: Page, path: str = "/") -> None:
         page.goto(self.url + path)
         page.wait_for_selector("html[data-ready]")
 
+    def keep(self, question: str, sources: Sequence[Source]) -> None:
+        """Ask without the page; what comes is in the only conversation that there is."""
+        import httpx
 
-@contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
-    import uvicorn
-
-    server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", ws="none")
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    until = time.monotonic() + 20
-    while not server.started:
-        assert time.monotonic() < until, "the server did not start"
-        time.sleep(0.02)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(20)
-
-
-Serve = Callable[..., Site]
+        conversation = self.store.create_conversation("")
+        body = {
+            "question": question,
+            "conversation": conversation.id,
+            "sources": [{"title": s.title, "text": s.text, "url": s.url} for s in sources],
+        }
+        httpx.post(f"{self.url}/v1/answers", json=body, timeout=30).raise_for_status()
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    from contextlib import ExitStack
-
-    from tests.server.stand_in import app
+    """Start the server as it is, with its store and its collections, over an engine of choice."""
 
     with ExitStack() as stack:
 
-        def start(
-            script: Callable[[str, list[Source]], str] | None = None, pause: float = 0.0
-        ) -> Site:
-            made = app(tmp_path, script, pause)
-            return Site(made, stack.enter_context(serving(made)))
+        def start(script: Script | None = None, pause: float = 0.0) -> Site:
+            def create(spec: str) -> Engine:
+                return create_engine("extractive") if script is None else Scripted(script, pause)
+
+            settings = ServerSettings(data=tmp_path, port=0, create=create)
+            library = Library(settings.library, encoder=None)
+            app = create_app(settings, library=library)
+            return Site(app, stack.enter_context(_running(app)))
 
         yield start
+
+
+@contextmanager
+def _running(app: FastAPI) -> Iterator[str]:
+    ready = threading.Event()
+    running = Running(app, app.state.settings, ready.set)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    try:
+        assert ready.wait(20), "the server did not start"
+        yield f"http://127.0.0.1:{running.port}"
+    finally:
+        running.stop()
+        thread.join(40)
+        assert not thread.is_alive(), "the server did not end"
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def wait_for_answer(page: Page) -> None:
 
 def place_of(page: Page, mark: Locator) -> tuple[int, int]:
     """Where a mark stands in the text of its source, in code points."""
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         mark.evaluate(
             """mark => {
               const before = document.createRange();
@@ -192,16 +192,10 @@ def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> 
         Source("It is_here  😀 now", "T [x] *y* "),
         Source("two", "", "https://example.org/a_b?c=[1]"),
     ]
-    serve(lambda *_: marked).open(page)
+    site = serve(lambda *_: marked)
+    site.open(page)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.evaluate(
-        "body => fetch('/v1/conversations', {method: 'POST'}).then(r => r.json()).then(c => "
-        "fetch('/v1/answers', {method: 'POST', body: JSON.stringify({...body, conversation: c.id})}))",
-        {
-            "question": "Q",
-            "sources": [{"title": s.title, "text": s.text, "url": s.url} for s in sources],
-        },
-    )
+    site.keep("Q", sources)
     page.reload()
     page.locator("#conversations a").first.click()
     page.get_by_role("button", name="Copy as Markdown").click()

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from semqa import Source
 from tests.server.browser.test_answers import ask, on_screen, paste, wait_for_answer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from semqa import Source
     from tests.server.browser.conftest import Serve
 
 HOSTILE = [
@@ -64,13 +64,10 @@ def test_what_reorders_text_is_shown(serve: Serve, page: Page) -> None:
 
 
 def test_a_link_of_a_source_is_a_link_only_if_it_leads_to_the_web(serve: Serve, page: Page) -> None:
-    site = serve(lambda *_: "a [ 1 b ]")
+    site = serve(lambda *_: "a [ 1 b ] [ 2 b ] [ 3 b ]")
     site.open(page)
-    page.evaluate(
-        """() => fetch('/v1/conversations', {method: 'POST'}).then(r => r.json()).then(c =>
-        fetch('/v1/answers', {method: 'POST', body: JSON.stringify({question: 'Q', conversation: c.id, sources: [
-          {text: 'b', url: 'javascript:alert(1)'}, {text: 'b', url: 'data:text/html,x'}, {text: 'b', url: 'https://example.org/'}]})}))"""
-    )
+    urls = ["javascript:alert(1)", "data:text/html,x", "https://example.org/"]
+    site.keep("Q", [Source("b", url=url) for url in urls])
     page.reload()
     page.locator("#conversations a").first.click()
     wait_for_answer(page)
@@ -82,13 +79,9 @@ def test_a_link_of_a_source_is_a_link_only_if_it_leads_to_the_web(serve: Serve, 
 
 def test_a_line_of_a_megabyte_is_shown_where_it_is_quoted(serve: Serve, page: Page) -> None:
     line = "x" * 700_000 + " the needle " + "y" * 300_000
-    serve(lambda *_: "It is [ 1 the needle ].").open(page)
-    page.evaluate(
-        """line => fetch('/v1/conversations', {method: 'POST'}).then(r => r.json()).then(c =>
-        fetch('/v1/answers', {method: 'POST', body: JSON.stringify(
-          {question: 'Q', conversation: c.id, sources: [{text: line}]})}))""",
-        line,
-    )
+    site = serve(lambda *_: "It is [ 1 the needle ].")
+    site.open(page)
+    site.keep("Q", [Source(line)])
     page.reload()
     page.locator("#conversations a").first.click()
     wait_for_answer(page)

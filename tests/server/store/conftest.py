@@ -1,0 +1,93 @@
+"""Both databases, the real ones: SQLite in a file, and a PostgreSQL that is started for the tests."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from semqa.server.store import Store
+
+POSTGRESQL = next(
+    iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)), None
+) or (Path(found) if (found := shutil.which("initdb")) else None)
+
+Urls = Callable[[], str]
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Urls]:
+    """A server of its own on a socket; each call gives the URL of a new, empty database."""
+    if POSTGRESQL is None:
+        missing = "needs PostgreSQL: no initdb is installed (apt-get install postgresql)"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    binaries = POSTGRESQL.parent
+    # Its socket's path must be short, and its folder its own: it does not run as root.
+    folder = Path(tempfile.mkdtemp(prefix="semqa-pg-"))
+    user: int | None = None
+    if os.geteuid() == 0:
+        user = next(
+            (pwd.getpwnam(name).pw_uid for name in ("postgres", "nobody") if _known(name)), None
+        )
+        if user is None:
+            pytest.skip(
+                "needs a user that PostgreSQL can run as: there is neither postgres nor nobody"
+            )
+        os.chown(folder, user, -1)
+    folder.chmod(0o700)
+
+    def run(*command: str) -> None:
+        subprocess.run(
+            [str(binaries / command[0]), *command[1:]],
+            check=True, user=user, cwd=folder, capture_output=True, timeout=120,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+        )  # fmt: skip
+
+    data = str(folder / "data")
+    run("initdb", "-D", data, "-A", "trust", "-U", "semqa", "-E", "UTF8")
+    options = f"-k {folder} -c listen_addresses='' -c max_connections=120"
+    run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
+    number = itertools.count()
+
+    def fresh() -> str:
+        name = f"t{next(number)}"
+        run("createdb", "-h", str(folder), "-U", "semqa", name)
+        return f"postgresql://semqa@/{name}?host={folder}"
+
+    yield fresh
+    run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    shutil.rmtree(folder)
+
+
+def _known(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'new' / 'semqa.sqlite'}"
+    fresh: Urls = request.getfixturevalue("postgresql")
+    return fresh()
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    opened = Store(url)
+    opened.migrate()
+    yield opened
+    opened.close()

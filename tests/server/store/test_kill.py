@@ -1,0 +1,86 @@
+"""Processes that are killed in the middle: what was acknowledged is there, the rest left no trace."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+
+from semqa.server.store import Store
+
+WRITER = """
+import sys
+from semqa.server.store import Store
+store = Store(sys.argv[1])
+store.migrate()
+talk = store.create_conversation("me")
+print(talk.id, flush=True)
+for number in range(1_000_000):
+    store.add_message("me", talk.id, "user", {"question": str(number), "long": "x" * 20_000})
+    print(number, flush=True)
+"""
+
+# Stops within the migration, after its first table, until it is killed.
+MIGRATION = """
+import sys, time
+from alembic import op
+from semqa.server.store import Store
+create = op.create_table
+def once(*args, **kwargs):
+    create(*args, **kwargs)
+    if args[0] == sys.argv[2]:
+        print("within", flush=True)
+        time.sleep(600)
+op.create_table = once
+Store(sys.argv[1]).migrate()
+"""
+
+
+def start(script: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", script, *arguments], stdout=subprocess.PIPE, text=True
+    )
+
+
+def kill(process: subprocess.Popen[str]) -> str:
+    """Kill it, and return what it still said."""
+    os.kill(process.pid, signal.SIGKILL)
+    rest, _ = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGKILL
+    return rest
+
+
+def test_what_was_acknowledged_outlives_a_kill(url: str) -> None:
+    draw = random.Random(7)
+    for _ in range(4):
+        process = start(WRITER, url)
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], 60)
+        assert ready
+        talk = process.stdout.readline().strip()
+        time.sleep(draw.uniform(0.05, 0.6))
+        acknowledged = [line for line in kill(process).split("\n")[:-1] if line]
+        store = Store(url)
+        store.migrate()
+        found = [each.content["question"] for each in store.conversation("me", talk).messages]
+        # One more may have been written and not been told of; it is whole then.
+        assert found in (acknowledged, [*acknowledged, str(len(acknowledged))])
+        store.add_message("me", talk, "user", {"question": "and on"})
+        store.close()
+
+
+def test_a_migration_that_is_killed_is_as_if_it_had_not_begun(url: str) -> None:
+    for table in ("keys", "conversations", "messages"):
+        process = start(MIGRATION, url, table)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "within\n"
+        kill(process)
+    store = Store(url)
+    store.migrate()
+    talk = store.create_conversation("me", "whole")
+    assert [each.id for each in store.conversations("me")] == [talk.id]
+    store.close()

@@ -1,0 +1,292 @@
+"""Keys, conversations and messages: kept, found by their owner, and by nobody else."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.engine import make_url
+
+from semqa.errors import InputError, NotFoundError, UnavailableError
+from semqa.server.store import Store
+from semqa.server.store.tables import metadata
+
+HOSTILE = [
+    "", "x", "' OR 1=1 --", "conv_" + "0" * 24, "conv_" + "0" * 23 + "\n", "%", "\0", "\ud800",
+    "conv_" + "0" * 24 + "\0", "a" * 100_000, "../../etc/passwd",
+]  # fmt: skip
+
+
+def raw(url: str, statement: str) -> list[tuple[object, ...]]:
+    given = make_url(url)
+    if given.drivername == "postgresql":
+        given = given.set(drivername="postgresql+psycopg")
+    engine = create_engine(given)
+    try:
+        with engine.begin() as connection:
+            result = connection.execute(text(statement))
+            return [tuple(row) for row in result] if result.returns_rows else []
+    finally:
+        engine.dispose()
+
+
+def test_a_conversation_keeps_what_was_said_in_order(store: Store) -> None:
+    talk = store.create_conversation("me")
+    assert talk.title == ""
+    said = [
+        ("user", {"question": "Who\n sang  it?"}),
+        ("assistant", {"plain": "Bing \0 \ud800 𝒳 <b>", "quotes": [{"start": 1, "x": None}]}),
+        ("user", {"question": "And then?"}),
+    ]
+    for role, content in said:
+        message = store.add_message("me", talk.id, role, content)  # type: ignore[arg-type]
+        assert message.content == content
+    found = store.conversation("me", talk.id)
+    assert [(each.role, each.content) for each in found.messages] == said
+    assert found.title == "Who sang it?"
+    assert talk.created == found.created <= found.messages[0].created
+    assert found.updated == found.messages[-1].created
+    assert len({each.id for each in found.messages}) == 3
+
+
+def test_conversations_are_listed_last_used_first(store: Store) -> None:
+    first, second = store.create_conversation("me", "one"), store.create_conversation("me", "two")
+    assert [each.id for each in store.conversations("me")] == [second.id, first.id]
+    store.add_message("me", first.id, "user", {"question": "?"})
+    assert [each.id for each in store.conversations("me")] == [first.id, second.id]
+    assert [each.id for each in store.conversations("me", limit=1)] == [first.id]
+    renamed = store.rename("me", second.id, " a\0b\n\ud800 ")
+    assert renamed.title == "a b"
+    assert [each.title for each in store.conversations("me")] == ["one", "a b"]
+    store.delete("me", first.id)
+    assert [each.id for each in store.conversations("me")] == [second.id]
+    with pytest.raises(NotFoundError):
+        store.conversation("me", first.id)
+
+
+def test_deleting_takes_the_messages_along(store: Store, url: str) -> None:
+    kept, gone = store.create_conversation("me"), store.create_conversation("me")
+    for talk in (kept, gone):
+        store.add_message("me", talk.id, "user", {"question": "?"})
+    store.delete("me", gone.id)
+    assert raw(url, "SELECT conversation FROM messages") == [(kept.id,)]
+
+
+def test_no_owner_reaches_what_is_anothers(store: Store) -> None:
+    owners = ["", "key_a", "key_b", "key_A", "' OR ''='"]
+    talks = {owner: store.create_conversation(owner, f"of {owner}") for owner in owners}
+    for owner in owners:
+        store.add_message(owner, talks[owner].id, "user", {"question": owner})
+    for owner in owners:
+        assert [each.id for each in store.conversations(owner)] == [talks[owner].id]
+        for other in owners:
+            if other == owner:
+                continue
+            foreign = talks[other].id
+            with pytest.raises(NotFoundError):
+                store.conversation(owner, foreign)
+            with pytest.raises(NotFoundError):
+                store.rename(owner, foreign, "mine now")
+            with pytest.raises(NotFoundError):
+                store.delete(owner, foreign)
+            with pytest.raises(NotFoundError):
+                store.add_message(owner, foreign, "user", {"question": "I was here"})
+    for owner in owners:
+        found = store.conversation(owner, talks[owner].id)
+        assert found.title == f"of {owner}".strip()
+        assert [each.content for each in found.messages] == [{"question": owner}]
+
+
+@pytest.mark.parametrize("given_id", HOSTILE)
+def test_an_id_that_is_none_is_not_found(store: Store, given_id: str) -> None:
+    store.create_conversation("me")
+    with pytest.raises(NotFoundError, match="there is no such conversation"):
+        store.conversation("me", given_id)
+    with pytest.raises(NotFoundError, match="there is no such key"):
+        store.revoke(given_id)
+    assert store.owner_of(given_id) is None
+
+
+def test_keys_open_until_they_are_revoked_and_are_not_in_the_database(
+    store: Store, url: str, tmp_path: Path
+) -> None:
+    one, secret = store.create_key("laptop\n")
+    two, other = store.create_key("laptop")
+    assert one != two
+    assert secret != other
+    assert store.owner_of(secret) == one
+    assert store.owner_of(other) == two
+    assert store.owner_of(secret[:-1]) is None
+    assert store.owner_of(hashlib.sha256(secret.encode()).hexdigest()) is None
+    store.revoke(one)
+    store.revoke(one)
+    assert store.owner_of(secret) is None
+    assert store.owner_of(other) == two
+    keys = store.keys()
+    assert [(each.id, each.name, each.revoked is None) for each in keys] == [
+        (one, "laptop", False),
+        (two, "laptop", True),
+    ]
+    assert secret not in str(raw(url, "SELECT * FROM keys"))
+    store.close()
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert secret.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("role", "content", "wrong"),
+    [
+        (
+            "system",
+            {},
+            "a message has an unknown role: got 'system', expected one of user, assistant",
+        ),
+        ("user", {"x": {1}}, "a message is not JSON: got "),
+        ("user", {"x": float("nan")}, "a message is not JSON: got "),
+    ],
+)
+def test_a_message_that_cannot_be_kept_is_refused(
+    store: Store, role: str, content: dict[str, object], wrong: str
+) -> None:
+    talk = store.create_conversation("me")
+    with pytest.raises(InputError, match=wrong):
+        store.add_message("me", talk.id, role, content)  # type: ignore[arg-type]
+    assert store.conversation("me", talk.id).messages == ()
+
+
+json_texts = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.dictionaries(st.text(), json_texts, max_size=4), title=st.text())
+def test_whatever_is_said_comes_back(store: Store, content: dict[str, object], title: str) -> None:
+    talk = store.create_conversation("me", title)
+    store.add_message("me", talk.id, "user", content)
+    found = store.conversation("me", talk.id)
+    assert found.messages[0].content == content
+    assert len(found.title) <= 200
+    assert found.title == " ".join(found.title.split())
+    store.delete("me", talk.id)
+
+
+def test_many_threads_lose_nothing(store: Store) -> None:
+    talk = store.create_conversation("me")
+
+    def say(number: int) -> str:
+        return store.add_message("me", talk.id, "user", {"question": str(number)}).id
+
+    with ThreadPoolExecutor(16) as pool:
+        said = list(pool.map(say, range(200)))
+    found = store.conversation("me", talk.id).messages
+    assert sorted(each.id for each in found) == sorted(said)
+    assert [each.created for each in found] == sorted(each.created for each in found)
+
+
+def test_who_adds_while_another_deletes_is_told(store: Store) -> None:
+    for _ in range(20):
+        talk = store.create_conversation("me")
+        start = threading.Barrier(2)
+
+        def add(start: threading.Barrier = start, talk_id: str = talk.id) -> bool:
+            start.wait()
+            try:
+                store.add_message("me", talk_id, "user", {"question": "?"})
+            except NotFoundError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(1) as pool:
+            adding = pool.submit(add)
+            start.wait()
+            store.delete("me", talk.id)
+            adding.result()
+        assert store.conversations("me") == []
+
+
+def test_a_database_is_migrated_once_by_many_at_once(url: str) -> None:
+    stores = [Store(url) for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(Store.migrate, stores))
+    talk = stores[0].create_conversation("me", "one")
+    stores[1].migrate()
+    assert [each.id for each in stores[2].conversations("me")] == [talk.id]
+    for each in stores:
+        each.close()
+
+
+def test_migrations_lead_to_the_tables_that_are_used(store: Store, url: str) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    given = make_url(url)
+    if given.drivername == "postgresql":
+        given = given.set(drivername="postgresql+psycopg")
+    engine = create_engine(given)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        assert {"keys", "conversations", "messages"} < set(inspect(connection).get_table_names())
+    engine.dispose()
+
+
+def test_a_database_of_a_newer_version_is_left_alone(store: Store, url: str) -> None:
+    raw(url, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(InputError, match="is newer than this semqa: got revision 9999"):
+        store.migrate()
+    assert raw(url, "SELECT version_num FROM alembic_version") == [("9999",)]
+
+
+def test_sqlite_is_private_and_writes_ahead(tmp_path: Path) -> None:
+    path = tmp_path / "a b%20c?d" / "semqa.sqlite"
+    url = f"sqlite:///{quote(str(path))}"
+    store = Store(url)
+    store.migrate()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert raw(url, "PRAGMA journal_mode") == [("wal",)]
+    store.check()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "wrong"),
+    [
+        ("mysql://u:secret@h/d", "of an unknown kind: got 'mysql'"),
+        ("nothing", "is given by no URL"),
+        ("sqlite://", "has no file"),
+        ("sqlite:///:memory:", "has no file"),
+        ("postgresql://u:secret@h:port/d", "is given by no URL"),
+    ],
+)
+def test_a_url_that_is_none_is_refused(url: str, wrong: str) -> None:
+    with pytest.raises(InputError, match=wrong) as caught:
+        Store(url)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:secret@127.0.0.1:1/none", "sqlite:////proc/none/semqa.sqlite"]
+)
+def test_a_database_that_is_not_there_is_told_without_its_password(url: str) -> None:
+    store = Store(url)
+    with pytest.raises(UnavailableError) as caught:
+        store.migrate()
+    assert "secret" not in str(caught.value)
+    with pytest.raises(UnavailableError):
+        store.check()
