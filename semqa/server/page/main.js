@@ -32,10 +32,10 @@ function follow(answer, index, why) {
     if (sources.answer === answer) sources.light([index], false);
     return;
   }
-  if (why === "open" || sources.answer !== answer) select(answer);
-  answer.light([index], true);
-  sources.light([index], true);
+  if (sources.answer !== answer) select(answer);
   if (why !== "open") {
+    answer.light([index], true);
+    sources.light([index], true);
     const source = answer.sources.find((each) => each.number === quote.source);
     showPreview(answer.linkOf(index), quote, source, why === "hover" ? 220 : 0);
     return;
@@ -96,35 +96,45 @@ async function ask(asked) {
   answer.sources = [];
   select(answer);
   section.scrollIntoView({ block: "start" });
-  busy(new AbortController());
+  const mine = new AbortController();
+  busy(mine);
   announce("Answering");
-  const fresh = !conversations.current;
+  let begun = null;
   try {
-    if (fresh) {
-      const begun = await call("/v1/conversations", { method: "POST", body: {}, signal: running.signal });
+    if (!conversations.current) {
+      begun = await call("/v1/conversations", { method: "POST", body: {}, signal: mine.signal });
       conversations.current = begun.id;
       history.pushState(null, "", `/?c=${begun.id}`);
     }
     passages.keep(conversations.current);
-    await write(answer, asked);
+    await write(answer, asked, mine.signal);
     addActions(answer);
     announce(`The answer is complete. ${verdict(answer.final).text}`);
   } catch (problem) {
     const stopped = problem.name === "AbortError";
+    if (begun && problem.status >= 400) await takeBack(begun.id); // the question was refused
     answer.fail(stopped ? "Stopped." : problem.message);
     if (!stopped) question.value ||= asked;
     resize();
   } finally {
-    busy(null);
+    if (running === mine) busy(null);
     conversations.load().catch(() => {});
   }
 }
 
-async function write(answer, asked) {
+// A conversation in which nothing was said.
+async function takeBack(id) {
+  await call(`/v1/conversations/${id}`, { method: "DELETE" }).catch(() => {});
+  if (conversations.current !== id) return;
+  conversations.current = null;
+  history.replaceState(null, "", "/");
+}
+
+async function write(answer, asked, signal) {
   const body = { question: asked, stream: true, conversation: conversations.current };
   if (library.name) body.collection = library.name;
   if (passages.all.length) body.sources = passages.all;
-  for await (const { event, data } of events("/v1/answers", body, running.signal)) {
+  for await (const { event, data } of events("/v1/answers", body, signal)) {
     if (event === "sources") {
       answer.sources = data.sources;
       if (sources.answer === answer) sources.show(answer);

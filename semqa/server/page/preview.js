@@ -59,7 +59,9 @@ function content(quote, source) {
 function place(link) {
   const line = link.getClientRects()[0] ?? link.getBoundingClientRect();
   const { width, height } = box.getBoundingClientRect();
-  const left = Math.max(12, Math.min(line.left, innerWidth - width - 12));
+  // Beside the answer, and not over the sources, where the place itself is lit.
+  const right = find("chat").getBoundingClientRect().right - 12;
+  const left = Math.max(12, Math.min(line.left, right - width));
   const top = line.top - height - 8 > 8 ? line.top - height - 8 : link.getBoundingClientRect().bottom + 8;
   box.style.left = `${left}px`;
   box.style.top = `${Math.max(8, Math.min(top, innerHeight - height - 8))}px`;

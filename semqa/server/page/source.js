@@ -18,11 +18,14 @@ export class SourceCard {
   #shown = []; // ranges that a reader unfolded
   #document = null; // {text, points, pages} once asked for
   #quotes = [];
+  #pinned = null;
   places = new Map(); // index of a quote -> its marks
 
-  // `turn(index, why)` is called when a reader turns to what is quoted: "open", "hover", "leave".
-  constructor(source, turn) {
+  // `turn(indices, why)` is called when a reader turns to what is quoted: "open", "hover", "leave";
+  // `address(index)` is where a quote stands.
+  constructor(source, turn, address) {
     this.source = source;
+    this.address = address;
     this.turn = turn;
     this.colour = `c${(source.number - 1) % 7}`;
     this.points = new Points(source.text);
@@ -47,6 +50,12 @@ export class SourceCard {
     this.#drawBack();
   }
 
+  // Keeps the place of a quote lit.
+  pin(index) {
+    this.#pinned = index;
+    for (const mark of this.places.get(index) ?? []) mark.classList.add("pinned");
+  }
+
   #marks(field, from) {
     return this.#quotes
       .filter(([, quote]) => quote.field === field)
@@ -67,7 +76,7 @@ export class SourceCard {
   }
 
   #place(text, indices, passage) {
-    const link = make("a", { href: `#quote-${indices[0]}` }, visible(text));
+    const link = make("a", { href: this.address(indices[0]) }, visible(text));
     const mark = make("mark", { class: `${this.colour}${passage ? " passage" : ""}`, "data-quotes": indices.join(" ") }, link);
     let next = 0;
     link.addEventListener("click", (event) => {
@@ -77,6 +86,7 @@ export class SourceCard {
     for (const [name, why] of [["pointerenter", "hover"], ["focusin", "hover"], ["pointerleave", "leave"], ["focusout", "leave"]]) {
       mark.addEventListener(name, () => this.turn(indices, why));
     }
+    mark.classList.toggle("pinned", indices.includes(this.#pinned));
     for (const index of indices) {
       if (!this.places.has(index)) this.places.set(index, []);
       this.places.get(index).push(mark);

@@ -23,7 +23,8 @@ export class SourcePanel {
     const known = new Map(this.#cards.map((card) => [card.source, card]));
     const again = answer !== null && answer === this.answer;
     this.answer = answer;
-    this.#cards = wanted.map((source) => (again && known.get(source)) || new SourceCard(source, (indices, why) => this.#turn(indices, why)));
+    if (!again) for (const element of document.querySelectorAll(".pinned")) element.classList.remove("pinned");
+    this.#cards = wanted.map((source) => (again && known.get(source)) || this.#card(source));
     for (const card of this.#cards) this.#drawCard(card);
     const elements = this.#cards.map((card) => card.element);
     const listed = answer?.sources.length ?? 0;
@@ -35,6 +36,10 @@ export class SourcePanel {
     );
     if (!again) list.scrollTop = 0;
     heading.textContent = listed ? plural(listed, "passage") : "";
+  }
+
+  #card(source) {
+    return new SourceCard(source, (indices, why) => this.#turn(indices, why), (index) => `#${this.answer.linkOf(index)?.id ?? ""}`);
   }
 
   // A quote of the answer on show has closed.
@@ -71,11 +76,17 @@ export class SourcePanel {
     this.#following = true;
     marks[0].querySelector("a").focus({ preventScroll: true });
     this.#following = false;
-    this.light([index], true);
-    this.answer.light([index], true);
+    this.#pin(index);
     marks[0].scrollIntoView({ block: "center", behavior: calm() ? "auto" : "smooth" });
     for (const mark of marks) flash(mark);
     return true;
+  }
+
+  // Keeps a quote and its place lit until another one is followed.
+  #pin(index) {
+    for (const element of document.querySelectorAll(".pinned")) element.classList.remove("pinned");
+    this.answer.linkOf(index)?.classList.add("pinned");
+    for (const card of this.#cards) card.pin(index);
   }
 
   #drawCard(card) {
@@ -87,6 +98,7 @@ export class SourcePanel {
     this.light(indices, why !== "leave");
     this.answer.light(indices, why !== "leave");
     if (why === "open") {
+      this.#pin(indices[0]);
       list.dispatchEvent(new CustomEvent("back", { bubbles: true }));
       this.answer.goTo(indices[0]);
     }

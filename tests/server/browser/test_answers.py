@@ -48,16 +48,20 @@ def place_of(page: Page, mark: Locator) -> tuple[int, int]:
 
 
 def on_screen(page: Page, mark: Locator) -> bool:
-    return bool(
-        mark.evaluate(
+    """Whether a place can be seen, once scrolling has come to rest."""
+    for _ in range(40):
+        if mark.evaluate(
             """mark => {
-              const box = mark.getBoundingClientRect();
               const list = mark.closest(".list").getBoundingClientRect();
-              const at = document.elementFromPoint(box.left + 3, box.top + box.height / 2);
-              return box.top >= list.top && box.bottom <= list.bottom && mark.contains(at);
+              return [...mark.getClientRects()].every(box => {
+                const at = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+                return box.top >= list.top && box.bottom <= list.bottom && mark.contains(at);
+              });
             }"""
-        )
-    )
+        ):
+            return True
+        page.wait_for_timeout(100)
+    return False
 
 
 def test_the_real_engine_answers_and_every_quote_shows_its_place(serve: Serve, page: Page) -> None:
@@ -69,12 +73,13 @@ def test_the_real_engine_answers_and_every_quote_shows_its_place(serve: Serve, p
     assert "verified character for character" in page.locator(".verdict").inner_text()
     for at in range(quotes.count()):
         quotes.nth(at).click()
-        shown = page.locator("mark.on")
+        shown = page.locator("mark.pinned")
         text = "".join(shown.all_inner_texts())
         assert text == quotes.nth(at).locator("bdi").inner_text()
-        page.wait_for_timeout(700)
         assert on_screen(page, shown.first)
         page.mouse.move(0, 0)
+        assert quotes.nth(at).evaluate("e => e.matches('.pinned')")
+        assert "".join(shown.all_inner_texts()) == text, "it stays lit when the pointer leaves"
 
 
 def test_the_occurrence_that_was_meant_is_shown_and_not_the_first(serve: Serve, page: Page) -> None:
@@ -90,9 +95,8 @@ def test_the_occurrence_that_was_meant_is_shown_and_not_the_first(serve: Serve, 
     wait_for_answer(page)
     quote = page.locator(".quote").first
     quote.click()
-    mark = page.locator("mark.on")
+    mark = page.locator("mark.pinned")
     assert mark.inner_text() == "Then Paris, again 𝒳"
-    page.wait_for_timeout(900)
     assert on_screen(page, mark)
     # What is folded away is told by its number of characters.
     gap = page.locator(".gap").inner_text()
@@ -139,7 +143,7 @@ def test_quotes_light_up_while_the_answer_is_being_written(serve: Serve, page: P
     assert page.locator(".answer .quote").count() == 1
     assert page.locator(".source").count() == 2, "sources are there before the answer is complete"
     page.locator(".quote").first.click()
-    assert page.locator("mark.on").inner_text() == "𝒳 is first"
+    assert page.locator("mark.pinned").inner_text() == "𝒳 is first"
     wait_for_answer(page)
     assert page.locator(".quote bdi").all_inner_texts() == ["𝒳 is first", "last"]
     shown = page.locator(".answer .text").evaluate(

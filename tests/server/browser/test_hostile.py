@@ -59,7 +59,7 @@ def test_what_reorders_text_is_shown(serve: Serve, page: Page) -> None:
     everything = page.locator("#app").evaluate("e => e.textContent")
     assert not any(mark in everything for mark in "\u202e\u2066\x07\x1b")
     page.locator(".quote").first.click()
-    assert page.locator("mark.on").inner_text() == "safe<U+202E>elif"
+    assert page.locator("mark.pinned").inner_text() == "safe<U+202E>elif"
     assert page.locator(".asked").inner_text() == "<U+202E>who?"
 
 
@@ -86,9 +86,8 @@ def test_a_line_of_a_megabyte_is_shown_where_it_is_quoted(serve: Serve, page: Pa
     page.locator("#conversations a").first.click()
     wait_for_answer(page)
     page.locator(".quote").click()
-    mark = page.locator("mark.on")
+    mark = page.locator("mark.pinned")
     assert mark.inner_text() == "the needle"
-    page.wait_for_timeout(900)
     assert on_screen(page, mark)
     assert page.locator("#source-1 .body").evaluate("e => e.textContent.length") < 10_000
     page.locator(".gap").first.click()
@@ -104,4 +103,4 @@ def test_two_thousand_quotes_are_drawn_in_time(serve: Serve, page: Page) -> None
     page.locator(".answer .verdict").wait_for(timeout=30_000)
     assert page.locator(".quote").count() == 2000
     page.locator(".quote").last.click()
-    assert page.locator("mark.on").inner_text() == "w1999 𝒳"
+    assert page.locator("mark.pinned").inner_text() == "w1999 𝒳"

@@ -42,7 +42,7 @@ def test_a_reload_keeps_the_conversation(serve: Serve, page: Page) -> None:
     assert page.locator(".asked").all_inner_texts() == ["Who sang it?", "Really?"]
     assert page.locator("#title").inner_text() == "Who sang it?"
     page.locator(".quote").first.click()
-    assert page.locator("mark.on").inner_text() == "sang it"
+    assert page.locator("mark.pinned").inner_text() == "sang it"
     # Its passages are there for the next question.
     ask(page, "Truly?")
     page.locator(".answer .verdict").nth(2).wait_for()

@@ -1,0 +1,122 @@
+"""A phone: the sources are a sheet over the chat, the conversations a drawer beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.server.browser.test_answers import ask, on_screen, paste, wait_for_answer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from tests.server.browser.conftest import Serve
+
+LONG = "Nothing happens here, as anyone can see. " * 25
+
+
+@pytest.fixture(params=["light", "dark"])
+def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    context = browser.new_context(
+        viewport={"width": 360, "height": 740},
+        color_scheme=request.param,
+        has_touch=True,
+        is_mobile=True,
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_quote_opens_the_sheet_at_its_place(serve: Serve, phone: Page) -> None:
+    serve(lambda *_: "At last [ 1 it happens ], and " + "then more " * 80 + "[ 1 the end ].").open(
+        phone
+    )
+    paste(phone, f"{LONG}Then it happens. {LONG}This is the end. {'w' * 400}")
+    ask(phone)
+    wait_for_answer(phone)
+    sheet = phone.locator("#sources")
+    assert not sheet.is_visible()
+    phone.locator(".quote").first.tap()
+    assert sheet.is_visible()
+    mark = phone.locator("mark.pinned")
+    assert mark.inner_text() == "it happens"
+    assert on_screen(phone, mark)
+    assert phone.evaluate("document.documentElement.scrollWidth") == 360, "nothing sticks out"
+    phone.keyboard.press("Escape")
+    sheet.wait_for(state="hidden")
+    assert phone.evaluate("document.activeElement.textContent").startswith("it happens")
+    # From the source back to the answer: the sheet gives way.
+    phone.locator(".quote").last.tap()
+    phone.locator("mark.pinned a").tap()
+    assert not sheet.is_visible()
+    box = phone.locator(".quote").last.bounding_box()
+    assert box is not None
+    assert 0 < box["y"] < 740
+
+
+def test_the_drawer_holds_the_conversations(serve: Serve, phone: Page) -> None:
+    serve(lambda *_: "It is [ 1 so ].").open(phone)
+    paste(phone, "It is so.")
+    ask(phone, "Is it so?")
+    wait_for_answer(phone)
+    drawer = phone.locator("#side")
+    assert not drawer.is_visible()
+    phone.get_by_role("button", name="Conversations and documents").tap()
+    assert drawer.is_visible()
+    phone.get_by_role("button", name="New conversation").tap()
+    assert not drawer.is_visible()
+    assert phone.locator(".welcome").is_visible()
+    phone.get_by_role("button", name="Conversations and documents").tap()
+    phone.locator("#conversations a").tap()
+    wait_for_answer(phone)
+    assert not drawer.is_visible()
+
+
+def test_no_text_is_too_faint_to_read(serve: Serve, phone: Page) -> None:
+    """The colours of every text that is shown differ enough (4.5 to 1, as WCAG 2.2 AA has it)."""
+    serve(lambda *_: "It is [ 1 so ], [ 2 also ], not [ 1 never ].").open(phone)
+    phone.set_viewport_size({"width": 1400, "height": 800})
+    paste(phone, "It is so.", "A title")
+    paste(phone, "Here also.", "Another")
+    ask(phone, "Is it so?")
+    wait_for_answer(phone)
+    phone.wait_for_timeout(1300)
+    faint = phone.evaluate(
+        r"""() => {
+          const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+          const rgba = colour => {
+            canvas.clearRect(0, 0, 1, 1);
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+            const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+            return [r, g, b, a / 255];
+          };
+          const over = (top, under) => top.slice(0, 3).map((c, i) => c * top[3] + under[i] * (1 - top[3]));
+          const light = c => {
+            const [r, g, b] = c.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+          };
+          const background = element => {
+            const below = element.parentElement ? background(element.parentElement) : [255, 255, 255];
+            return over(rgba(getComputedStyle(element).backgroundColor), below);
+          };
+          const faint = [];
+          const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+          for (let node; (node = walker.nextNode());) {
+            const element = node.parentElement;
+            if (!node.data.trim() || !element.checkVisibility({visibilityProperty: true}) || element.closest(".sr, dialog, script, noscript, select, .skip")) continue;
+            const under = background(element);
+            let colour = rgba(getComputedStyle(element).color);
+            for (let e = element; e; e = e.parentElement) colour[3] *= getComputedStyle(e).opacity;
+            const [one, other] = [light(over(colour, under)), light(under)];
+            const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+            if (contrast < 4.5) faint.push([node.data.trim().slice(0, 40), contrast.toFixed(2)]);
+          }
+          return faint;
+        }"""
+    )
+    assert faint == []
