@@ -137,7 +137,8 @@ def upload_documents(
     The same file again does nothing; another one of the same name takes its place.
     """
     collection = _collection(request, name)
-    files = [(_name_of(each), each.file.read()) for each in file]
+    most = collection.limits.size + 1  # one more tells that it is too large
+    files = [(_name_of(each), each.file.read(most)) for each in file]
     return _listed(collection.put_all(files))
 
 
