@@ -20,6 +20,7 @@ from semqa.documents.names import check_name
 from semqa.errors import NotFoundError, UnavailableError
 from semqa.retrieval.passages.index import keep_indexed, make_indexes
 from semqa.retrieval.passages.info import CollectionInfo, DocumentInfo
+from semqa.retrieval.passages.schemas import documents_schema, passages_schema
 from semqa.retrieval.passages.search import Search
 from semqa.retrieval.passages.store import literal
 
@@ -192,6 +193,15 @@ class Collection:
         """Return name, sha256, origin, stamp and recipe of all documents."""
         return self._read(("id", "name", "sha256", "origin", "stamp", "recipe"))
 
+    def stamp(self, stamps: Mapping[str, str]) -> None:
+        """Note what tells that files are as they were, by the ids of their documents."""
+        if not stamps:
+            return
+        with self._writing():
+            columns = {"id": list(stamps), "stamp": list(stamps.values())}
+            merge = self._documents.merge_insert("id").when_matched_update_all()
+            merge.execute(self._store.arrow.table(columns))
+
     def find(self, document_id: str) -> DocumentInfo:
         """Return what is known of a document.
 
@@ -260,26 +270,8 @@ class Collection:
     def make_tables(self) -> None:
         """Make the tables of a new collection."""
         arrow = self._store.arrow
-        text, count = arrow.string(), arrow.int64()
-        columns = [
-            *((name, text) for name in ("id", "name", "kind", "title", "sha256", "added")),
-            *((name, text) for name in ("origin", "stamp", "recipe", "write")),
-            ("characters", count),
-            ("passages", count),
-            ("pages", arrow.list_(count)),
-            ("text", arrow.large_string()),
-        ]
-        self._store.create(f"documents_{self._key}", arrow.schema(columns))
-        columns = [
-            ("write", text),
-            ("document", text),
-            ("start", count),
-            ("end", count),
-            ("page", count),
-            ("searched", text),
-        ]
-        passages = self._store.create(f"passages_{self._key}", arrow.schema(columns))
-        make_indexes(passages)
+        self._store.create(f"documents_{self._key}", documents_schema(arrow))
+        make_indexes(self._store.create(f"passages_{self._key}", passages_schema(arrow)))
 
     @cached_property
     def _passages(self) -> Any:

@@ -131,6 +131,8 @@ def _bring(
         data = _read(path, collection.limits.size)
         if there is not None and fresh and there["sha256"] == hashlib.sha256(data).hexdigest():
             report.unchanged += 1
+            if stamp:
+                batch.stamps[there["id"]] = stamp
             return
         prepared = collection.prepare(name, data, origin=origin, stamp=stamp)
     except InputError as error:
@@ -149,6 +151,8 @@ class _Batch:
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
+        self.stamps: dict[str, str] = {}
+        """New stamps of documents that are there as they were."""
         self._waiting: list[Prepared] = []
         self._since = 0.0
 
@@ -162,6 +166,8 @@ class _Batch:
     def write(self) -> None:
         self.collection.commit(self._waiting, more=True)
         self._waiting = []
+        self.collection.stamp(self.stamps)
+        self.stamps = {}
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:

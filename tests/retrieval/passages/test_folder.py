@@ -91,6 +91,19 @@ def test_a_change_within_the_same_moment_is_seen(notes: Collection, folder: Path
     assert notes.search("two")
 
 
+def test_a_file_that_was_only_touched_is_read_once_more(
+    notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_folder(notes, folder)
+    before = notes.documents(), notes.document(notes.documents()[0].id)
+    long_ago(folder, 500)
+    assert index_folder(notes, folder).unchanged == 2
+    assert (notes.documents(), notes.document(notes.documents()[0].id)) == before
+    monkeypatch.setattr(folder_module, "_read", lambda *_: pytest.fail("read again"))
+    assert index_folder(notes, folder).unchanged == 2
+    assert notes.search("harbour")
+
+
 def test_files_that_cannot_be_read_are_named_and_others_are_read(
     notes: Collection, folder: Path
 ) -> None:
