@@ -112,6 +112,14 @@ def docx_parts(body: str | bytes, more: Mapping[str, bytes] | None = None) -> by
     return out.getvalue()
 
 
+def archive(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        for name, data in files.items():
+            made.writestr(name, data)
+    return out.getvalue()
+
+
 def docx(*paragraphs: str) -> bytes:
     body = "".join(f"<w:p><w:r><w:t>{each}</w:t></w:r></w:p>" for each in paragraphs)
     return docx_parts(f"<w:document {W}><w:body>{body}</w:body></w:document>")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 import zlib
@@ -31,6 +32,13 @@ def outside_entity() -> bytes:
     )
 
 
+def many_entries() -> bytes:
+    entry = b"PK\x01\x02" + b"\x14\0" * 2 + b"\0" * 20 + b"\x01\0" + b"\0" * 16 + b"a"
+    size = 200_000
+    end = b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, 1, 1, size * len(entry), 0, 0)
+    return b"PK\x03\x04" + entry * size + end
+
+
 def slow_pdf() -> bytes:
     shown = b"BT /F1 12 Tf " + b"(abcdefgh) Tj " * 4_000_000 + b"ET"
     return makers.pdf_contents(
@@ -52,6 +60,8 @@ def slow_pdf() -> bytes:
         ("a.html", lambda: b"<div>" * 200_000 + b"hello", "nested"),
         ("a.jsonl", lambda: b"[" * 100_000, "too deep a value"),
         ("a.jsonl", lambda: b"[1]", "no record"),
+        ("a.zip", many_entries, "damaged|no Word document|too large when unpacked"),
+        ("a.zip", lambda: makers.archive({"a.txt": b"hello"}), "no Word document"),
         ("a.txt", lambda: b"a\0b", "no text"),
         ("a.txt", lambda: b"", "empty"),
         ("a.png", lambda: b"\x89PNG\r\n", "an image"),
@@ -86,6 +96,28 @@ def test_a_parser_that_wants_all_memory_is_refused() -> None:
     with pytest.raises(InputError, match="cannot be read"):
         extract("a.html", b"<p>hello</p>" * 3_000_000, Limits(memory=300 * 2**20))
     assert extract("a.txt", b"The next one is read.").text == "The next one is read."
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.html", b" " * 3_000_000 + b"x"),
+        ("a.html", b"<meta " * 500_000 + b"<p>x"),
+        ("a.csv", b",;" * 1_000_000),
+        ("a.jsonl", b'{"text":"' + b"\\n" * 1_000_000 + b'x"}'),
+        ("a.txt", b"\n " * 1_000_000 + b"x"),
+        ("a.pdf", makers.pdf([["x" * 300_000, "y-" * 100_000, "end"]])),
+    ],
+    ids=["blanks", "meta", "csv", "jsonl", "lines", "pdf"],
+)
+def test_odd_texts_are_read_soon(name: str, data: bytes) -> None:
+    started = time.monotonic()
+    assert extract(name, data, Limits(seconds=30)).text
+    assert time.monotonic() - started < 25
+
+
+def test_a_sign_within_a_record_ends_no_line() -> None:
+    assert extract("a.jsonl", '{"text": "one\u2028two"}'.encode()).text == "one\ntwo"
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,25 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _check_archive(name: str, data: bytes, limits: Limits) -> None:
-    """See that the archive does not become much more than it is.
+    """See that the archive is a Word document, and does not become much more than it is.
 
     Raises:
-        InputError: it does.
+        InputError: it is not, or it does.
     """
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        entries = archive.infolist()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as error:
+        raise InputError(
+            f"{name}: damaged: got {str(error) or type(error).__name__}, expected a whole docx; "
+            "make it again"
+        ) from error
+    names = {entry.filename for entry in entries}
+    if "[Content_Types].xml" not in names or not any(each.startswith("word/") for each in names):
+        raise InputError(
+            f"{name}: of no kind that is read: got an archive that is no Word document, expected "
+            "documents themselves; unpack it"
+        )
     unpacked = sum(entry.file_size for entry in entries)
     # Python reads no more of an entry than it states.
     if unpacked > limits.unpacked or len(entries) > _MOST_PARTS:

@@ -103,7 +103,8 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
         remove_comments=True,
         remove_pis=True,
     )
-    raw = _DECLARATION.sub("", page, count=1).encode("utf-8", "replace")
+    declaration = _DECLARATION.match(page)
+    raw = page[declaration.end() if declaration else 0 :].encode("utf-8", "replace")
     try:
         root = etree.fromstring(raw, parser)
     except etree.LxmlError as error:

@@ -23,6 +23,7 @@ _NO_TITLES = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+)-$")
+_LONGEST_WORD = 60
 _ITEM = re.compile(r"(?:[-*•–·▪◦‣]|\(?\d{1,3}[.)]|[a-z][.)])\s")
 
 
@@ -98,7 +99,7 @@ def join_lines(text: str, words: set[str]) -> str:
     wide = 0.65 * lengths[int(0.9 * (len(lengths) - 1))]
     parts: list[str] = []
     for here, after in zip(lines, [*lines[1:], ""], strict=True):
-        broken = _BROKEN.search(here)
+        broken = _BROKEN.search(here[-_LONGEST_WORD:])
         if not here:
             parts.append("\n")
         elif broken and after[:1].islower():

@@ -20,7 +20,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     """Return the records as text."""
     parts: list[str] = []
     size = 0
-    for number, line in enumerate(decode(name, data).splitlines(), 1):
+    for number, line in enumerate(decode(name, data).split("\n"), 1):
         if not line.strip():
             continue
         try:

@@ -98,15 +98,15 @@ class Collection:
             InputError: a file cannot be read, or its name is not usable.
             NotFoundError: the collection is gone.
         """
-        infos: list[DocumentInfo] = []
+        infos: dict[str, DocumentInfo] = {}
         new: list[Prepared] = []
-        for name, data in files:
+        for name, data in dict(files).items():  # of one name, the last counts
             there = self.same(name, data)
             if there is None:
                 new.append(self.prepare(name, data))
-            infos.append(there or new[-1].info)
+            infos[name] = there or new[-1].info
         self.commit(new)
-        return infos
+        return list(infos.values())
 
     def same(self, name: str, data: bytes) -> DocumentInfo | None:
         """Return the document of that name if it was made of these bytes, as it would be today."""
