@@ -231,3 +231,25 @@ def check_whole(where: Path) -> set[str]:
         document = collection.document(found.document_id)
         assert document.text[found.start : found.end] == found.source.text
     return {info.id for info in infos}
+
+
+@pytest.mark.slow
+def test_one_process_searches_while_another_writes(tmp_path: Path) -> None:
+    folder, where = tmp_path / "docs", tmp_path / "library"
+    folder.mkdir()
+    for i in range(60):
+        (folder / f"{i}.txt").write_text(f"Zebra {i} eats grass.")
+    collection = Library(where, encoder=None).obtain("", "notes")
+    process = subprocess.Popen(
+        [sys.executable, "-c", INDEX, str(where), str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    counts = []
+    while process.poll() is None:
+        counts.append(len(collection.documents()))
+        for found in collection.search("zebra grass", 20):
+            assert found.source.text.startswith("Zebra")
+    output, _ = process.communicate()
+    assert "done" in output
+    assert counts == sorted(counts)
+    assert len(collection.documents()) == 60
+    assert len(collection.search("zebra", 100)) == 60
