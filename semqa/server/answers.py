@@ -16,6 +16,7 @@ from semqa.server.asking import prepare
 from semqa.server.context import Turn
 from semqa.server.errors import failed
 from semqa.server.fields import Collection, Engine, Limit, Renumber, Sources, Text
+from semqa.server.replies import STREAMED, AnswerOut, errors
 from semqa.server.sse import EventStream, dumps, event, while_there
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class AnswerRequest(BaseModel):
 @router.post(
     "/v1/answers",
     response_class=Response,
-    responses={200: {"content": {"application/json": {}, "text/event-stream": {}}}},
+    responses={
+        200: {"model": AnswerOut, "content": STREAMED},
+        **errors(400, 404, 408, 413, 503, 504),
+    },
 )
 async def answer(request: Request, body: AnswerRequest) -> Response:
     """Answer a question from sources in the request, or from documents that were uploaded.

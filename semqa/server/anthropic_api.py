@@ -21,6 +21,7 @@ from semqa.server.context import Turn
 from semqa.server.errors import failed
 from semqa.server.fields import Collection, Engine, Limit, Text
 from semqa.server.models import named_model
+from semqa.server.replies import STREAMED, MessageOut, errors
 from semqa.server.sse import EventStream, dumps, event, primed, while_there
 
 if TYPE_CHECKING:
@@ -100,7 +101,10 @@ class MessagesRequest(BaseModel):
 @router.post(
     "/v1/messages",
     response_class=Response,
-    responses={200: {"content": {"application/json": {}, "text/event-stream": {}}}},
+    responses={
+        200: {"model": MessageOut, "content": STREAMED},
+        **errors(400, 404, 408, 413, 503, 504),
+    },
 )
 async def messages(request: Request, body: MessagesRequest) -> Response:
     """Answer the last question from the documents of the conversation, or from collections.

@@ -20,6 +20,7 @@ from semqa.server.guard import Guard
 from semqa.server.keys import KeyRing
 from semqa.server.measures import Measures
 from semqa.server.rate import RateLimit
+from semqa.server.replies import errors
 from semqa.server.work import Workers
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
+        responses=errors(401, 403, 429, 500),
     )
     state = app.state
     state.settings, state.library, state.store, state.ready = settings, library, store, False
@@ -92,6 +94,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
         if find_spec(f"semqa.server.{name}") is not None:
             app.include_router(import_module(f"semqa.server.{name}").router)
     _add_health(app)
+    _document(app)
     keys = KeyRing(settings.api_keys, store)
     rate = RateLimit(settings.rate_limit)
     app.add_middleware(Guard, settings=settings, keys=keys, rate=rate, measures=measures)
@@ -118,6 +121,33 @@ def open_store(settings: ServerSettings) -> Any:
     store = import_module("semqa.server.store").Store(settings.store)
     store.migrate()
     return store
+
+
+def _document(app: FastAPI) -> None:
+    """Have the schema say what is true here: what cannot be read is 400, and keys come in a header."""
+    made: dict[str, Any] = {}
+    original = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if made:
+            return made
+        schema = original()
+        for path in schema["paths"].values():
+            for operation in path.values():
+                replies = operation["responses"]
+                if replies.pop("422", None) is not None:
+                    error = {"$ref": "#/components/schemas/ErrorOut"}
+                    content = {"application/json": {"schema": error}}
+                    replies.setdefault("400", {"description": "Bad Request", "content": content})
+        parts = schema.setdefault("components", {})
+        for name in ("HTTPValidationError", "ValidationError"):
+            parts.get("schemas", {}).pop(name, None)
+        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{}, {"key": []}]  # where the server has no keys, none is needed
+        made.update(schema)
+        return made
+
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 def _make_folder(folder: Path) -> None:

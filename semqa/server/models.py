@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
 from semqa.server.errors import NotOfferedError
+from semqa.server.replies import errors
 
 if TYPE_CHECKING:
     from semqa.server.engines import EngineShelf
@@ -54,7 +55,7 @@ async def models(request: Request) -> dict[str, Any]:
     return {"object": "list", "data": listed, "has_more": False, **ends}
 
 
-@router.get("/v1/models/{model:path}")
+@router.get("/v1/models/{model:path}", responses=errors(404))
 async def model(request: Request, model: str) -> dict[str, Any]:
     """Return one of them."""
     names = await _names(request)

@@ -16,6 +16,7 @@ from semqa.server.errors import failed
 from semqa.server.fields import Collection, Engine, Limit, Renumber, Sources, Text
 from semqa.server.models import named_model
 from semqa.server.openai_shape import ChatReply
+from semqa.server.replies import STREAMED, ChatOut, errors
 from semqa.server.sse import EventStream, dumps, event, primed, while_there
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ class ChatRequest(BaseModel):
 @router.post(
     "/v1/chat/completions",
     response_class=Response,
-    responses={200: {"content": {"application/json": {}, "text/event-stream": {}}}},
+    responses={
+        200: {"model": ChatOut, "content": STREAMED},
+        **errors(400, 404, 408, 413, 503, 504),
+    },
 )
 async def chat(request: Request, body: ChatRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for every quote.

@@ -1,4 +1,4 @@
-"""Whatever fits the schema, or does not, is never the server's fault."""
+"""Whatever fits the schema, or does not, is never the server's fault; replies fit it too."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 from tests.server.serving import make_app
 from tests.server.stand_ins import Library, Scripted
@@ -25,7 +30,14 @@ schema = schemathesis.openapi.from_asgi(
 @schema.parametrize()
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 def test_no_server_error(case: schemathesis.Case[Any]) -> None:
-    case.call_and_validate(checks=[not_a_server_error])
+    case.call_and_validate(
+        checks=[
+            not_a_server_error,
+            content_type_conformance,
+            response_schema_conformance,
+            status_code_conformance,
+        ]
+    )
 
 
 def test_the_schema_names_every_interface() -> None:

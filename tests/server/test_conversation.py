@@ -1,0 +1,156 @@
+"""Follow-ups, what they are answered from, and conversations that are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from semqa.server.context import Turn, in_context, stands_alone
+from tests.server.serving import client
+from tests.server.stand_ins import Conversation, Library, Scripted, Store, Written
+
+BRIDGE, TOWER = "The bridge opened in 1932.", "The tower opened in 1889."
+
+
+@pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("When was the Sydney Harbour Bridge opened?", True),
+        ("Who wrote Hamlet and Macbeth?", True),
+        ("Wer baute die Brücke in Sydney?", True),
+        ("When was it opened?", False),
+        ("What about the tower in Paris?", False),
+        ("And the tower in Paris?", False),
+        ("Why?", False),
+        ("Tell me more.", False),
+        ("Who is the second one there?", False),
+        ("Wann wurde er gebaut?", False),
+        ("", False),
+    ],
+)
+def test_questions_that_stand_alone(question: str, alone: bool) -> None:
+    assert stands_alone(question) == alone
+
+
+def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:
+    history = [
+        Turn("user", "Who built the tower of Paris?"),
+        Turn("assistant", "Eiffel did."),
+        Turn("user", "Who built the bridge of Sydney?"),
+        Turn("assistant", "Bradfield did."),
+        Turn("user", "When was it opened?"),
+        Turn("assistant", "1932."),
+    ]
+    assert in_context("And by whom?", history) == (
+        "And by whom? (Who built the bridge of Sydney? When was it opened?)"
+    )
+    assert in_context("When was the tower of London built?", history) == (
+        "When was the tower of London built?"
+    )
+    assert in_context("Why?", []) == "Why?"
+    assert len(in_context("Why?", [Turn("user", "long words " * 1000)])) < 600
+
+
+def ask(server: TestClient, question: str, **more: Any) -> Any:
+    reply = server.post("/v1/answers", json={"question": question, **more})
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def test_without_a_collection_all_are_searched() -> None:
+    library = Library(bridges=[BRIDGE], towers=[TOWER, "Towers stand."])
+    with client(library=library) as server:
+        for question, name in (
+            ("When did the bridge open?", "bridges"),
+            ("When did the tower open?", "towers"),
+        ):
+            final = ask(server, question)
+            (source,) = final["sources"]
+            assert (source["collection"], source["document_id"]) == (name, "d0")
+            assert source["page"] is None
+            assert source["text"][source["start"] : source["end"]] == source["text"]
+
+
+def test_a_follow_up_finds_what_it_asks_for_and_what_it_is_about() -> None:
+    library = Library(all=[BRIDGE, TOWER])
+    history = [
+        {"role": "user", "content": "Who built the bridge?"},
+        {"role": "assistant", "content": "[ 1 Bradfield ]"},
+    ]
+    engine = Written("")
+    with client(engine, library=library) as server:
+        ask(server, "What about it and the tower?", history=history)
+    (question, sources) = engine.asked[0]
+    assert question == "What about it and the tower? (Who built the bridge?)"
+    assert {source.text for source in sources} == {BRIDGE, TOWER}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_nothing_found_is_an_abstention(stream: bool) -> None:
+    with client(Written("[ 1 never asked ]"), library=Library(some=[BRIDGE])) as server:
+        body = {"question": "qwzx?", "stream": stream}
+        reply = server.post("/v1/answers", json=body).text
+        assert '"abstained":true' in reply
+        assert '"quotes":[]' in reply
+        assert "The sources do not answer this question." in reply
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_source_that_answers_is_an_abstention_in_every_interface(stream: bool) -> None:
+    sources = [{"text": BRIDGE}]
+    document = {"type": "document", "source": {"type": "text", "data": BRIDGE}}
+    question = "Who invented the telephone?"
+    said = [document, {"type": "text", "text": question}]
+    with client() as server:
+        for path, body in (
+            ("/v1/answers", {"question": question, "sources": sources}),
+            (
+                "/v1/chat/completions",
+                {"messages": [{"role": "user", "content": question}], "sources": sources},
+            ),
+            ("/v1/messages", {"messages": [{"role": "user", "content": said}]}),
+        ):
+            reply = server.post(path, json={**body, "stream": stream}).text
+            assert '"abstained":true' in reply
+            assert "The sources do not answer this question." in reply
+            assert '"quote"' not in reply
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_conversation_is_kept_and_is_the_history(stream: bool) -> None:
+    store = Store()
+    store.kept["", "c1"] = Conversation()
+    engine = Scripted(["[ 1 The bri", "dge ] opened."])
+    with client(engine, store=store, library=Library(all=[BRIDGE])) as server:
+        for question in ("Who built the bridge?", "When was it?"):
+            body = {"question": question, "conversation": "c1", "stream": stream}
+            reply = server.post("/v1/answers", json=body)
+            assert reply.status_code == 200
+    kept = store.kept["", "c1"].messages
+    assert [message.role for message in kept] == ["user", "assistant"] * 2
+    assert kept[0].content == {"question": "Who built the bridge?"}
+    assert kept[1].content["answer"] == "[ 1 The bridge ] opened."
+    assert engine.asked[1][0] == "When was it? (Who built the bridge?)"
+
+
+def test_a_question_is_kept_before_it_is_answered() -> None:
+    store = Store()
+    store.kept["", "c1"] = Conversation()
+    broken = Scripted([], fails=RuntimeError("broken"))
+    with client(broken, store=store) as server:
+        body = {"question": "Who?", "conversation": "c1", "sources": [{"text": "a"}]}
+        assert server.post("/v1/answers", json=body).status_code == 500
+    assert [message.role for message in store.kept["", "c1"].messages] == ["user"]
+
+
+def test_a_conversation_of_somebody_else_is_not_there() -> None:
+    store = Store(ann="sk-ann-key", bob="sk-bob-key")
+    store.kept["ann", "c1"] = Conversation()
+    with client(Written("a"), store=store) as server:
+        body = {"question": "Who?", "conversation": "c1", "sources": [{"text": "a"}]}
+        for key, status in (("sk-ann-key", 200), ("sk-bob-key", 404)):
+            headers = {"Authorization": f"Bearer {key}"}
+            assert server.post("/v1/answers", json=body, headers=headers).status_code == status
+    assert len(store.kept["ann", "c1"].messages) == 2
