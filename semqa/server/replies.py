@@ -8,10 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = ["STREAMED", "AnswerOut", "ChatOut", "ErrorOut", "MessageOut", "errors"]
 
-STREAMED: dict[str, Any] = {
-    "application/json": {},
-    "text/event-stream": {"schema": {"type": "string"}},
-}
+STREAMED: dict[str, Any] = {"application/json": {}, "text/event-stream": {}}
 """Content of a reply that is JSON, or a stream of events where one is asked for."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -179,6 +178,10 @@ class _Patience:
 
 def _allow_many_connections() -> None:
     """Take as many files as the system lets the process have: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # Windows counts otherwise
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -60,8 +60,8 @@ class Workers:
         self._timeout = timeout
         self._most = at_once + waiting
         self._there = 0
-        self._streams = ThreadPoolExecutor(at_once, "semqa-stream")
-        self._computing = ThreadPoolExecutor(min(at_once, os.cpu_count() or 1), "semqa-compute")
+        self._at_once = at_once
+        self._pools: dict[bool, ThreadPoolExecutor] = {}
 
     @property
     def under_way(self) -> int:
@@ -107,9 +107,8 @@ class Workers:
             except BaseException as error:  # noqa: BLE001  (raised again by who listens)
                 put(error)
 
+        future = self._pool(isinstance(engine, StreamingEngine)).submit(work)
         self._there += 1
-        pool = self._streams if isinstance(engine, StreamingEngine) else self._computing
-        future = pool.submit(work)
         future.add_done_callback(lambda _: _call(loop, self._left))
         until = loop.time() + self._timeout
         try:
@@ -137,9 +136,16 @@ class Workers:
             future.cancel()
 
     def close(self) -> None:
-        """End the threads; what is under way is given up."""
-        self._streams.shutdown(wait=False, cancel_futures=True)
-        self._computing.shutdown(wait=False, cancel_futures=True)
+        """End the threads; what is under way is given up, and what comes later has new ones."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _pool(self, streams: bool) -> ThreadPoolExecutor:
+        if streams not in self._pools:
+            threads = self._at_once if streams else min(self._at_once, os.cpu_count() or 1)
+            self._pools[streams] = ThreadPoolExecutor(threads, "semqa-answer")
+        return self._pools[streams]
 
     def _left(self) -> None:
         self._there -= 1

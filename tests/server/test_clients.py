@@ -10,6 +10,7 @@ import openai
 import pytest
 
 from semqa import Source
+from semqa.errors import UnavailableError
 from tests.server.serving import serving
 from tests.server.stand_ins import Library, Scripted, Store
 
@@ -185,6 +186,39 @@ def test_openai_errors(chat: openai.OpenAI, stream: bool) -> None:
         ask(extra_body={"engine": "transformers:/etc", "sources": SOURCES})
     with pytest.raises(openai.BadRequestError, match="no text in any"):
         ask(extra_body={"sources": [{"text": " ", "title": ""}]})
+
+
+class Breaking(Scripted):
+    name = "breaking:x"
+
+
+def test_clients_see_that_a_stream_broke_off() -> None:
+    broken = Breaking(["It was ", "[ 1 rained", " ]"], fails=UnavailableError("the model is gone"))
+    asked: Any = [{"role": "user", "content": "When was the bridge opened?"}]
+    said: Any = [document("It rained."), {"type": "text", "text": "When was it?"}]
+    with serving(broken) as url:
+        with (
+            openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as chat,
+            pytest.raises(openai.APIError, match="the model is gone"),
+        ):
+            body = {"sources": SOURCES}
+            list(
+                chat.chat.completions.create(
+                    model="semqa", messages=asked, stream=True, extra_body=body
+                )
+            )
+        with (
+            anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as messages,
+            pytest.raises(anthropic.APIStatusError, match="the model is gone"),
+        ):
+            list(
+                messages.messages.create(
+                    model="semqa",
+                    max_tokens=9,
+                    messages=[{"role": "user", "content": said}],
+                    stream=True,
+                )
+            )
 
 
 def document(text: str, title: str | None = None, **more: Any) -> Any:
