@@ -94,15 +94,17 @@ def retrieve(
             "sources: got neither sources nor a collection, and there is no collection yet, "
             "expected something to answer from; send sources, or upload documents"
         )
+    collections = [(each, _collection(library, owner, each)) for each in names]
     scores: dict[tuple[str, ...], float] = {}
     found: dict[tuple[str, ...], Given] = {}
-    for each in names:
-        collection = _collection(library, owner, each)
-        for query in queries:
-            for rank, passage in enumerate(collection.search(query, limit)):
-                key = (each, str(passage.document_id), str(passage.start), str(passage.end))
-                scores[key] = scores.get(key, 0.0) + 1 / (_STEADY + rank)
-                found.setdefault(key, _given(each, passage))
+    for query in queries:
+        hits = [(each, hit) for each, held in collections for hit in held.search(query, limit)]
+        # The first of a collection that has nothing to say is not worth the first of another.
+        hits.sort(key=lambda pair: -pair[1].score)
+        for rank, (each, hit) in enumerate(hits):
+            key = (each, str(hit.document_id), str(hit.start), str(hit.end))
+            scores[key] = scores.get(key, 0.0) + 1 / (_STEADY + rank)
+            found.setdefault(key, _given(each, hit))
     best = sorted(scores, key=lambda key: -scores[key])[:limit]
     return tuple(found[key] for key in best)
 

@@ -6,7 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from semqa import InputError, QuotedAnswer, Source
@@ -114,7 +114,8 @@ class Collection:
             (len(words & set(p.source.text.lower().replace(".", "").split())), p)
             for p in self.passages
         ]
-        return [p for score, p in sorted(scored, key=lambda s: -s[0]) if score > 0][:limit]
+        best = sorted(scored, key=lambda s: -s[0])
+        return [replace(p, score=float(score)) for score, p in best if score > 0][:limit]
 
 
 class Library:

@@ -196,29 +196,24 @@ def test_clients_see_that_a_stream_broke_off() -> None:
     broken = Breaking(["It was ", "[ 1 rained", " ]"], fails=UnavailableError("the model is gone"))
     asked: Any = [{"role": "user", "content": "When was the bridge opened?"}]
     said: Any = [document("It rained."), {"type": "text", "text": "When was it?"}]
-    with serving(broken) as url:
-        with (
-            openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as chat,
-            pytest.raises(openai.APIError, match="the model is gone"),
-        ):
-            body = {"sources": SOURCES}
-            list(
-                chat.chat.completions.create(
-                    model="semqa", messages=asked, stream=True, extra_body=body
-                )
-            )
-        with (
-            anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as messages,
-            pytest.raises(anthropic.APIStatusError, match="the model is gone"),
-        ):
-            list(
-                messages.messages.create(
-                    model="semqa",
-                    max_tokens=9,
-                    messages=[{"role": "user", "content": said}],
-                    stream=True,
-                )
-            )
+    with (
+        serving(broken) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as chat,
+        anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as messages,
+    ):
+        chunks = chat.chat.completions.create(
+            model="semqa", messages=asked, stream=True, extra_body={"sources": SOURCES}
+        )
+        with pytest.raises(openai.APIError, match="the model is gone"):
+            list(chunks)
+        events = messages.messages.create(
+            model="semqa",
+            max_tokens=9,
+            messages=[{"role": "user", "content": said}],
+            stream=True,
+        )
+        with pytest.raises(anthropic.APIStatusError, match="the model is gone"):
+            list(events)
 
 
 def document(text: str, title: str | None = None, **more: Any) -> Any:
