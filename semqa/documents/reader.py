@@ -1,4 +1,4 @@
-"""The process that reads documents: ``python -m semqa.documents.reader``, asked through pipes.
+"""The process that reads documents, asked through pipes.
 
 A request is two lengths, a JSON object and the file; an answer is a length and a JSON object.
 """
@@ -94,7 +94,3 @@ def _hold_to(limits: Limits) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (limits.memory, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -29,6 +30,18 @@ MOST = max(2, os.cpu_count() or 1)
 
 READS = 500
 """Files that one process reads before another takes its place: parsers keep what they should not."""
+
+
+_START = """
+import sys
+sys.path.append(sys.argv[1])
+from semqa.documents.reader import main
+main()
+"""
+"""What a process runs; where semqa stands comes last, so that nothing beside it gets in the way."""
+
+_SECRET = re.compile("KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|DATABASE", re.IGNORECASE)
+"""Names of variables that are none of a parser's business."""
 
 
 class Read(NamedTuple):
@@ -103,14 +116,13 @@ class _Reader:
 
     def __init__(self) -> None:
         root = str(Path(semqa.__file__).resolve().parents[1])
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "semqa.documents.reader"],
+                [sys.executable, "-P", "-c", _START, root],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                env={name: value for name, value in os.environ.items() if not _SECRET.search(name)},
                 start_new_session=True,  # Ctrl-C is for who asked
             )
         except OSError as error:

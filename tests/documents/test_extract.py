@@ -121,6 +121,8 @@ def test_a_sentence_goes_on_over_the_page() -> None:
 def test_a_hyphen_stays_where_the_document_has_it() -> None:
     assert join_lines("a well-\nknown fact", {"well-known"}) == "a well-known fact"
     assert join_lines("a well-\nknown fact", {"wellknown"}) == "a wellknown fact"
+    assert join_lines("the SE-\nQUENCE", {"SEQUENCE"}) == "the SEQUENCE"
+    assert join_lines("from A-\nB to C", {"AC"}) == "from A- B to C"
 
 
 def test_word_documents_give_tables_boxes_and_what_was_inserted() -> None:

@@ -102,7 +102,7 @@ def join_lines(text: str, words: set[str]) -> str:
         broken = _BROKEN.search(here[-_LONGEST_WORD:])
         if not here:
             parts.append("\n")
-        elif broken and after[:1].islower():
+        elif broken and _goes_on(broken[1], after, words):
             rest = _WORD.match(after)
             second = rest[0] if rest else ""
             keep = f"{broken[1]}-{second}" in words and f"{broken[1]}{second}" not in words
@@ -112,6 +112,12 @@ def join_lines(text: str, words: set[str]) -> str:
         else:
             parts.append(f"{here}\n")
     return "".join(parts).strip()
+
+
+def _goes_on(first: str, after: str, words: set[str]) -> bool:
+    """Say whether a line begins with the rest of a word; one in capitals must be known."""
+    rest = _WORD.match(after)
+    return after[:1].islower() or (rest is not None and f"{first}{rest[0]}" in words)
 
 
 def _title(reader: Any) -> str:
