@@ -1,0 +1,97 @@
+"""A model behind the server: what it writes comes while it writes it, repaired and counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from semqa.engines.openai import OpenAIEngine, OpenAIOptions
+from tests.engines.openai import server as endpoint
+from tests.server import serving as here
+from tests.server.test_gone import calling, eventually, nothing_left, raw
+
+SOURCES = [{"text": "White Christmas was sung by Bing Crosby in 1942."}]
+TEXT = "By [ 1 bing crosby ] and [ 1 zzz ], [ 2 1942 ]."
+ASKED = {"question": "Who sang White Christmas?", "sources": SOURCES}
+
+
+@contextmanager
+def model(answer: endpoint.Answer) -> Iterator[tuple[OpenAIEngine, endpoint.Server]]:
+    with endpoint.serving(answer) as server:
+        options = OpenAIOptions(constraint="repair")
+        engine = OpenAIEngine("m", options, base_url=server.url, api_key="secret")
+        try:
+            yield engine, server
+        finally:
+            engine.close()
+
+
+def test_what_was_repaired_is_on_record_and_the_stream_is_the_same() -> None:
+    with model(endpoint.Answer(TEXT)) as (engine, _), here.client(engine) as server:
+        final = server.post("/v1/answers", json=ASKED).json()
+        told = server.post("/v1/answers", json={**ASKED, "stream": True}).text
+    assert final["answer"] == "By [ 1 Bing Crosby ] and zzz, 1942."
+    assert final["quotes"][0]["repaired"]["text"] == "bing crosby"
+    assert [dropped["text"] for dropped in final["dropped"]] == ["zzz", "1942"]
+    assert final["usage"] == {"prompt_tokens": 100, "completion_tokens": 7}
+    events = [json.loads(line[6:]) for line in told.splitlines() if line.startswith("data: ")]
+    assert "".join(e["text"] for e in events if set(e) == {"text"}) == final["plain"]
+    same: list[dict[str, Any]] = [
+        {k: v for k, v in each.items() if k not in ("id", "created")}
+        for each in (events[-1], final)
+    ]
+    assert json.dumps(same[0]) == json.dumps(same[1])
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "reason"),
+    [
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}, "length"),
+        (
+            "/v1/messages",
+            {
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "document", "source": {"type": "text", "data": "It was."}},
+                            {"type": "text", "text": "Who?"},
+                        ],
+                    }
+                ]
+            },
+            "max_tokens",
+        ),
+    ],
+)
+def test_an_answer_that_was_cut_off_says_so(path: str, more: dict[str, Any], reason: str) -> None:
+    with (
+        model(endpoint.Answer("By [ 1", reason="length")) as (engine, _),
+        here.client(engine) as server,
+    ):
+        for stream in (False, True):
+            reply = server.post(path, json={**ASKED, **more, "stream": stream}).text
+            assert f'"{reason}"' in reply
+        assert server.post("/v1/answers", json=ASKED).json()["finished"] is False
+
+
+def test_who_leaves_ends_the_request_to_the_model() -> None:
+    slow = endpoint.Answer("word " * 50, stall_after=2_000)
+    with model(slow) as (engine, upstream), here.serving(engine, drain=1.0) as url:
+        with calling(url, raw("/v1/answers", {**ASKED, "stream": True})) as connection:
+            assert connection.recv(100)
+            assert eventually(lambda: upstream.under_way == 1)
+        upstream.closing.set()  # the piece at which the server sees that nobody waits
+        assert eventually(lambda: nothing_left(url))
+
+
+def test_a_model_that_is_not_there_is_the_servers_matter() -> None:
+    gone = endpoint.error(503, "secret inside")
+    with model(gone) as (engine, _), here.client(engine) as server:
+        reply = server.post("/v1/answers", json=ASKED)
+        assert reply.status_code == 503
+        assert reply.json()["error"]["type"] == "overloaded_error"
