@@ -5,7 +5,7 @@
 
 import { icon, make } from "./dom.js";
 import { Points, count } from "./points.js";
-import { noteOf, outcome, verdict } from "./verdict.js";
+import { noteOf, outcome, remarks, verdict } from "./verdict.js";
 import { visible } from "./visible.js";
 
 let made = 0;
@@ -71,7 +71,11 @@ export class Answer {
     }
     const { kind, text } = verdict(final);
     this.badge = make("p", { class: `verdict ${kind}` }, icon(kind === "good" ? "check" : "cross"), text);
+    for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
     this.element.append(make("footer", {}, this.badge));
+    if (final.understood && final.understood !== final.question) {
+      this.element.append(make("details", { class: "hint" }, make("summary", {}, "How the question was understood"), make("p", { dir: "auto" }, visible(final.understood))));
+    }
   }
 
   fail(message) {
@@ -120,8 +124,8 @@ export class Answer {
         "data-index": index,
       },
       make("bdi", {}, visible(quote.text)),
-      make("sup", { "aria-hidden": "true" }, good ? `${quote.source}${note ? ` ${note}` : ""}` : note),
       make("span", { class: "sr" }, ` (${good ? `quoted from source ${quote.source}. ` : ""}${outcome(quote)})`),
+      make("sup", { "aria-hidden": "true" }, good ? `${quote.source}${note ? ` ${note}` : ""}` : note),
     );
     link.addEventListener("click", (event) => {
       event.preventDefault();

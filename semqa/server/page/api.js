@@ -14,6 +14,13 @@ export class ApiError extends Error {
 
 const key = () => sessionStorage.getItem(PLACE) ?? localStorage.getItem(PLACE) ?? "";
 
+export const hasKey = () => key() !== "";
+
+export function forgetKey() {
+  sessionStorage.removeItem(PLACE);
+  localStorage.removeItem(PLACE);
+}
+
 const headers = () => (key() ? { Authorization: `Bearer ${key()}` } : {});
 
 let asking = null;
@@ -22,8 +29,7 @@ let asking = null;
 async function newKey(refused) {
   if (key() !== refused) return;
   asking ??= askForKey(Boolean(refused)).then(({ secret, keep }) => {
-    sessionStorage.removeItem(PLACE);
-    localStorage.removeItem(PLACE);
+    forgetKey();
     (keep ? localStorage : sessionStorage).setItem(PLACE, secret);
     asking = null;
   });

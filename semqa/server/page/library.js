@@ -34,8 +34,11 @@ export class Library {
   }
 
   async load() {
-    const found = await call("/v1/collections");
-    this.#names = (Array.isArray(found) ? found : found.collections).map((each) => each.name);
+    try {
+      this.#names = (await call("/v1/collections")).collections.map((each) => each.name);
+    } catch (problem) {
+      this.#tell(problem); // passages can be pasted all the same
+    }
     const kept = localStorage.getItem(PLACE);
     await this.use(this.#names.includes(kept) ? kept : kept === "" ? "" : (this.#names[0] ?? ""));
   }
@@ -57,7 +60,12 @@ export class Library {
   // Sends files one after the other, each with its progress.
   async add(files) {
     if (!files.length) return;
-    if (!this.name) await this.#create(FIRST);
+    try {
+      if (!this.name) await this.#create(FIRST);
+    } catch (problem) {
+      this.#tell(problem);
+      return;
+    }
     const into = this.name;
     const rows = files.map((file) => new Upload(file));
     uploads.append(...rows.map((row) => row.element));
@@ -94,8 +102,7 @@ export class Library {
     const asked = this.name;
     let found = [];
     try {
-      const answer = asked ? await call(`${at(asked)}/documents`) : [];
-      found = Array.isArray(answer) ? answer : answer.documents;
+      if (asked) found = (await call(`${at(asked)}/documents`)).documents;
     } catch (problem) {
       this.#tell(problem);
     }

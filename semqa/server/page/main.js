@@ -1,7 +1,7 @@
 // The page: asks, shows what comes, and keeps the two sides together.
 
 import { Answer } from "./answer.js";
-import { ApiError, call, events } from "./api.js";
+import { ApiError, call, events, forgetKey, hasKey } from "./api.js";
 import { Conversations } from "./conversations.js";
 import { announce, find, icon, make } from "./dom.js";
 import { Library } from "./library.js";
@@ -173,9 +173,12 @@ function busy(controller) {
   find("stop").hidden = controller === null;
 }
 
+let opened = 0;
+
 // Opens a conversation, or an empty one.
 async function open(id, { push = true } = {}) {
   running?.abort();
+  opened += 1;
   pane("");
   if (push) history.pushState(null, "", id ? `/?c=${encodeURIComponent(id)}` : "/");
   conversations.current = id;
@@ -191,16 +194,18 @@ async function open(id, { push = true } = {}) {
 }
 
 async function read(id) {
+  const mine = opened;
   let found;
   try {
     found = await call(`/v1/conversations/${encodeURIComponent(id)}`);
   } catch (problem) {
+    if (mine !== opened) return;
     conversations.current = null;
     conversations.draw();
     transcript.append(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "There is no such conversation, or it is not yours." : visible(problem.message)));
     return;
   }
-  if (conversations.current !== id) return;
+  if (mine !== opened) return; // another one was opened meanwhile
   let asked = null;
   let last = null;
   const unanswered = () => {
@@ -279,9 +284,14 @@ find("source-list").addEventListener("back", () => pane(""));
 addEventListener("popstate", () => open(new URLSearchParams(location.search).get("c"), { push: false }));
 
 try {
-  await Promise.all([conversations.load(), library.load().catch((problem) => announce(problem.message))]);
-  await open(new URLSearchParams(location.search).get("c"), { push: false });
+  await Promise.all([conversations.load(), library.load()]);
+  if (!opened) await open(new URLSearchParams(location.search).get("c"), { push: false });
 } catch (problem) {
   transcript.append(make("p", { class: "problem", role: "alert" }, visible(problem.message)));
 }
+find("forget-key").hidden = !hasKey();
+find("forget-key").addEventListener("click", () => {
+  forgetKey();
+  location.assign("/");
+});
 document.documentElement.dataset.ready = "yes";

@@ -6,7 +6,8 @@ export function pieces(points, marks) {
   const fitting = marks.filter((mark) => mark.start >= 0 && mark.start < mark.end && mark.end <= points.length);
   const borders = [...new Set([0, points.length, ...fitting.flatMap((mark) => [mark.start, mark.end])])];
   borders.sort((one, other) => one - other);
-  const begin = Map.groupBy(fitting, (mark) => mark.start);
+  const begin = new Map();
+  for (const mark of fitting) begin.set(mark.start, [...(begin.get(mark.start) ?? []), mark]);
   const covering = new Set();
   const found = [];
   for (let at = 0; at + 1 < borders.length; at += 1) {

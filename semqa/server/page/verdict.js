@@ -29,3 +29,14 @@ export function verdict(answer) {
   if (good === total) return { kind: "good", text: `${plural(total, "quote")}, verified character for character` };
   return { kind: "poor", text: `${total - good} of ${plural(total, "quote")} not verified` };
 }
+
+// What else a reader should know of an answer, a sentence each.
+export function remarks(answer) {
+  const said = [];
+  const repaired = answer.quotes.filter((quote) => quote.repaired).length;
+  if (repaired) said.push(`${plural(repaired, "quote")} ${repaired === 1 ? "was" : "were"} written otherwise and made verbatim.`);
+  const dropped = answer.dropped?.length ?? 0;
+  if (dropped) said.push(`${plural(dropped, "mark")} ${dropped === 1 ? "was no quote and lost its" : "were no quotes and lost their"} brackets.`);
+  if (answer.finished === false) said.push("The answer was cut off: its budget was spent.");
+  return said;
+}

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from semqa import Source
 from tests.server.browser.test_answers import ask, paste, wait_for_answer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
     from tests.server.browser.conftest import Serve
 
@@ -153,3 +154,61 @@ def test_a_server_with_keys_asks_for_one_and_shows_what_is_its(serve: Serve, pag
     wait_for_answer(page)
     assert secret not in json.dumps(page.evaluate("({...localStorage})")), "kept for this tab alone"
     assert len(store.conversations(mine)) == 2
+    page.get_by_role("button", name="Forget the API key").click()
+    field.wait_for()
+    assert secret not in json.dumps(page.evaluate("({...sessionStorage, ...localStorage})"))
+
+
+def test_a_conversation_that_is_chosen_while_the_page_loads_is_shown_once(
+    serve: Serve, page: Page
+) -> None:
+    site = serve(lambda *_: "He [ 1 sang it ].")
+    site.keep("Who?", [Source("Bing sang it.")])
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(500)
+        route.continue_()
+
+    page.route("**/v1/collections", late)
+    page.goto(site.url)
+    page.locator("#conversations a").click()
+    wait_for_answer(page)
+    page.wait_for_selector("html[data-ready]")
+    page.wait_for_timeout(300)
+    assert page.locator(".answer").count() == 1
+
+
+def test_a_question_that_is_refused_leaves_no_empty_conversation(serve: Serve, page: Page) -> None:
+    site = serve(lambda *_: "He [ 1 sang it ].")
+    site.open(page)
+    paste(page, "Bing sang it.")
+    ask(page, "x" * 9000)
+    page.locator(".answer .problem").wait_for()
+    assert "expected at most 8,000" in page.locator(".answer .problem").inner_text()
+    wait_for_count(page.locator("#conversations li"), 0)
+    assert site.store.conversations("") == []
+    assert page.get_by_label("Your question").input_value() == "x" * 9000
+    ask(page, "Who?")
+    wait_for_answer(page)
+    assert len(site.store.conversations("")) == 1
+
+
+def test_a_question_that_was_never_answered_is_shown_as_such(serve: Serve, page: Page) -> None:
+    site = serve()
+    talk = site.store.create_conversation("")
+    site.store.add_message("", talk.id, "user", {"question": "Who?"})
+    site.open(page, f"/?c={talk.id}")
+    page.get_by_text("This was not answered to the end.").wait_for()
+    assert page.locator(".asked").inner_text() == "Who?"
+
+
+def test_a_server_that_goes_away_is_told(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "He [ 1 sang it ].").open(page)
+    paste(page, "Bing sang it.")
+    page.context.set_offline(True)
+    ask(page)
+    page.get_by_text("The server cannot be reached.").wait_for()
+    page.context.set_offline(False)
+    assert page.get_by_label("Your question").input_value() == "Who?"
+    page.get_by_role("button", name="Ask", exact=True).click()
+    wait_for_answer(page)
