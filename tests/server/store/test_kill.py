@@ -8,7 +8,12 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
+from typing import Any
+
+import httpx
 
 from semqa.server.store import Store
 
@@ -49,7 +54,10 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
 def kill(process: subprocess.Popen[str]) -> str:
     """Kill it, and return what it still said."""
     os.kill(process.pid, signal.SIGKILL)
-    rest, _ = process.communicate(timeout=30)
+    assert process.stdout is not None
+    with process.stdout as said:
+        rest = said.read()
+    process.wait(30)
     assert process.returncode == -signal.SIGKILL
     return rest
 
@@ -84,3 +92,51 @@ def test_a_migration_that_is_killed_is_as_if_it_had_not_begun(url: str) -> None:
     talk = store.create_conversation("me", "whole")
     assert [each.id for each in store.conversations("me")] == [talk.id]
     store.close()
+
+
+SERVER = """
+import sys
+from pathlib import Path
+from semqa.retrieval.passages import Library
+from semqa.server import ServerSettings, create_app
+from semqa.server.running import Running
+settings = ServerSettings(data=Path(sys.argv[2]), port=0, database=sys.argv[1])
+app = create_app(settings, library=Library(settings.library, encoder=None))
+running = Running(app, settings, lambda: print(running.port, flush=True))
+running.run()
+"""
+
+
+def test_answers_that_were_given_outlive_a_server_that_is_killed(url: str, tmp_path: Path) -> None:
+    given: list[dict[str, Any]] = []
+    talk = ""
+    for delay in (0.3, 0.8):
+        process = start(SERVER, url, str(tmp_path))
+        assert process.stdout is not None
+        with httpx.Client(base_url=f"http://127.0.0.1:{int(process.stdout.readline())}") as client:
+            talk = talk or client.post("/v1/conversations").json()["id"]
+            killer = threading.Timer(delay, os.kill, (process.pid, signal.SIGKILL))
+            killer.start()
+            try:
+                while True:
+                    body = {
+                        "question": f"Who sang it the {len(given)}th time?",
+                        "sources": [{"text": f"Bing sang it the {len(given)}th time."}],
+                        "conversation": talk,
+                    }
+                    reply = client.post("/v1/answers", json=body)
+                    assert reply.status_code == 200, reply.text
+                    given.append(reply.json())
+            except httpx.TransportError:
+                killer.join()
+                process.communicate(timeout=30)
+    assert given
+    store = Store(url)
+    messages = store.conversation("", talk).messages
+    store.close()
+    answers = [each.content for each in messages if each.role == "assistant"]
+    # Of the answers that were cut off, at most one each time was kept and not told of.
+    assert [each for each in answers if each in given] == given
+    assert len(answers) <= len(given) + 2
+    questions = [each.content["question"] for each in messages if each.role == "user"]
+    assert all(each["question"] in questions for each in given)
