@@ -117,7 +117,7 @@ class _Reader:
     def __init__(self) -> None:
         root = str(Path(semqa.__file__).resolve().parents[1])
         try:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 -- this Python, and nothing of a user's
                 [sys.executable, "-P", "-c", _START, root],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

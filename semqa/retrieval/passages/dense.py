@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -13,13 +14,16 @@ import numpy as np
 from semqa.retrieval.encoder import PACKAGED_ENCODER, SentenceEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
 __all__ = ["Dense"]
 
 AUTO = "auto"
+
+AT_ONCE = 64
+"""Texts that are embedded before another thread has its turn: a question does not wait for books."""
 
 
 class Dense:
@@ -29,6 +33,7 @@ class Dense:
         self.name = encoder.name
         self._encoder = encoder
         self._lock = threading.Lock()
+        self._gate = threading.Lock()
 
     @classmethod
     def named(cls, name: str | None) -> Dense | None:
@@ -42,10 +47,20 @@ class Dense:
             name = PACKAGED_ENCODER if all(map(find_spec, both)) else None
         return cls(SentenceEncoder(name)) if name else None
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for the encoder; who waits is before who had it last, however much is left to do."""
+        with self._gate:
+            self._lock.acquire()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
     @cached_property
     def column(self) -> str:
         """The name of the column that this encoder's vectors are kept in."""
-        with self._lock:
+        with self._turn():
             digest = hashlib.sha256(self._encoder.identity().encode()).hexdigest()
         return f"vector_{digest[:12]}"
 
@@ -61,7 +76,10 @@ class Dense:
             InputError: the model is not usable.
             UnavailableError: it cannot be had, or packages are missing.
         """
-        with self._lock:
-            found = self._encoder.embed(texts)
+        parts = []
+        for at in range(0, max(len(texts), 1), AT_ONCE):
+            with self._turn():
+                parts.append(self._encoder.embed(texts[at : at + AT_ONCE]))
+        found = np.concatenate(parts)
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         return np.asarray(found / np.maximum(lengths, 1e-12), dtype=np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -309,3 +310,25 @@ def test_indexes_are_kept(notes: Collection) -> None:
     stats = notes._passages.index_stats("searched_idx")
     assert (stats.num_indexed_rows, stats.num_unindexed_rows) == (30, 0)
     assert notes.search("zebra 17")[0].name == "17.txt"
+
+
+def test_a_question_does_not_wait_for_a_book() -> None:
+    """Embedding is for one thread at a time, and a long job lets others in between."""
+    order: list[str] = []
+    begun = threading.Event()
+
+    class Slow(Letters):
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            order.append(texts[0])
+            begun.set()
+            time.sleep(0.05)
+            return super().embed(texts)
+
+    dense = Dense(Slow())  # type: ignore[arg-type]
+    book = threading.Thread(target=dense.embed, args=(["book"] * 640,))
+    book.start()
+    begun.wait()
+    assert dense.embed(["question"]).shape == (1, 26)
+    book.join()
+    assert len(order) == 11
+    assert order.index("question") <= 3
