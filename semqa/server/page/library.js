@@ -44,9 +44,9 @@ export class Library {
   }
 
   // Answers come from this collection from now on; from pasted passages alone with "".
-  async use(name) {
+  async use(name, { remember = true } = {}) {
     this.name = name;
-    localStorage.setItem(PLACE, name);
+    if (remember) localStorage.setItem(PLACE, name);
     select.replaceChildren(
       make("option", { value: "" }, this.#names.length ? "No collection" : "No collection yet"),
       ...this.#names.map((each) => make("option", { value: each }, short(each, 60))),
@@ -55,6 +55,12 @@ export class Library {
     select.value = name;
     find("delete-collection").hidden = !name;
     await this.#list();
+  }
+
+  // Back to what the reader chose.
+  async restore() {
+    const kept = localStorage.getItem(PLACE);
+    if (kept !== this.name && this.#names.includes(kept)) await this.use(kept);
   }
 
   // Sends files one after the other, each with its progress.

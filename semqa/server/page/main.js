@@ -187,6 +187,7 @@ async function open(id, { push = true } = {}) {
   conversations.draw();
   if (id) await read(id);
   else {
+    library.restore();
     passages.set([]);
     transcript.append(welcome(tryExample, () => find("files").click()));
   }
@@ -237,7 +238,7 @@ async function read(id) {
 
 function tryExample(example) {
   passages.set(example.passages);
-  library.use("").finally(() => {
+  library.use("", { remember: false }).finally(() => {
     question.value = example.question;
     find("ask").requestSubmit();
   });

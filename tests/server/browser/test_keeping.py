@@ -99,6 +99,13 @@ def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) 
     assert page.locator(".source .body").first.inner_text() == text
     shown = "".join(page.locator(".source").first.locator("mark").all_inner_texts())
     assert shown in text
+    page.get_by_role("button", name="New conversation").click()
+    page.get_by_role("button", name="Try an example").click()
+    wait_for_answer(page)
+    assert page.locator("#collection").input_value() == "", "the example is answered by itself"
+    page.get_by_role("button", name="New conversation").click()
+    page.locator("#documents .name", has_text="song.txt").wait_for()
+    assert page.locator("#collection").input_value() == "documents"
     page.reload()
     page.locator("#documents .name", has_text="song.txt").wait_for()
     page.locator("#documents li").hover()
