@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,15 @@ _ROUTERS = (
     "conversations",
     "page",
 )
+
+_FAILURES = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
+"""What any interface may reply, besides what all of the server may."""
 
 
 def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:
@@ -132,13 +142,15 @@ def _document(app: FastAPI) -> None:
         if made:
             return made
         schema = original()
-        for path in schema["paths"].values():
-            for operation in path.values():
+        error = {"$ref": "#/components/schemas/ErrorOut"}
+        for path, operations in schema["paths"].items():
+            for operation in operations.values():
                 replies = operation["responses"]
-                if replies.pop("422", None) is not None:
-                    error = {"$ref": "#/components/schemas/ErrorOut"}
-                    content = {"application/json": {"schema": error}}
-                    replies.setdefault("400", {"description": "Bad Request", "content": content})
+                replies.pop("422", None)
+                for status in _FAILURES if path.startswith("/v1/") else ():
+                    told = {"description": status.phrase}
+                    told |= {"content": {"application/json": {"schema": error}}}
+                    replies.setdefault(str(status.value), told)
         parts = schema.setdefault("components", {})
         for name in ("HTTPValidationError", "ValidationError"):
             parts.get("schemas", {}).pop(name, None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,15 +17,24 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.server.serving import make_app
-from tests.server.stand_ins import Library, Scripted
+from semqa.server import ServerSettings, create_app
+from tests.server.stand_ins import Scripted
 
-schema = schemathesis.openapi.from_asgi(
-    "/openapi.json",
-    make_app(
-        Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"]), library=Library(some=["The bridge opened."])
-    ),
+FOLDER = tempfile.TemporaryDirectory()
+ENGINE = Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"])
+# The real collections and the real store: hostile requests are to reach them.
+APP = create_app(
+    ServerSettings(
+        data=Path(FOLDER.name), engines=(ENGINE.name, "extractive"), create=lambda _: ENGINE
+    )
 )
+schema = schemathesis.openapi.from_asgi("/openapi.json", APP)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder() -> Iterator[None]:
+    yield
+    FOLDER.cleanup()
 
 
 @pytest.mark.slow
