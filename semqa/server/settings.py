@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from semqa.data.home import default_data
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,14 +14,7 @@ if TYPE_CHECKING:
 
     from semqa.engines import Engine
 
-__all__ = ["ServerSettings", "default_data"]
-
-
-def default_data() -> Path:
-    """Return the folder that a server keeps its data in unless told otherwise."""
-    base = os.environ.get("XDG_DATA_HOME", "")
-    folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "share"
-    return folder / "semqa"
+__all__ = ["ServerSettings"]
 
 
 def _create(spec: str) -> Engine:
