@@ -148,8 +148,8 @@ def _document(app: FastAPI) -> None:
                 replies = operation["responses"]
                 replies.pop("422", None)
                 for status in _FAILURES if path.startswith("/v1/") else ():
-                    told = {"description": status.phrase}
-                    told |= {"content": {"application/json": {"schema": error}}}
+                    content = {"application/json": {"schema": error}}
+                    told = {"description": status.phrase, "content": content}
                     replies.setdefault(str(status.value), told)
         parts = schema.setdefault("components", {})
         for name in ("HTTPValidationError", "ValidationError"):
