@@ -49,7 +49,7 @@ demo: $(VENV)/.core  ## Answer a real question over the passages in examples/.
 
 test: $(VENV)/.test  ## Run the tests.
 	@echo "==> Running the tests"
-	@$(PY) -m pytest --numprocesses auto
+	@$(PY) -m pytest --numprocesses auto --dist worksteal
 
 # vLLM has an environment of its own: it needs versions of its own of almost everything.
 $(VLLM)/.locked: requirements/vllm.txt
