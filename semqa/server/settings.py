@@ -112,6 +112,6 @@ class ServerSettings:
         return self.data / "library"
 
     @property
-    def store(self) -> str:
-        """The URL of the database."""
-        return self.database or f"sqlite:///{self.data / 'semqa.sqlite'}"
+    def store(self) -> str | Path:
+        """The URL of the database, or the file of SQLite."""
+        return self.database or self.data / "semqa.sqlite"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection, Engine
-    from sqlalchemy.engine import URL
 
 __all__ = ["Database"]
 
@@ -35,13 +34,16 @@ class Database:
         name: its URL without the password.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | Path) -> None:
         """Take note of a database; nothing is opened before it is needed.
+
+        Args:
+            url: of it, or the file of SQLite.
 
         Raises:
             InputError: the URL is not one of SQLite or PostgreSQL.
         """
-        self._url = _read(url)
+        self._url = _of_file(url) if isinstance(url, Path) else _read(url)
         self.name = self._url.render_as_string(hide_password=True)
         self._sqlite = self._url.drivername == "sqlite"
         self._engine = self._sqlite_engine() if self._sqlite else self._postgresql_engine()
@@ -164,6 +166,11 @@ class Database:
             connect_args={"connect_timeout": 10},
             hide_parameters=True,
         )
+
+
+def _of_file(path: Path) -> URL:
+    # Some names of files are something else to SQLite unless they are absolute.
+    return URL.create("sqlite", database=str(path.absolute()))
 
 
 def _read(url: str) -> URL:

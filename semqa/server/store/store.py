@@ -15,6 +15,7 @@ from semqa.server.store.records import Conversation, Key, Message, Role, moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from sqlalchemy import Connection, Row
 
@@ -43,12 +44,12 @@ class Store:
         >>> folder.cleanup()
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | Path) -> None:
         """Take note of a database; call `migrate` before anything else.
 
         Args:
             url: such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
-                ``postgresql://user:password@host/name``.
+                ``postgresql://user:password@host/name``, or the file of SQLite.
 
         Raises:
             InputError: it is no such URL.

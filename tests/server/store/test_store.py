@@ -16,6 +16,7 @@ from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import make_url
 
 from semqa.errors import InputError, NotFoundError, UnavailableError
+from semqa.server.settings import ServerSettings
 from semqa.server.store import Store
 from semqa.server.store.tables import metadata
 
@@ -290,3 +291,23 @@ def test_a_database_that_is_not_there_is_told_without_its_password(url: str) -> 
     assert "secret" not in str(caught.value)
     with pytest.raises(UnavailableError):
         store.check()
+
+
+@pytest.mark.parametrize("name", ["a?b", "a%41#b", "file:x?mode=ro", " Zürich \u202e", "a:memory:"])
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_file_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, absolute: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path if absolute else Path()
+    settings = ServerSettings(data=folder / name)
+    (folder / name).mkdir()
+    store = Store(settings.store)
+    store.migrate()
+    talk = store.create_conversation("me", "Oslo")
+    store.close()
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name / "semqa.sqlite").is_file()
+    again = Store(settings.store)
+    assert again.conversation("me", talk.id).title == "Oslo"
+    again.close()
