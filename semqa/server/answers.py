@@ -9,13 +9,12 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from semqa.errors import InputError
 from semqa.quotes import Quote
 from semqa.server.answering import Answered, Asked
 from semqa.server.asking import prepare
 from semqa.server.context import Turn
 from semqa.server.errors import failed
-from semqa.server.fields import Collection, Engine, Limit, Renumber, Sources, Text
+from semqa.server.fields import Collection, Engine, Limit, Many, Renumber, Sources, Text
 from semqa.server.replies import STREAMED, AnswerOut, errors
 from semqa.server.sse import EventStream, dumps, event, while_there
 
@@ -41,7 +40,7 @@ class AnswerRequest(BaseModel):
     sources: Sources = None
     collection: Collection = None
     engine: Engine = None
-    history: list[TurnIn] = Field([], description="What was said before, the oldest first.")
+    history: Many[TurnIn] = Field([], description="What was said before, the oldest first.")
     conversation: Text | None = Field(
         None, description="Id of a conversation that this belongs to and is kept in."
     )
@@ -115,10 +114,6 @@ class _Keeper:
     """Keeps the messages of a conversation."""
 
     def __init__(self, request: Request, conversation: str) -> None:
-        if request.app.state.store is None:
-            raise InputError(
-                "conversation: got one, expected none: no conversations are kept here; leave it out"
-            )
         self._store: Any = request.app.state.store
         self._owner: str = request.state.owner
         self._id = conversation

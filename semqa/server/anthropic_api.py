@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
-from starlette.concurrency import run_in_threadpool
 
 from semqa.errors import InputError
 from semqa.extras import require
@@ -19,7 +18,7 @@ from semqa.server.anthropic_shape import MessageReply, Place
 from semqa.server.asking import prepare
 from semqa.server.context import Turn
 from semqa.server.errors import failed
-from semqa.server.fields import Collection, Engine, Limit, Text
+from semqa.server.fields import Collection, Engine, Limit, Many, Text
 from semqa.server.models import named_model
 from semqa.server.replies import STREAMED, MessageOut, errors
 from semqa.server.sse import EventStream, dumps, event, primed, while_there
@@ -51,7 +50,7 @@ class DocumentSource(BaseModel):
     type: str
     media_type: Text | None = None
     data: Text | None = None
-    content: Text | list[TextPart] | None = None
+    content: Text | Many[TextPart] | None = None
 
 
 class Block(BaseModel):
@@ -61,7 +60,7 @@ class Block(BaseModel):
     text: Text | None = None
     source: DocumentSource | Text | None = None
     title: Text | None = None
-    content: Text | list[Block] | None = None
+    content: Text | Many[Block] | None = None
     citations: Citations | list[Any] | None = None
 
     @property
@@ -74,7 +73,7 @@ class Message(BaseModel):
     """A message of the conversation."""
 
     role: Text
-    content: Text | list[Block]
+    content: Text | Many[Block]
 
     def blocks(self) -> list[Block]:
         """Return what it consists of."""
@@ -90,7 +89,7 @@ class Message(BaseModel):
 class MessagesRequest(BaseModel):
     """A conversation, whose last question is answered; fields that are not known do nothing."""
 
-    messages: list[Message] = Field(description="The conversation; the last question is answered.")
+    messages: Many[Message] = Field(description="The conversation; the last question is answered.")
     model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
     stream: bool | None = None
     collection: Collection = None
@@ -113,7 +112,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
     0-based, end exclusive.
     """
     question, history = _split(body.messages)
-    given, places = await run_in_threadpool(_documents, body.messages)
+    given, places = await request.app.state.reading.run(_documents, body.messages)
     engine, collection = named_model(body.model, request.app.state.shelf)
     asked = await prepare(
         request,
@@ -212,7 +211,7 @@ def _document(block: Block, index: int) -> Iterator[tuple[Source, Place]]:
         for at, text in enumerate(texts):
             yield Source(text, title or ""), Place("block", index, title, block=at, cited=cited)
     elif source.type == "base64" and source.data is not None:
-        text, pages = _extracted(source.data, title or "document.pdf", index)
+        text, pages = _extracted(source.data, index)
         yield Source(text, title or ""), Place("page", index, title, cited=cited, pages=pages)
     else:
         raise InputError(
@@ -221,7 +220,7 @@ def _document(block: Block, index: int) -> Iterator[tuple[Source, Place]]:
         )
 
 
-def _extracted(data: str, name: str, index: int) -> tuple[str, tuple[int, ...]]:
+def _extracted(data: str, index: int) -> tuple[str, tuple[int, ...]]:
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -229,7 +228,7 @@ def _extracted(data: str, name: str, index: int) -> tuple[str, tuple[int, ...]]:
             f"document {index}: got data that is no base64, expected a PDF in base64; encode it"
         ) from None
     documents = require("semqa.documents", extra="serve", purpose="a document in base64")
-    read = documents.extract(name if name.lower().endswith(".pdf") else f"{name}.pdf", raw)
+    read = documents.extract(f"document {index}.pdf", raw)  # its title is no name of a file
     return read.text, tuple(read.pages) or (0,)
 
 

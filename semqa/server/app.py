@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -14,6 +12,16 @@ from starlette.concurrency import run_in_threadpool
 
 import semqa
 from semqa.errors import InputError
+from semqa.retrieval.passages import Library
+from semqa.server import (
+    answers,
+    anthropic_api,
+    collections,
+    conversations,
+    models,
+    openai_api,
+    page,
+)
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers
@@ -21,7 +29,9 @@ from semqa.server.guard import Guard
 from semqa.server.keys import KeyRing
 from semqa.server.measures import Measures
 from semqa.server.rate import RateLimit
+from semqa.server.reading import Reading
 from semqa.server.replies import errors
+from semqa.server.store import Store
 from semqa.server.work import Workers
 
 if TYPE_CHECKING:
@@ -33,13 +43,13 @@ if TYPE_CHECKING:
 __all__ = ["create_app", "open_store"]
 
 _ROUTERS = (
-    "answers",
-    "openai_api",
-    "anthropic_api",
-    "models",
-    "collections",
-    "conversations",
-    "page",
+    answers.router,
+    openai_api.router,
+    anthropic_api.router,
+    models.router,
+    collections.router,
+    conversations.router,
+    page.router,
 )
 
 _FAILURES = (
@@ -81,9 +91,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
             app.state.ready = False
             workers.close()
             await run_in_threadpool(shelf.close)
-            for kept in (library, store):
-                if (close := getattr(kept, "close", None)) is not None:
-                    await run_in_threadpool(close)
+            await run_in_threadpool(store.close)
 
     app = FastAPI(
         title="semqa",
@@ -99,10 +107,10 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     state.settings, state.library, state.store, state.ready = settings, library, store, False
     state.shelf, state.workers, state.measures = shelf, workers, measures
     state.answering = Answering(shelf, workers, measures)
+    state.reading = Reading()
     add_handlers(app)
-    for name in _ROUTERS:
-        if find_spec(f"semqa.server.{name}") is not None:
-            app.include_router(import_module(f"semqa.server.{name}").router)
+    for router in _ROUTERS:
+        app.include_router(router)
     _add_health(app)
     _document(app)
     keys = KeyRing(settings.api_keys, store)
@@ -111,24 +119,20 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     return app
 
 
-def _library(settings: ServerSettings) -> Any:
-    if find_spec("semqa.retrieval.passages") is None:
-        return None
+def _library(settings: ServerSettings) -> Library:
     _make_folder(settings.library)
-    return import_module("semqa.retrieval.passages").Library(settings.library)
+    return Library(settings.library)
 
 
-def open_store(settings: ServerSettings) -> Any:
+def open_store(settings: ServerSettings) -> Store:
     """Open the database of keys and conversations, and bring its tables up to date.
 
     Raises:
         InputError: the data folder or the database cannot be used.
         UnavailableError: a package is missing, or the database does not answer.
     """
-    if find_spec("semqa.server.store") is None:
-        return None
     _make_folder(settings.data)
-    store = import_module("semqa.server.store").Store(settings.store)
+    store = Store(settings.store)
     store.migrate()
     return store
 
@@ -184,9 +188,9 @@ def _add_health(app: FastAPI) -> None:
         """Tell whether questions can be answered now."""
         state = request.app.state
         good = state.ready
-        if good and state.store is not None:
+        if good:
             try:
-                await run_in_threadpool(getattr(state.store, "check", state.store.keys))
+                await run_in_threadpool(state.store.check)
             except Exception:  # noqa: BLE001  (whatever is wrong with it, it is not ready)
                 good = False
         status = "ok" if good else "not ready"

@@ -124,7 +124,7 @@ def list_documents(request: Request, name: str) -> DocumentList:
 
 
 @router.post("/{name}/documents", status_code=201, summary="Upload documents")
-def upload_documents(
+async def upload_documents(
     request: Request,
     name: str,
     file: Annotated[
@@ -136,10 +136,8 @@ def upload_documents(
 
     The same file again does nothing; another one of the same name takes its place.
     """
-    collection = _collection(request, name)
-    most = collection.limits.size + 1  # one more tells that it is too large
-    files = [(_name_of(each), each.file.read(most)) for each in file]
-    return _listed(collection.put_all(files))
+    read: DocumentList = await request.app.state.reading.run(_put, request, name, file)
+    return read
 
 
 @router.get("/{name}/documents/{document_id}", summary="Read a document")
@@ -172,6 +170,13 @@ def _asked(request: Request) -> tuple[Library, str]:
 def _collection(request: Request, name: str) -> Collection:
     library, owner = _asked(request)
     return library.collection(owner, name)
+
+
+def _put(request: Request, name: str, uploads: list[UploadFile]) -> DocumentList:
+    collection = _collection(request, name)
+    most = collection.limits.size + 1  # one more tells that it is too large
+    files = [(_name_of(each), each.file.read(most)) for each in uploads]
+    return _listed(collection.put_all(files))
 
 
 def _listed(found: list[DocumentInfo]) -> DocumentList:

@@ -6,7 +6,7 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any
 
-from semqa.server.errors import NotOfferedError
+from semqa.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,13 +43,13 @@ class EngineShelf:
         """Return the specification that is meant.
 
         Raises:
-            NotOfferedError: it is not one of these, nor one that needs no model.
+            NotFoundError: it is not one of these, nor one that needs no model.
         """
         if spec is None:
             return self.default
         if spec in self.names or _ALWAYS.fullmatch(spec):
             return spec
-        raise NotOfferedError(
+        raise NotFoundError(
             f"engine: got {spec[:80]!r}, expected one of {', '.join(self.names)}; choose one of "
             "these, or start the server with --engine for more"
         )

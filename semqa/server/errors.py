@@ -9,7 +9,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
+from semqa.errors import (
+    InputError,
+    MissingExtraError,
+    NotFoundError,
+    SemqaError,
+    UnavailableError,
+)
 from semqa.server.sse import GoneError
 
 if TYPE_CHECKING:
@@ -19,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusyError",
-    "NotOfferedError",
     "TooSlowError",
     "add_handlers",
     "as_error",
@@ -51,10 +56,6 @@ class TooSlowError(UnavailableError):
     """An answer took longer than the server allows."""
 
 
-class NotOfferedError(InputError):
-    """What was asked for is not there."""
-
-
 def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
     """Return the body of an error.
 
@@ -74,8 +75,7 @@ def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
 def as_error(error: BaseException) -> tuple[int, str]:
     """Return the status and the message for an error; what nobody foresaw is logged, not shown."""
     if isinstance(error, InputError):
-        # Rooms below have exceptions of their own for what is not there.
-        return (404 if _is_missing(error) else 400), str(error)
+        return (404 if isinstance(error, NotFoundError) else 400), str(error)
     if isinstance(error, TooSlowError):
         return 504, str(error)
     if isinstance(error, (MissingExtraError, UnavailableError)):
@@ -89,12 +89,6 @@ def as_error(error: BaseException) -> tuple[int, str]:
 def failed(error: BaseException, request: Request) -> dict[str, Any]:
     """Return what a stream says where it fails."""
     return error_body(*as_error(error), request.state.request_id)
-
-
-def _is_missing(error: InputError) -> bool:
-    return any(
-        c.__name__ in ("NotFound", "NotFoundError", "NotOfferedError") for c in type(error).__mro__
-    )
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, Field
+from annotated_types import MaxLen
+from pydantic import AfterValidator, BaseModel, FailFast, Field
 
 from semqa.quotes import Source
 from semqa.server.answering import Given
 
-__all__ = ["Collection", "Engine", "Limit", "Renumber", "SourceIn", "Sources", "Text"]
+__all__ = ["Collection", "Engine", "Limit", "Many", "Renumber", "SourceIn", "Sources", "Text"]
 
 
 def _unicode(text: str) -> str:
@@ -25,6 +26,22 @@ Text = Annotated[str, AfterValidator(_unicode)]
 """A string that is Unicode text."""
 
 
+MOST_MEMBERS = 10_000
+"""Members of a list, before any of them is looked at closely."""
+
+_T = TypeVar("_T")
+
+
+class _FirstWrong(FailFast):
+    """Ends at the first member that is wrong: a million errors would fill the memory."""
+
+    __hash__ = object.__hash__  # what stands in a union must have one
+
+
+Many = Annotated[list[_T], MaxLen(MOST_MEMBERS), _FirstWrong()]
+"""A list in a request."""
+
+
 class SourceIn(BaseModel):
     """A passage to answer from."""
 
@@ -38,7 +55,7 @@ class SourceIn(BaseModel):
 
 
 Sources = Annotated[
-    list[SourceIn] | None,
+    Many[SourceIn] | None,
     Field(description="Passages to answer from, numbered from 1; without any, collections are."),
 ]
 Collection = Annotated[

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from semqa.errors import InputError
+from semqa.errors import InputError, NotFoundError
 from semqa.quotes import Source
 from semqa.server.answering import Given
-from semqa.server.errors import NotOfferedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from semqa.server.settings import ServerSettings
 
@@ -71,7 +72,7 @@ def check_sources(given: Sequence[Given], settings: ServerSettings) -> None:
 
 
 def retrieve(
-    library: Passages | None, owner: str, name: str | None, queries: Sequence[str], limit: int
+    library: Passages, owner: str, name: str | None, queries: Sequence[str], limit: int
 ) -> tuple[Given, ...]:
     """Find the passages to answer from; blocking.
 
@@ -86,19 +87,23 @@ def retrieve(
     Raises:
         InputError: there is no such collection, or none at all.
     """
-    if library is None:
-        raise InputError("sources: got none, expected at least one; send passages to answer from")
     names = [name] if name is not None else [info.name for info in library.collections(owner)]
     if not names:
         raise InputError(
             "sources: got neither sources nor a collection, and there is no collection yet, "
             "expected something to answer from; send sources, or upload documents"
         )
-    collections = [(each, _collection(library, owner, each)) for each in names]
+    collections = []
+    for each in names:
+        with _may_be_gone(name):
+            collections.append((each, library.collection(owner, each)))
     scores: dict[tuple[str, ...], float] = {}
     found: dict[tuple[str, ...], Given] = {}
     for query in queries:
-        hits = [(each, hit) for each, held in collections for hit in held.search(query, limit)]
+        hits: list[tuple[str, Any]] = []
+        for each, held in collections:
+            with _may_be_gone(name):
+                hits += [(each, hit) for hit in held.search(query, limit)]
         # The first of a collection that has nothing to say is not worth the first of another.
         hits.sort(key=lambda pair: -pair[1].score)
         for rank, (each, hit) in enumerate(hits):
@@ -109,13 +114,9 @@ def retrieve(
     return tuple(found[key] for key in best)
 
 
-def _collection(library: Passages, owner: str, name: str) -> Any:
-    try:
-        return library.collection(owner, name)
-    except (KeyError, FileNotFoundError) as error:
-        raise NotOfferedError(
-            f"collection: got {name[:80]!r}, expected one that there is; create it first"
-        ) from error
+def _may_be_gone(name: str | None) -> AbstractContextManager[None]:
+    """Pass over a collection that is removed meanwhile, unless it is the one that was asked for."""
+    return suppress(NotFoundError) if name is None else nullcontext()
 
 
 def _given(collection: str, passage: Any) -> Given:

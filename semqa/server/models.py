@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
-from semqa.server.errors import NotOfferedError
+from semqa.errors import NotFoundError
 from semqa.server.replies import errors
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ async def model(request: Request, model: str) -> dict[str, Any]:
     """Return one of them."""
     names = await _names(request)
     if model not in names:
-        raise NotOfferedError(
+        raise NotFoundError(
             f"model: got {model[:80]!r}, expected one of {', '.join(names[:20])}; choose one"
         )
     return _model(model)
@@ -68,11 +68,8 @@ async def model(request: Request, model: str) -> dict[str, Any]:
 
 async def _names(request: Request) -> list[str]:
     state = request.app.state
-    names = [NAME, *state.shelf.names]
-    if state.library is not None:
-        infos = await run_in_threadpool(state.library.collections, request.state.owner)
-        names += [f"{NAME}/{info.name}" for info in infos]
-    return names
+    infos = await run_in_threadpool(state.library.collections, request.state.owner)
+    return [NAME, *state.shelf.names, *(f"{NAME}/{info.name}" for info in infos)]
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from semqa.server.answering import Answered
 from semqa.server.asking import prepare
 from semqa.server.context import Turn
 from semqa.server.errors import failed
-from semqa.server.fields import Collection, Engine, Limit, Renumber, Sources, Text
+from semqa.server.fields import Collection, Engine, Limit, Many, Renumber, Sources, Text
 from semqa.server.models import named_model
 from semqa.server.openai_shape import ChatReply
 from semqa.server.replies import STREAMED, ChatOut, errors
@@ -38,7 +38,7 @@ class Message(BaseModel):
     """A message of the conversation."""
 
     role: Text
-    content: Text | list[Part] | None = None
+    content: Text | Many[Part] | None = None
 
     def words(self) -> str:
         """Return its text."""
@@ -56,7 +56,7 @@ class StreamOptions(BaseModel):
 class ChatRequest(BaseModel):
     """A conversation, whose last question is to be answered; fields that are not known do nothing."""
 
-    messages: list[Message] = Field(description="The conversation; the last question is answered.")
+    messages: Many[Message] = Field(description="The conversation; the last question is answered.")
     model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
     stream: bool | None = None
     stream_options: StreamOptions | None = None

@@ -9,10 +9,11 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from semqa import InputError, QuotedAnswer, Source
+from semqa import QuotedAnswer, Source
 from semqa.engines.generation import Generation
+from semqa.errors import NotFoundError
 
-__all__ = ["Library", "NotFound", "Passage", "Scripted", "Slow", "Store", "Written"]
+__all__ = ["Library", "Passage", "Scripted", "Slow", "Store", "Written"]
 
 
 class Written:
@@ -82,10 +83,6 @@ class Slow(Scripted):
         return None
 
 
-class NotFound(InputError):  # noqa: N818  (its name is what it is known by)
-    """As the rooms below name it."""
-
-
 @dataclass(frozen=True)
 class Passage:
     source: Source
@@ -144,7 +141,7 @@ class Library:
 
     def collection(self, owner: str, name: str) -> Collection:
         if (owner, name) not in self._held:
-            raise NotFound(f"collection: got {name!r}, expected one that there is; create it")
+            raise NotFoundError(f"collection: got {name!r}, expected one that there is; create it")
         return self._held[owner, name]
 
 
@@ -168,12 +165,18 @@ class Store:
     def keys(self) -> list[str]:
         return list(self.secrets)
 
+    def check(self) -> None:
+        self.keys()
+
+    def close(self) -> None:
+        pass
+
     def owner_of(self, secret: str) -> str | None:
         return next((owner for owner, key in self.secrets.items() if key == secret), None)
 
     def conversation(self, owner: str, id: str) -> Conversation:  # noqa: A002
         if (owner, id) not in self.kept:
-            raise NotFound(f"conversation: got {id!r}, expected one that there is; create it")
+            raise NotFoundError(f"conversation: got {id!r}, expected one that there is; create it")
         return self.kept[owner, id]
 
     def add_message(

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from semqa.errors import NotFoundError
 from semqa.server.context import Turn, in_context, stands_alone
 from tests.server.serving import client
-from tests.server.stand_ins import Conversation, Library, Scripted, Store, Written
+from tests.server.stand_ins import Conversation, Info, Library, Scripted, Store, Written
 
 BRIDGE, TOWER = "The bridge opened in 1932.", "The tower opened in 1889."
 
@@ -163,3 +164,20 @@ def test_a_conversation_of_somebody_else_is_not_there() -> None:
             headers = {"Authorization": f"Bearer {key}"}
             assert server.post("/v1/answers", json=body, headers=headers).status_code == status
     assert len(store.kept["ann", "c1"].messages) == 2
+
+
+def test_a_collection_that_is_removed_meanwhile_is_passed_over() -> None:
+    library = Library(bridges=[BRIDGE], towers=[TOWER])
+
+    class Gone:
+        def search(self, query: str, limit: int = 8) -> list[Any]:
+            raise NotFoundError(f"removed, {query} and {limit} or not")
+
+    library._held["", "gone"] = Gone()  # type: ignore[assignment]
+    listed = library.collections
+    library.collections = lambda owner="": [*listed(owner), Info("gone before")]  # type: ignore[method-assign]
+    with client(library=library) as server:
+        assert "1932" in ask(server, "When was the bridge opened?")["plain"]
+        for name in ("gone", "gone before"):
+            body = {"question": "When was the bridge opened?", "collection": name}
+            assert server.post("/v1/answers", json=body).status_code == 404

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -9,8 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 from starlette.testclient import TestClient
 
+from semqa.server.answers import AnswerRequest
+from semqa.server.anthropic_api import MessagesRequest
+from semqa.server.openai_api import ChatRequest
+from tests.documents import makers
 from tests.server.serving import client
 from tests.server.stand_ins import Scripted
 
@@ -120,3 +126,46 @@ def test_bad_requests_are_the_clients_fault(server: TestClient, path: str, body:
     reply = server.post(path, content=body, headers={"content-type": "application/json"})
     assert 400 <= reply.status_code < 500
     assert set(reply.json()["error"]) == {"type", "message", "request_id"}
+
+
+MANY = 200_000
+
+
+@pytest.mark.parametrize("member", [1, {"text": "x", "role": "user", "content": "x"}])
+@pytest.mark.parametrize(
+    ("model", "at"),
+    [
+        (AnswerRequest, ("sources",)),
+        (AnswerRequest, ("history",)),
+        (ChatRequest, ("sources",)),
+        (ChatRequest, ("messages",)),
+        (ChatRequest, ("messages", "content")),
+        (MessagesRequest, ("messages",)),
+        (MessagesRequest, ("messages", "content")),
+        (MessagesRequest, ("messages", "content", "content")),
+    ],
+)
+def test_a_long_list_is_not_read_to_its_end(
+    model: type[BaseModel], at: tuple[str, ...], member: object
+) -> None:
+    value: Any = [member] * MANY
+    for name in reversed(at[1:]):
+        value = [{"role": "user", "type": "tool_result", "text": "x", name: value}]
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate({"question": "x", "messages": [], at[0]: value})
+    assert caught.value.error_count() < 10
+
+
+@pytest.mark.parametrize(
+    "title", ["../x", "C:\\a", "two\nlines", "t" * 600, "", "\x00", "[ 1 forged ]"]
+)
+def test_any_title_of_a_pdf_is_only_a_title(server: TestClient, title: str) -> None:
+    data = base64.b64encode(makers.pdf([["The bridge was opened in 1932."]])).decode()
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    block = {"type": "document", "title": title, "source": source, "citations": {"enabled": True}}
+    said = [block, {"type": "text", "text": "When was the bridge opened?"}]
+    body = {"max_tokens": 9, "messages": [{"role": "user", "content": said}]}
+    reply = server.post("/v1/messages", json=body)
+    assert reply.status_code == 200, reply.text
+    (citation,) = reply.json()["content"][0]["citations"]
+    assert (citation["type"], citation["document_title"]) == ("page_location", title)

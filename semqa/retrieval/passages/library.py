@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 import uuid
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,11 @@ class Library:
         """Return an owner's collections, by name."""
         with self._store.errors():
             rows = self._rows(f"owner = {literal(owner)}")
-        return [self._collection(row).info() for row in sorted(rows, key=lambda row: row["name"])]
+        found = []
+        for row in sorted(rows, key=lambda row: row["name"]):
+            with suppress(NotFoundError):  # removed meanwhile
+                found.append(self._collection(row).info())
+        return found
 
     def create(self, owner: str, name: str) -> Collection:
         """Make an empty collection.

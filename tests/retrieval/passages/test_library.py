@@ -332,3 +332,14 @@ def test_a_question_does_not_wait_for_a_book() -> None:
     book.join()
     assert len(order) == 11
     assert order.index("question") <= 3
+
+
+def test_a_list_without_what_is_removed_meanwhile(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.create("", "goes")
+    library.create("", "stays")
+    rows = library._rows("true")
+    library.delete("", "goes")
+    monkeypatch.setattr(library, "_rows", lambda _: rows)
+    assert [info.name for info in library.collections("")] == ["stays"]
