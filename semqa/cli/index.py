@@ -17,7 +17,7 @@ import typer
 from semqa.cli.options import AsJson, DataFolder
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.progress import progress_bar
-from semqa.data.home import default_data
+from semqa.data.home import data_folder
 from semqa.errors import InputError
 
 __all__ = ["index"]
@@ -63,7 +63,7 @@ def index(
             "expected a folder with documents; correct it"
         )
     name = collection if collection is not None else (folder.resolve().name or "documents")
-    where = (data.expanduser() if data is not None else default_data()) / "library"
+    where = data_folder(data) / "library"
     library = Library(
         where,
         encoder=None if encoder == "none" else encoder,

@@ -53,10 +53,10 @@ def found_sources(
     Raises:
         InputError: there is no such collection, or nothing in it speaks to the question.
     """
-    from semqa.data.home import default_data
+    from semqa.data.home import data_folder
     from semqa.retrieval.passages import Library
 
-    where = (data.expanduser() if data is not None else default_data()) / "library"
+    where = data_folder(data) / "library"
     if not where.is_dir():
         raise InputError(
             f"--collection: not found: got {collection!r} and no collections in {where}, expected "

@@ -105,12 +105,8 @@ def revoke(
 def _store(data: Path | None, database: str | None) -> Any:
     for module in ("fastapi", "sqlalchemy"):
         require(module, extra="serve", purpose="semqa keys")
-    from semqa.data.home import default_data
+    from semqa.data.home import data_folder
     from semqa.server.app import open_store
     from semqa.server.settings import ServerSettings
 
-    return open_store(
-        ServerSettings(
-            data=data.expanduser() if data is not None else default_data(), database=database
-        )
-    )
+    return open_store(ServerSettings(data=data_folder(data), database=database))

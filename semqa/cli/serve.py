@@ -196,7 +196,7 @@ def serve(
     del config
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
-    from semqa.data.home import default_data
+    from semqa.data.home import data_folder
     from semqa.server.app import create_app
     from semqa.server.logs import log_to
     from semqa.server.running import Running
@@ -215,7 +215,7 @@ def serve(
         settings = ServerSettings(
             host=host,
             port=port,
-            data=data.expanduser() if data is not None else default_data(),
+            data=data_folder(data),
             database=database,
             api_keys=tuple(api_key or ()),
             engines=engines,

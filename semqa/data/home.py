@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["default_data"]
+from semqa.errors import InputError
+
+__all__ = ["data_folder", "default_data"]
 
 
 def default_data() -> Path:
@@ -18,3 +20,21 @@ def default_data() -> Path:
         return Path.home() / "Library" / "Application Support" / "semqa"
     base = os.environ.get("XDG_DATA_HOME", "")
     return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "semqa"
+
+
+def data_folder(named: Path | None = None) -> Path:
+    """Return the folder that is named, or the system's.
+
+    Args:
+        named: a folder, in which ``~`` and ``~user`` stand for a home.
+
+    Raises:
+        InputError: there is no such home.
+    """
+    try:
+        return default_data() if named is None else named.expanduser()
+    except RuntimeError as error:  # what pathlib raises
+        raise InputError(
+            f"data folder: no home: got {str(named or '~')!r}, expected a folder that can be found; "
+            "name one with --data"
+        ) from error

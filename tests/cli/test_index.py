@@ -97,3 +97,12 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
     again = semqa("index", docs, *WORDS, "--json", env=ENV).json
     assert again["unchanged"] + again["added"] == 122
     assert again["unchanged"] >= kept
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("index", "."), ("serve",), ("keys", "list"), ("answer", "Who?", "--collection", "c")],
+)
+def test_a_home_that_nobody_has(fails: Callable[..., str], command: tuple[str, ...]) -> None:
+    said = fails(*command, "--data", "~nobody-of-that-name/x")
+    assert "data folder: no home: got '~nobody-of-that-name/x'" in said
