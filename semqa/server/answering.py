@@ -153,7 +153,7 @@ class Answering:
         """
         sources = [given.source for given in asked.given]
         renumbering = Renumbering(sources) if asked.renumber else None
-        with self._measures.answer(asked.engine) as measured:
+        with self._measures.answer(self._shelf.kind(asked.engine)) as measured:
             if not sources:
                 outcome = Outcome(abstention(), None)
                 for segment in outcome.answer.segments:

@@ -54,6 +54,16 @@ class EngineShelf:
             "these, or start the server with --engine for more"
         )
 
+    def kind(self, spec: str) -> str:
+        """Return what an engine is counted as: whoever asks can think of a thousand numbers.
+
+        Example:
+            >>> shelf = EngineShelf(["extractive", "lead-3"], lambda spec: NotImplemented)
+            >>> shelf.kind("lead-3"), shelf.kind("lead-4")
+            ('lead-3', 'lead')
+        """
+        return spec if spec in self.names else spec.partition("-")[0]
+
     def made(self, spec: str) -> Engine | None:
         """Return an engine if it is made already."""
         return self._made.get(spec)

@@ -321,3 +321,13 @@ def test_a_port_that_is_taken_is_told() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"cannot listen at 127.0.0.1 port {port}"):
             Running(None, ServerSettings(port=port), print)  # type: ignore[arg-type]
+
+
+def test_numbers_that_clients_think_of_are_not_counted_apart() -> None:
+    with client() as server:
+        for number in range(1, 30):
+            body = {"question": "Who?", "sources": [{"text": "He."}], "engine": f"lead-{number}"}
+            assert server.post("/v1/answers", json=body).status_code == 200
+        told = server.get("/metrics").text
+    assert 'semqa_answers_total{engine="lead",outcome="whole"} 29.0' in told
+    assert "lead-" not in told
