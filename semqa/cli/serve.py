@@ -14,7 +14,6 @@ import typer
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
-from semqa.cli.output import say
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
 
 __all__ = ["serve"]
+
+_log = logging.getLogger("semqa.server")
 
 _SERVER = "Server"
 _LIMITS = "Limits"
@@ -239,8 +240,11 @@ def serve(
     _warn(host, settings.api_keys, app.state.store)
 
     def ready() -> None:
-        address = _address(host, running.port)
-        say(f"semqa is at {address} with its data in {settings.data}; Ctrl-C ends it")
+        address, data = _address(host, running.port), str(settings.data)
+        _log.info(
+            f"semqa is at {address} with its data in {data}; Ctrl-C ends it",
+            extra={"address": address, "data": data},
+        )
 
     running = Running(app, settings, ready)
     running.run()
@@ -261,6 +265,6 @@ def _warn(host: str, keys: tuple[str, ...], store: Any) -> None:
         private = False
     if private or keys or (store is not None and store.keys()):
         return
-    logging.getLogger("semqa.server").warning(
+    _log.warning(
         "anyone who reaches this address may use the server: give it a key with --api-key"
     )

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -94,9 +94,39 @@ def test_it_needs_no_settings_and_ends_in_order(
         assert served.url.startswith("http://127.0.0.1:")
         assert served.end(sent) == 0
     assert f"its data in {tmp_path}/home/semqa;" in "".join(served.said)
-    # All but what is meant for people is a line of JSON.
-    logged = [line for line in served.said if not line.startswith("semqa is at ")]
-    assert "request" in [json.loads(line)["message"] for line in logged]
+    # Where no person reads it, all is lines of JSON, also where the server is.
+    logged = [json.loads(line) for line in served.said]
+    assert "request" in [line["message"] for line in logged]
+    assert f"{served.url}/" in [line.get("address") for line in logged]
+
+
+def test_a_person_is_told_the_address_in_one_line(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=slave, stderr=slave)
+    os.close(slave)
+    sent = b""
+    try:
+        while not sent.endswith(b"\n"):
+            sent += os.read(master, 65_536)
+        said = re.fullmatch(
+            r"semqa is at (http://127\.0\.0\.1:\d+)/ with .*; Ctrl-C ends it", sent.decode().strip()
+        )
+        assert said, sent
+        httpx.get(f"{said[1]}/nowhere/secret?key=secret")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        with suppress(OSError):  # Linux's way to say that the other end is closed
+            while block := os.read(master, 65_536):
+                sent += block
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+    _, request = sent.decode().splitlines()
+    assert re.fullmatch(r"[0-9:]{8}  GET \(none\)  404  [0-9.]+ ms", request)
 
 
 def test_flags_then_environment_then_file(serve: Start, tmp_path: Path) -> None:
