@@ -111,7 +111,7 @@ def answer(
         given = gather_sources(texts, sources)
     if collection is not None:
         given += found_sources(question, collection, data, passages)
-    request = _Request(question, given, output_format, with_prompt)
+    request = _Request(question, given, output_format, with_prompt, found=collection is not None)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
     runs = _run_all(choices, request)
     if output_format is Format.JSON:
@@ -144,6 +144,8 @@ class _Request(NamedTuple):
     sources: Sequence[Source]
     output_format: Format
     with_prompt: bool
+    found: bool
+    """Whether sources were searched for: what is found need not have to do with the question."""
 
 
 class _Run(NamedTuple):
@@ -255,6 +257,7 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
 
 def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation | None]:
     from semqa.engines import GeneratingEngine, Request, StreamingEngine
+    from semqa.engines.abstention import attempt
     from semqa.quotes import QuotedAnswer
 
     generation: Generation | None = None
@@ -269,6 +272,8 @@ def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation
     elif isinstance(engine, GeneratingEngine):
         (generation,) = engine.generate([Request(request.question, request.sources)])
         text = generation.text
+    elif request.found:
+        return attempt(engine, request.question, request.sources), None
     else:
         return engine.answer(request.question, request.sources), None
     if generation is not None:

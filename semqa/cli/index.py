@@ -93,6 +93,7 @@ def index(
             "unchanged": report.unchanged,
             "removed": report.removed,
             "failed": len(report.failed),
+            "of other kinds": report.skipped,
         }
         done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         held = f"{total.documents} documents, {total.passages} passages"

@@ -265,6 +265,4 @@ def _warn(host: str, keys: tuple[str, ...], store: Any) -> None:
         private = False
     if private or keys or (store is not None and store.keys()):
         return
-    _log.warning(
-        "anyone who reaches this address may use the server: give it a key with --api-key"
-    )
+    _log.warning("anyone who reaches this address may use the server: give it a key with --api-key")

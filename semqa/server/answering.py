@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
+from semqa.engines.abstention import abstention
 from semqa.quotes import Quote
 from semqa.quotes.renumber import Renumbering, named_sources
-from semqa.server.work import Outcome, abstention
+from semqa.server.work import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

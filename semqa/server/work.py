@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.engines import AbstainingEngine, StreamingEngine
-from semqa.quotes import QuotedAnswer
+from semqa.engines import StreamingEngine
+from semqa.engines.abstention import attempt
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, TooSlowError
 
@@ -19,17 +19,9 @@ if TYPE_CHECKING:
 
     from semqa.engines import Engine
     from semqa.engines.generation import Generation
-    from semqa.quotes import Segment, Source
+    from semqa.quotes import QuotedAnswer, Segment, Source
 
-__all__ = ["ABSTENTION", "Outcome", "Workers", "abstention"]
-
-ABSTENTION = "The sources do not answer this question."
-"""What is said where nothing answers."""
-
-
-def abstention() -> QuotedAnswer:
-    """Return the answer that there is none."""
-    return QuotedAnswer.parse(ABSTENTION, ())
+__all__ = ["Outcome", "Workers"]
 
 
 class Outcome(NamedTuple):
@@ -157,12 +149,6 @@ def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
         loop.call_soon_threadsafe(call)
 
 
-def _attempt(engine: Engine, question: str, sources: Sequence[Source]) -> QuotedAnswer:
-    if isinstance(engine, AbstainingEngine):
-        return engine.attempt(question, sources) or abstention()
-    return engine.answer(question, sources)
-
-
 def _answer(
     engine: Engine,
     question: str,
@@ -171,7 +157,7 @@ def _answer(
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = _attempt(engine, question, sources)
+        answer = attempt(engine, question, sources)
         show(answer.segments)
         return Outcome(answer, None)
     reader = AnswerReader(sources)

@@ -44,13 +44,17 @@ def test_a_folder_is_indexed_once_and_asked(semqa: Command, docs: Path) -> None:
     answer = semqa("answer", *asked, env=ENV).json
     assert answer["quotes"][0]["status"] == "verified"
     assert "1890" in answer["quotes"][0]["text"]
+    # What is found need not answer: something is always nearest.
+    lost = semqa("answer", "What do zebras in Peru vote for?", *asked[1:], env=ENV).json
+    assert (lost["plain"], lost["quotes"]) == ("The sources do not answer this question.", [])
 
 
 def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
     (docs / "bad.pdf").write_text("no pdf")
+    (docs / "sheet.xlsx").write_text("a table")
     outcome = semqa("index", docs, *WORDS, "--collection", "mine", env=ENV)
     assert outcome.code == 1
-    assert outcome.out.startswith("mine: 2 added, 1 failed; 2 documents")
+    assert outcome.out.startswith("mine: 2 added, 1 failed, 1 of other kinds; 2 documents")
     assert outcome.err.startswith("bad.pdf: not what its name says")
     assert outcome.err.count("\n") == 1
 

@@ -1,0 +1,35 @@
+"""What is said where nothing answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semqa.engines.base import AbstainingEngine
+from semqa.quotes import QuotedAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.engines.base import Engine
+    from semqa.quotes import Source
+
+__all__ = ["ABSTENTION", "abstention", "attempt"]
+
+ABSTENTION = "The sources do not answer this question."
+"""The answer that there is none."""
+
+
+def abstention() -> QuotedAnswer:
+    """Return the answer that there is none."""
+    return QuotedAnswer.parse(ABSTENTION, ())
+
+
+def attempt(engine: Engine, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    """Answer a question; where the engine can tell that no source has to do with it, say so.
+
+    Raises:
+        InputError: as the engine.
+    """
+    if isinstance(engine, AbstainingEngine):
+        return engine.attempt(question, sources) or abstention()
+    return engine.answer(question, sources)
