@@ -91,7 +91,10 @@ export async function* events(path, body, signal) {
   let event = "message";
   let data = [];
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((problem) => {
+      if (problem.name === "AbortError") throw problem;
+      throw new ApiError(0, "The answer was cut off: the connection to the server was lost. Ask again.");
+    });
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop();

@@ -120,7 +120,7 @@ export class Library {
 
   #row(document) {
     return make("li", {},
-      make("span", { class: "name", dir: "auto", title: visible(document.name) }, short(document.name, 80)),
+      make("span", { class: "name", dir: "auto", title: `${visible(document.name)}, ${plural(document.passages ?? 0, "passage")}` }, short(document.name, 80)),
       make("span", { class: "hint" }, plural(document.passages ?? 0, "passage")),
       iconButton("delete", `Remove ${short(document.name, 60)}`, async () => {
         if (!(await askWhetherSure(`Remove ${short(document.name, 60)} from ${short(this.name, 40)}?`))) return;
@@ -224,7 +224,9 @@ class Upload {
       this.#bar.remove();
       this.#state.remove();
       this.element.classList.add("problem");
-      this.element.append(make("span", { class: "said", role: "alert" }, visible(problem.message)), iconButton("close", "Dismiss", () => this.element.remove()));
+      const about = `${this.file.name}: `; // which stands above it
+      const said = problem.message.startsWith(about) ? problem.message.slice(about.length) : problem.message;
+      this.element.append(make("span", { class: "said", role: "alert" }, visible(said)), iconButton("close", "Dismiss", () => this.element.remove()));
       return false;
     }
   }

@@ -56,7 +56,6 @@ function turn(asked, answer) {
   const section = make("section", { class: "turn" }, make("h2", { class: "asked", dir: "auto" }, visible(asked)), answer.element);
   transcript.querySelector(".welcome")?.remove();
   transcript.append(section);
-  return section;
 }
 
 function addActions(answer) {
@@ -92,10 +91,11 @@ async function copied(text) {
 
 async function ask(asked) {
   const answer = new Answer(follow);
-  const section = turn(asked, answer);
+  turn(asked, answer);
   answer.sources = [];
   select(answer);
-  section.scrollIntoView({ block: "start" });
+  atEnd = true;
+  showLast();
   const mine = new AbortController();
   busy(mine);
   announce("Answering");
@@ -151,7 +151,8 @@ async function write(answer, asked, signal) {
   if (!answer.final) throw new ApiError(0, "The answer was cut off: the connection ended before it was complete.");
 }
 
-// Who reads the end of the transcript sees what is added; who scrolled up is left alone.
+// Who reads the end of the transcript sees what is added, until the question is at the top: an answer
+// is read from its beginning. Who scrolled up is left alone.
 let atEnd = true;
 let due = false;
 transcript.addEventListener("scroll", () => {
@@ -163,8 +164,15 @@ function keepEnd() {
   due = true;
   requestAnimationFrame(() => {
     due = false;
-    transcript.scrollTop = transcript.scrollHeight;
+    showLast();
   });
+}
+
+function showLast() {
+  const last = transcript.lastElementChild;
+  if (!last) return;
+  const top = last.getBoundingClientRect().top - transcript.getBoundingClientRect().top + transcript.scrollTop;
+  transcript.scrollTop = Math.min(top, transcript.scrollHeight);
 }
 
 function busy(controller) {
@@ -233,7 +241,7 @@ async function read(id) {
   }
   const pasted = (last?.sources ?? []).filter((each) => !each.collection);
   passages.recall(id, pasted.map(({ title, text, url }) => ({ title, text, ...(url ? { url } : {}) })));
-  transcript.scrollTop = transcript.scrollHeight;
+  showLast();
 }
 
 function tryExample(example) {

@@ -30,6 +30,24 @@ export class Points {
   }
 }
 
+// Where a text is cut, it is cut between words, if there is a border within so many characters.
+const NEAR = 40;
+
+// The place at or before a point where a word has ended.
+export function endOfWord(points, point) {
+  if (point <= 0 || point >= points.length) return point;
+  const near = Array.from(points.slice(point - NEAR, point));
+  const space = near.findLastIndex((each) => /\s/.test(each));
+  return space < 0 ? point : point - near.length + space;
+}
+
+// The place at or after a point where a word begins.
+export function startOfWord(points, point) {
+  if (point <= 0 || point >= points.length) return point;
+  const space = Array.from(points.slice(point - 1, point + NEAR)).findIndex((each) => /\s/.test(each));
+  return space < 0 ? point : point + space;
+}
+
 // How many code points a text has.
 export function count(text) {
   let pairs = 0;

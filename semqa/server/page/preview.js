@@ -1,7 +1,7 @@
 // What a reader sees of a source while pointing at a quote: the words around it.
 
 import { find, make } from "./dom.js";
-import { Points } from "./points.js";
+import { Points, endOfWord, startOfWord } from "./points.js";
 import { outcome } from "./verdict.js";
 import { short, visible } from "./visible.js";
 
@@ -49,8 +49,10 @@ function content(quote, source) {
   const title = make("p", { class: "from" }, make("span", { class: "number", "aria-hidden": "true" }, String(quote.source)), make("bdi", {}, short(source.title || `Source ${quote.source}`, 80)));
   const points = new Points(quote.field === "title" ? source.title : source.text);
   const [start, stop] = [quote.source_start, quote.source_end];
-  const before = `${start > AROUND ? "…" : ""}${visible(points.slice(start - AROUND, start))}`;
-  const after = `${visible(points.slice(stop, stop + AROUND))}${stop + AROUND < points.length ? "…" : ""}`;
+  const first = Math.min(start, startOfWord(points, Math.max(0, start - AROUND)));
+  const last = Math.max(stop, endOfWord(points, Math.min(points.length, stop + AROUND)));
+  const before = `${first > 0 ? "… " : ""}${visible(points.slice(first, start))}`;
+  const after = `${visible(points.slice(stop, last))}${last < points.length ? " …" : ""}`;
   const quoted = points.slice(start, stop);
   return [title, make("p", { class: "around", dir: "auto" }, before, make("mark", {}, visible(quoted.length > 900 ? short(quoted, 600) : quoted)), after), end];
 }

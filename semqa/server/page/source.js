@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { icon, make } from "./dom.js";
 import { pieces } from "./pieces.js";
-import { Points } from "./points.js";
+import { Points, endOfWord, startOfWord } from "./points.js";
 import { short, visible } from "./visible.js";
 
 const KEPT = 700; // characters shown around a quote, where a text is long
@@ -96,8 +96,8 @@ export class SourceCard {
 
   // A long stretch that nobody quotes is folded: its ends are shown, the rest by a button.
   #folded(points, { start, end }, first, last) {
-    const head = first && !last ? start : Math.min(end, start + (last && first ? 2 * KEPT : KEPT));
-    const tail = last ? end : Math.max(head, end - KEPT);
+    const head = first && !last ? start : Math.max(start, endOfWord(points, Math.min(end, start + (last && first ? 2 * KEPT : KEPT))));
+    const tail = last ? end : Math.max(head, startOfWord(points, Math.max(head, end - KEPT)));
     const gaps = this.#gaps(head, tail);
     if (!gaps.some(([from, to]) => to - from > FOLDED)) return [visible(points.slice(start, end))];
     const nodes = [];
@@ -120,7 +120,7 @@ export class SourceCard {
 
   #gap(from, to) {
     return make("button", { type: "button", class: "gap", onclick: () => {
-      this.#shown.push([from, Math.min(to, from + STEP)]);
+      this.#shown.push([from, endOfWord(this.#document?.points ?? this.points, Math.min(to, from + STEP))]);
       this.draw(this.#quotes);
     } }, `Show ${Math.min(STEP, to - from).toLocaleString("en")} of ${(to - from).toLocaleString("en")} more characters`);
   }

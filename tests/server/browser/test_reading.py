@@ -1,0 +1,112 @@
+"""What a person needs to read an answer, and to be told what went wrong, in sight and in whole words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.server.browser.test_answers import LONG, ask, paste, wait_for_answer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+    from tests.server.browser.conftest import Serve
+
+BREAKS_OFF = """
+const real = window.fetch;
+window.fetch = (path, given) => {
+  if (!String(path).endsWith("/v1/answers")) return real(path, given);
+  const begun = 'event: text\\ndata: {"text": "It was"}\\n\\n';
+  return Promise.resolve(new Response(new ReadableStream({
+    start(stream) {
+      stream.enqueue(new TextEncoder().encode(begun));
+      setTimeout(() => stream.error(new TypeError("network error")), 50);
+    },
+  })));
+};
+"""
+
+
+def in_sight(page: Page, element: Locator) -> bool:
+    box = element.bounding_box()
+    size = page.viewport_size
+    assert box is not None
+    assert size is not None
+    return box["y"] >= 0 and box["y"] + box["height"] <= size["height"]
+
+
+def test_a_long_answer_is_read_from_its_beginning(serve: Serve, page: Page) -> None:
+    site = serve(lambda _question, _sources: "[ 1 He ] said so. " * 400)
+    site.open(page)
+    paste(page, "He")
+    for question in ("Who?", "Who else?"):
+        ask(page, question)
+        page.locator(".answer .verdict").nth(0 if question == "Who?" else 1).wait_for()
+        page.wait_for_timeout(100)
+        assert in_sight(page, page.locator(".asked").last)
+        assert not in_sight(page, page.locator(".verdict").last)
+    page.reload()
+    wait_for_answer(page)
+    page.wait_for_timeout(100)
+    assert in_sight(page, page.locator(".asked").last)
+
+
+def test_a_quote_of_several_lines_is_one_paragraph(serve: Serve, page: Page) -> None:
+    site = serve(lambda _question, _sources: "[ 1 Name: Tern\nOwner: Ann ]")
+    site.open(page)
+    paste(page, "Name: Tern\nOwner: Ann")
+    ask(page)
+    wait_for_answer(page)
+    assert page.locator(".quote bdi").inner_text() == "Name: Tern Owner: Ann"
+    assert page.locator(".source .body mark").inner_text() == "Name: Tern\nOwner: Ann"
+
+
+def test_what_is_cut_is_cut_between_words(serve: Serve, page: Page) -> None:
+    site = serve(lambda _question, _sources: "[ 1 Ann came ]")
+    site.open(page)
+    words = "remarkable " * 300
+    paste(page, f"{words}. Ann came. {words}")
+    ask(page)
+    wait_for_answer(page)
+    page.locator(".quote").hover()
+    around = page.locator(".preview .around")
+    around.wait_for()
+    for text in (around.inner_text(), page.locator(".source .body").inner_text()):
+        cut = text.replace("…", " ").replace(".", " ").split()
+        assert {"remarkable", "Ann", "came"} >= {word for word in cut if word.isalpha()} - {
+            "Show", "of", "more", "characters",
+        }  # fmt: skip
+        assert cut.count("remarkable") < 300
+
+
+def test_many_refused_files_push_nothing_out_of_sight(serve: Serve, page: Page) -> None:
+    serve().open(page)
+    page.locator("#files").set_input_files(
+        [
+            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"It was opened in 1932."},
+            *(
+                {
+                    "name": f"{number}.png",
+                    "mimeType": "image/png",
+                    "buffer": b"\x89PNG\r\n\x1a\n" * 9,
+                }
+                for number in range(8)
+            ),
+        ]
+    )
+    page.locator("#uploads .said").nth(7).wait_for()
+    page.locator("#documents li").first.wait_for()
+    assert in_sight(page, page.get_by_role("button", name="Add files"))
+    assert in_sight(page, page.locator("#documents li").first)
+    assert page.locator("#documents li").first.bounding_box()["height"] > 20  # type: ignore[index]
+    # Its name stands above, once.
+    assert page.locator("#uploads .said").first.inner_text().startswith("of no kind that is read")
+
+
+def test_a_lost_connection_is_told_in_words(serve: Serve, page: Page) -> None:
+    page.add_init_script(BREAKS_OFF)
+    serve().open(page)
+    paste(page, LONG)
+    ask(page, "When?")
+    problem = page.locator(".answer .problem")
+    assert "connection to the server was lost" in problem.inner_text()
+    assert page.get_by_label("Your question").input_value() == "When?"
