@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +16,7 @@ import typer
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
-from semqa.errors import InputError
+from semqa.errors import InputError, SemqaError
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -245,9 +247,17 @@ def serve(
             f"semqa is at {address} with its data in {data}; Ctrl-C ends it",
             extra={"address": address, "data": data},
         )
+        # No daemon: packages that are being loaded do not bear that the process ends.
+        threading.Thread(target=_warm_library, args=(app.state.library,)).start()
 
     running = Running(app, settings, ready)
     running.run()
+
+
+def _warm_library(library: Any) -> None:
+    if library is not None:
+        with suppress(SemqaError):  # the first search tells it to who asks
+            library.warm()
 
 
 _NAMES = ("port", "engine", "api_key", "max_body", "max_upload", "max_question", "rate_limit", "answers_at_once", "request_timeout", "drain")  # fmt: skip

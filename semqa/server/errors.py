@@ -114,6 +114,14 @@ def add_handlers(app: FastAPI) -> None:
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         if not isinstance(error, RequestValidationError):
             raise error
+        kind = request.headers.get("content-type", "")
+        if "json" not in kind and any(tuple(each["loc"]) == ("body",) for each in error.errors()):
+            return reply(
+                request,
+                400,
+                "the request cannot be read: got a body that is not called JSON, expected the header "
+                "Content-Type: application/json; send it along",
+            )
         return reply(request, 400, _told(error))
 
     async def gone(_: Request, _error: Exception) -> JSONResponse:

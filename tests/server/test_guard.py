@@ -272,6 +272,16 @@ def test_logs_are_lines_of_json_without_secrets() -> None:
     assert failure["exception"] == "RuntimeError"
 
 
+def test_a_body_that_is_not_called_json_is_told_so() -> None:
+    with client(Written("[ 1 1932 ]")) as server:
+        for headers in ({"Content-Type": "application/x-www-form-urlencoded"}, {}):
+            reply = server.post("/v1/answers", content=json.dumps(ASKED), headers=headers)
+            assert reply.status_code == 400
+            assert "Content-Type: application/json" in reply.json()["error"]["message"]
+        none = server.post("/v1/answers", headers={"Content-Type": "application/json"})
+        assert "Content-Type" not in none.json()["error"]["message"]
+
+
 def test_metrics() -> None:
     with client(Written("[ 1 1932 ] [ 1 1999 ]"), Scripted([""])) as server:
         server.post("/v1/answers", json=ASKED)

@@ -61,6 +61,16 @@ class Library:
         """The name of the encoder; None where passages are found by their words alone."""
         return self._dense.name if self._dense is not None else None
 
+    def warm(self) -> None:
+        """Load the encoder if there is a collection, so that the first search need not wait for it.
+
+        Raises:
+            InputError: the model is not usable.
+            UnavailableError: it cannot be had, or packages are missing.
+        """
+        if self._dense is not None and self._rows("true"):
+            self._dense.embed(["a first search"])
+
     def collections(self, owner: str = "") -> list[CollectionInfo]:
         """Return an owner's collections, by name."""
         with self._store.errors():

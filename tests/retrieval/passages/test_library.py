@@ -246,6 +246,25 @@ def test_meaning_is_searched_with_an_encoder(library: Library) -> None:
     assert [each.name for each in collection.search("aaz")] == ["b.txt", "a.txt"]
 
 
+def test_an_encoder_is_made_warm_where_there_is_something_to_search(library: Library) -> None:
+    class Counted(Letters):
+        times = 0
+
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            self.times += 1
+            return super().embed(texts)
+
+    library.warm()  # without one there is nothing to do
+    encoder = Counted()
+    use(library, encoder)
+    library.warm()
+    assert encoder.times == 0
+    library.create("somebody", "notes")
+    before = encoder.times
+    library.warm()
+    assert encoder.times == before + 1
+
+
 def test_an_encoder_that_comes_later_is_used_when_documents_come_again(library: Library) -> None:
     old = library.create("", "letters")
     old.put("a.txt", b"zzzz zzz zz.")
