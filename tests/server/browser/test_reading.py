@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.server.browser.test_answers import LONG, ask, paste, wait_for_answer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import FilePayload, Locator, Page
 
     from tests.server.browser.conftest import Serve
 
@@ -78,21 +78,17 @@ def test_what_is_cut_is_cut_between_words(serve: Serve, page: Page) -> None:
         assert cut.count("remarkable") < 300
 
 
+def payload(name: str, kind: str, data: bytes) -> FilePayload:
+    return {"name": name, "mimeType": kind, "buffer": data}
+
+
 def test_many_refused_files_push_nothing_out_of_sight(serve: Serve, page: Page) -> None:
     serve().open(page)
-    page.locator("#files").set_input_files(
-        [
-            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"It was opened in 1932."},
-            *(
-                {
-                    "name": f"{number}.png",
-                    "mimeType": "image/png",
-                    "buffer": b"\x89PNG\r\n\x1a\n" * 9,
-                }
-                for number in range(8)
-            ),
-        ]
-    )
+    notes = payload("notes.txt", "text/plain", b"It was opened in 1932.")
+    pictures = [
+        payload(f"{number}.png", "image/png", b"\x89PNG\r\n\x1a\n" * 9) for number in range(8)
+    ]
+    page.locator("#files").set_input_files([notes, *pictures])
     page.locator("#uploads .said").nth(7).wait_for()
     page.locator("#documents li").first.wait_for()
     assert in_sight(page, page.get_by_role("button", name="Add files"))
