@@ -270,7 +270,7 @@ find("ask").addEventListener("submit", (event) => {
   const asked = question.value.trim();
   if (!asked || running) return;
   if (!library.name && !passages.all.length) {
-    find("answers-from").textContent = "Add files or paste a passage first: answers come from these.";
+    find("answers-from").textContent = "Add files or paste a passage first.";
     announce(find("answers-from").textContent);
     return;
   }
