@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
 import socket
+import threading
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -25,7 +28,12 @@ __all__ = ["Running"]
 KEEP_ALIVE = 65
 """Seconds for which a connection is kept for a next request; more than proxies keep theirs."""
 
+GRACE = 10.0
+"""Seconds after the time that open answers get, in which all must have ended."""
+
 _BACKLOG = 4096
+
+_log = logging.getLogger("semqa.server")
 
 
 class Running:
@@ -58,7 +66,7 @@ class Running:
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(settings.drain)),
         )
-        self._server = _Server(config, ready)
+        self._server = _Server(config, ready, settings.drain + GRACE)
 
     def run(self) -> None:
         """Serve until a signal comes; then answers that are under way are finished.
@@ -92,9 +100,11 @@ def _listen(host: str, port: int) -> socket.socket:
 class _Server(uvicorn.Server):
     """Ends in order at a signal, and does not raise it again: ending is what was asked for."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], most: float) -> None:
         super().__init__(config)
         self._ready = ready
+        self._most = most
+        self._leaving: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -105,6 +115,17 @@ class _Server(uvicorn.Server):
         del frame
         self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
         self.should_exit = True
+        if self._leaving is None:
+            self._leaving = threading.Timer(self._most, _leave)
+            self._leaving.daemon = True
+            self._leaving.start()
+
+
+def _leave() -> None:
+    """End the process, whatever its threads are at: nothing that was acknowledged can be lost by it."""
+    _log.error("something would not end: the process is ended")
+    logging.shutdown()
+    os._exit(1)
 
 
 def _protocol(settings: ServerSettings) -> type[H11Protocol]:
