@@ -63,7 +63,7 @@ class ServerSettings:
     max_upload: int = 128 * 2**20
     max_question: int = 8_000
     max_sources: int = 1_000
-    max_source_characters: int = 8_000_000
+    max_source_characters: int = 4_000_000
     rate_limit: int = 0
     answers_at_once: int = 256
     answers_waiting: int = 1_024
