@@ -27,7 +27,7 @@ def bears_on(inquiry: Inquiry, readings: Sequence[Reading], sources: Sequence[So
 
     True for a question without a word that says anything: there is nothing to judge by.
     """
-    asked = set(inquiry.stems)
+    asked = {word for word in inquiry.stems if any(map(str.isalnum, word))}
     if not asked:
         return True
     for reading, source in zip(readings, sources, strict=True):

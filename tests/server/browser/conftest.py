@@ -39,8 +39,9 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """A browser; for this folder's tests only, for its interface runs a loop of asyncio meanwhile."""
     if BROWSER is None:
         missing = "needs Chromium or Chrome: none is installed (apt-get install chromium)"
         if os.environ.get("CI"):
