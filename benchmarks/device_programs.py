@@ -95,12 +95,12 @@ def timed(constraint: CopyConstraint, rounds: int) -> tuple[DeviceProgram, float
 
 
 def questions_part(
-    vocabulary: Vocabulary, requests: list[list[Source]], boundary: Any, rounds: int
+    vocabulary: Vocabulary, requests: list[list[Source]], policy: QuotePolicy, rounds: int
 ) -> dict[str, Any]:
-    """Make the programs of all questions."""
+    """Make the programs of all questions, which hold two numbers."""
     rng, times, rows = random.Random(1), [], []
     for sources in requests:
-        constraint = CopyConstraint(vocabulary, sources, QuotePolicy(boundary=boundary))
+        constraint = CopyConstraint(vocabulary, sources, policy, question="In 1943 and 1950?")
         program, milliseconds = timed(constraint, rounds)
         check(constraint, program, 12, rng)
         times.append(milliseconds)
@@ -153,10 +153,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result: dict[str, Any] = {"benchmark": "device_programs", "data": path.name}
     result["shared_mb"] = round((tables.bits.nbytes + tables.targets.nbytes) / 1e6, 1)
     boundaries: tuple[Any, ...] = ("word", "char")
-    for boundary in boundaries:
-        row = questions_part(vocabulary, requests, boundary, rounds)
-        result[boundary] = row
-        print(f"{path.name}, {boundary}: " + ", ".join(f"{k} {v}" for k, v in row.items()))
+    policies = {boundary: QuotePolicy(boundary=boundary) for boundary in boundaries}
+    for name, policy in (policies | {"numbers quoted": QuotePolicy(numbers="quoted")}).items():
+        row = questions_part(vocabulary, requests, policy, rounds)
+        result[name] = row
+        print(f"{path.name}, {name}: " + ", ".join(f"{k} {v}" for k, v in row.items()))
     for name, text in hostile_texts(requests, 3_000 if options.smoke else 100_000).items():
         for boundary in boundaries:
             constraint = CopyConstraint(vocabulary, [Source(text)], QuotePolicy(boundary=boundary))
