@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from semqa.server.settings import ServerSettings
 
 __all__ = ["create_app", "open_store"]
+
+_log = logging.getLogger("semqa.server")
 
 _ROUTERS = (
     answers.router,
@@ -192,6 +195,7 @@ def _add_health(app: FastAPI) -> None:
             try:
                 await run_in_threadpool(state.store.check)
             except Exception:  # noqa: BLE001  (whatever is wrong with it, it is not ready)
+                _log.warning("the store does not answer", exc_info=True)
                 good = False
         status = "ok" if good else "not ready"
         return JSONResponse({"status": status}, 200 if good else 503)

@@ -296,12 +296,13 @@ def test_metrics() -> None:
     assert "semqa_answers_under_way 0.0" in text
 
 
-def test_ready_only_with_its_store() -> None:
+def test_ready_only_with_its_store(caplog: pytest.LogCaptureFixture) -> None:
     store = Store()
     with client(Written("a"), store=store) as server:
         assert server.get("/readyz").status_code == 200
         store.keys = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
         assert server.get("/readyz").status_code == 503
+        assert "the store does not answer" in caplog.text
         assert server.get("/healthz").status_code == 200
 
 
