@@ -20,6 +20,7 @@ LAYERS = (
     "prompting",
     "retrieval",
     "engines",
+    "attribution",
     "bench",
     "server",
     "cli",

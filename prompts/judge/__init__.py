@@ -1,0 +1,1 @@
+"""Prompts for judges, one file a prompt."""

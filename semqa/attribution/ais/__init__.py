@@ -1,0 +1,1 @@
+"""AIS (Rashkin et al. 2023): attributable to identified sources, as people and models rate it."""

@@ -1,0 +1,1 @@
+"""AttrScore (Yue et al. 2023): attributable, extrapolatory or contradictory."""

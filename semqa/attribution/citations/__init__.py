@@ -1,0 +1,1 @@
+"""Citations at sentences: ALCE's recall and precision, and ASQA's Disambig-F1."""

@@ -1,0 +1,112 @@
+"""Prompts for judges: Jinja files in ``prompts/judge/``, or a user's own.
+
+They run in the same sandbox as the prompts of answers. A file that begins with a comment has its
+description there. Texts are values: whatever they hold, they are never read as a template.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import semqa
+from semqa.data.files import ByteBudget, decode_text, open_input
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+__all__ = ["JudgePrompt"]
+
+MAX_BYTES = 2**20
+"""Largest template file."""
+
+_SUFFIX = ".jinja"
+
+
+class JudgePrompt:
+    """A prompt with holes; make it with `load`.
+
+    Attributes:
+        name: that of the file.
+        sha256: of the file.
+    """
+
+    def __init__(self, name: str, raw: bytes, where: str) -> None:
+        self.name = name
+        self.sha256 = hashlib.sha256(raw).hexdigest()
+        self._where = where
+        self._template = _compile(decode_text(raw, where), where)
+
+    @staticmethod
+    def names() -> list[str]:
+        """List the prompts that come with semqa."""
+        found = (path.name for path in _shipped().iterdir())
+        return sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX))
+
+    @classmethod
+    def load(cls, prompt: Path | str) -> JudgePrompt:
+        """Load a prompt by its name, or from a file.
+
+        Raises:
+            InputError: there is none, or it is no template.
+
+        Example:
+            >>> JudgePrompt.load("no-such-prompt")  # doctest: +ELLIPSIS
+            Traceback (most recent call last):
+            semqa.errors.InputError: unknown prompt of a judge: got 'no-such-prompt', ...
+        """
+        given = str(prompt)
+        if given in cls.names():
+            return cls(given, _shipped().joinpath(given + _SUFFIX).read_bytes(), given + _SUFFIX)
+        path = Path(prompt)
+        if not (path.exists() or path.suffix or path.name != given):
+            close = difflib.get_close_matches(given, cls.names(), n=1, cutoff=0.5)
+            raise InputError(
+                f"unknown prompt of a judge: got {given!r}, expected one of "
+                f"{', '.join(cls.names())} or the path of a template; "
+                f"{f'did you mean {close[0]}?' if close else 'choose one, or name a file'}"
+            )
+        with open_input(path, ByteBudget(MAX_BYTES)) as file:
+            return cls(path.stem, file.read_all(), file.name)
+
+    def fill(self, **values: object) -> str:
+        """Return the prompt with its holes filled.
+
+        Raises:
+            InputError: the template failed, such as by a name that it is not given.
+        """
+        try:
+            return str(self._template.render(values)).strip()
+        except Exception as error:  # a template may fail in any way
+            raise InputError(
+                f"{self._where}: the prompt failed: got {str(error) or type(error).__name__!r}, "
+                f"expected text made of {', '.join(values)}; correct it"
+            ) from error
+
+
+def _shipped() -> Traversable:
+    """Return the folder of the prompts that come with semqa (see `semqa.prompting.template`)."""
+    try:
+        return files("semqa.prompts") / "judge"
+    except ModuleNotFoundError:
+        return Path(semqa.__file__).resolve().parents[1] / "prompts" / "judge"
+
+
+def _compile(text: str, where: str) -> Any:
+    from jinja2 import StrictUndefined, TemplateSyntaxError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    try:
+        return environment.from_string(text)
+    except TemplateSyntaxError as error:
+        raise InputError(
+            f"{where}:{error.lineno}: not a template: got {error.message!r}, expected Jinja; "
+            "correct it"
+        ) from error

@@ -1,0 +1,1 @@
+"""TofuEval (Tang et al. 2024): topic-focused summaries of dialogues and their errors."""

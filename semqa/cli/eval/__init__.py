@@ -1,0 +1,1 @@
+"""``semqa eval``: attribution, one command a score."""
