@@ -11,10 +11,13 @@ from semqa.attribution.judges.base import (
     Reading,
     Span,
 )
+from semqa.attribution.judges.cached import CachedJudge
+from semqa.attribution.judges.registry import create_judge
 
 __all__ = [
     "AnsweringJudge",
     "AskingJudge",
+    "CachedJudge",
     "CompletingJudge",
     "Entailment",
     "EntailmentJudge",
@@ -22,4 +25,5 @@ __all__ = [
     "Pair",
     "Reading",
     "Span",
+    "create_judge",
 ]

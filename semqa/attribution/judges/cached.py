@@ -1,0 +1,288 @@
+"""A judge that remembers: every result is kept on disk, by its content.
+
+This is how runs resume: what was asked once is never asked again, by whichever process, whatever
+killed the one that asked. Knows nothing of what is judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from semqa.attribution.judges.base import (
+    AnsweringJudge,
+    AskingJudge,
+    CompletingJudge,
+    Entailment,
+    EntailmentJudge,
+    Span,
+)
+from semqa.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from semqa.attribution.judges.base import Judge, Pair, Reading
+
+__all__ = ["FILE_NAME", "CachedJudge"]
+
+FILE_NAME = "judgements.sqlite3"
+"""The file in a folder of judgements."""
+
+_FORMAT = 0x51A1
+"""What says that a database is one of ours, and of this layout (SQLite's ``application_id``)."""
+
+_WAIT_SECONDS = 60.0
+"""How long one process waits for another that is writing, which takes milliseconds."""
+
+_KEYS_AT_ONCE = 500
+"""Keys in one query; SQLite takes 999 values at least."""
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+class CachedJudge:
+    """Asks another judge only what was never asked before.
+
+    It can what the other judge can, so that ``isinstance(cached, EntailmentJudge)`` tells. Equal
+    inputs are asked once. Results are written after every `chunk` inputs, each time in one
+    transaction: a process that is killed loses at most the chunk that it was at. Several processes
+    and threads may share a file.
+
+    Args:
+        judge: the judge to ask.
+        path: the file, or a folder for `FILE_NAME`; None keeps results in memory alone.
+        chunk: how many inputs are asked together, and then kept.
+
+    Attributes:
+        name: that of the other judge.
+        identity: that of the other judge.
+        judge: the other judge.
+        asked: how many inputs the other judge was asked so far.
+        kept: how many results were found instead.
+        on_progress: called with how many inputs of a call are done, and of how many.
+
+    Raises:
+        InputError: the file is no such file, is damaged, or cannot be written.
+    """
+
+    def __init__(self, judge: Judge, path: Path | str | None, *, chunk: int = 64) -> None:
+        self.name = judge.name
+        self.identity = judge.identity
+        self.judge = judge
+        self.asked = 0
+        self.kept = 0
+        self.on_progress: Callable[[int, int], None] | None = None
+        self._chunk = chunk
+        self._store = _Store(None if path is None else _file(Path(path)))
+        # Only what the other judge can: `isinstance` looks for the methods.
+        if isinstance(judge, EntailmentJudge):
+            self.entailment = self._entailment
+        if isinstance(judge, AnsweringJudge):
+            self.answer = self._answer
+        if isinstance(judge, AskingJudge):
+            self.ask = self._ask
+        if isinstance(judge, CompletingJudge):
+            self.complete = self._complete
+
+    def close(self) -> None:
+        """Close the file, and the other judge where it can be closed."""
+        self._store.close()
+        close: Any = getattr(self.judge, "close", None)
+        if close is not None:
+            close()
+
+    def _entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        judge: Any = self.judge
+        return self._all(
+            "entailment", {}, pairs, judge.entailment, list, lambda kept: Entailment(*kept)
+        )
+
+    def _answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        judge: Any = self.judge
+
+        def write(span: Span | None) -> object:
+            return None if span is None else [span.start, span.end, span.score]
+
+        # The text is not kept a second time: it stands in the passage that was asked.
+        found: list[list[Any] | None] = self._all(
+            "answer", {}, readings, lambda some: map(write, judge.answer(some)), _same, _same
+        )
+        return [
+            None
+            if kept is None
+            else Span(reading.passage[kept[0] : kept[1]], kept[0], kept[1], kept[2])
+            for reading, kept in zip(readings, found, strict=True)
+        ]
+
+    def _ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        judge: Any = self.judge
+        return self._all(
+            "ask", {"count": count}, readings, lambda some: judge.ask(some, count=count), list, list
+        )
+
+    def _complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        judge: Any = self.judge
+        return self._all(
+            "complete",
+            {"max_new_tokens": max_new_tokens},
+            prompts,
+            lambda some: judge.complete(some, max_new_tokens=max_new_tokens),
+            str,
+            str,
+        )
+
+    def _all(
+        self,
+        kind: str,
+        settings: Mapping[str, object],
+        inputs: Sequence[_In],
+        ask: Callable[[list[_In]], Any],
+        write: Callable[[Any], object],
+        read: Callable[[Any], _Out],
+    ) -> list[_Out]:
+        """Return the result of each input, asking for those that are not kept."""
+        keys = [_key(self.identity, kind, settings, each) for each in inputs]
+        results = self._store.get(keys)
+        missing = {key: each for key, each in zip(keys, inputs, strict=True) if key not in results}
+        times = Counter(keys)
+        done = len(inputs) - sum(times[key] for key in missing)
+        self.kept += len(inputs) - len(missing)
+        self._tell(done, len(inputs))
+        for some in _chunks(missing.items(), self._chunk):
+            values = [write(value) for value in ask([each for _, each in some])]
+            # Through JSON, so that a result is the same the first time and later.
+            made = {
+                key: json.dumps(value, ensure_ascii=False, allow_nan=False)
+                for (key, _), value in zip(some, values, strict=True)
+            }
+            self._store.put(made)
+            results |= made
+            self.asked += len(made)
+            done += sum(times[key] for key in made)
+            self._tell(done, len(inputs))
+        return [read(json.loads(results[key])) for key in keys]
+
+    def _tell(self, done: int, total: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(done, total)
+
+
+class _Store:
+    """Texts by key, in an SQLite file in WAL mode: readers never wait, writers take turns."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._lock = Lock()
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                ":memory:" if path is None else path,
+                timeout=_WAIT_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+        except (OSError, sqlite3.Error) as error:
+            raise self._explained(error) from error
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        run("PRAGMA journal_mode=WAL")
+        run("PRAGMA synchronous=NORMAL")  # with WAL: whole after a crash, at worst a little older
+        (found,) = run("PRAGMA application_id").fetchone()
+        (tables,) = run("SELECT count(*) FROM sqlite_master").fetchone()
+        if found != _FORMAT and (found or tables):
+            raise sqlite3.DatabaseError("another program's database")
+        if not tables:
+            run("BEGIN IMMEDIATE")
+            run(
+                "CREATE TABLE IF NOT EXISTS judgements "
+                "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
+            )
+            run(f"PRAGMA application_id={_FORMAT}")
+            run("COMMIT")
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return what is kept of these keys."""
+        found: dict[bytes, str] = {}
+        for some in _chunks(dict.fromkeys(keys), _KEYS_AT_ONCE):
+            holes = ",".join("?" * len(some))
+            with self._lock:
+                try:
+                    rows = self._connection.execute(
+                        f"SELECT key, result FROM judgements WHERE key IN ({holes})",  # noqa: S608
+                        some,
+                    ).fetchall()
+                except sqlite3.Error as error:
+                    raise self._explained(error) from error
+            found.update(rows)
+        return found
+
+    def put(self, results: Mapping[bytes, str]) -> None:
+        """Keep results, all of them or none."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    self._connection.executemany(
+                        "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
+                    )
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def _explained(self, error: Exception) -> InputError | UnavailableError:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            return UnavailableError(
+                f"{self._path}: locked: got no turn in {_WAIT_SECONDS:g} s, expected another process "
+                "to finish writing; end it, or use another --judge-cache"
+            )
+        if isinstance(error, (OSError, sqlite3.OperationalError)):
+            return UnavailableError(
+                f"{self._path}: cannot be used: got {str(error)!r}, expected a file that can be "
+                "read and written; use another --judge-cache, or --no-judge-cache"
+            )
+        return InputError(
+            f"{self._path}: no file of judgements, or a damaged one: got {str(error)!r}, expected "
+            "what semqa keeps there; remove it, or use another --judge-cache"
+        )
+
+
+def _file(path: Path) -> Path:
+    return path / FILE_NAME if path.is_dir() else path
+
+
+def _key(identity: str, kind: str, settings: Mapping[str, object], given: object) -> bytes:
+    """Return the key of an input: a digest of who is asked, what, and how."""
+    content = json.dumps([identity, kind, dict(settings), given], ensure_ascii=True)
+    return hashlib.sha256(content.encode("ascii")).digest()
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _chunks(values: Any, size: int) -> Iterator[list[Any]]:
+    left = iter(values)
+    while some := list(islice(left, size)):
+        yield some

@@ -1,0 +1,84 @@
+"""Judges by name: ``lexical``, ``transformers:nli=MODEL,…``, ``engine:SPEC``.
+
+A judge's module is imported when the judge is created, not before.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from semqa.attribution.judges.base import Judge
+
+__all__ = ["create_judge"]
+
+
+def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judge:
+    """Create a judge from its specification.
+
+    Args:
+        spec: ``lexical``; ``transformers`` with any of ``nli=MODEL``, ``qa=MODEL``, ``qg=MODEL``
+            and ``lm=MODEL`` after a colon, where a part without a model takes the default and
+            ``transformers`` alone takes nli, qa and qg; or ``engine:`` and the specification of an
+            engine that asks a language model, such as ``engine:openai:gpt-4o-mini``.
+        options: keyword options of the judge, such as ``device`` or ``batch_size``; None values
+            are left out. ``engine:`` takes those of the engine.
+
+    Raises:
+        InputError: the name is unknown, what it carries is not usable, or the judge does not take
+            an option.
+        UnavailableError: a model was not reached, or a package is missing.
+
+    Example:
+        >>> create_judge("lexical").name
+        'lexical'
+    """
+    name, _, carried = spec.partition(":")
+    if name not in _FACTORIES:
+        close = difflib.get_close_matches(name.casefold(), _FACTORIES, n=1, cutoff=0.6)
+        hint = f"did you mean {close[0]}?" if close else "choose one of these"
+        raise InputError(
+            f"unknown judge: got {spec!r}, expected lexical, transformers:nli=MODEL or "
+            f"engine:SPEC; {hint}"
+        )
+    given = {key: value for key, value in (options or {}).items() if value is not None}
+    return _FACTORIES[name](spec, carried, given)
+
+
+def _lexical(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
+    from semqa.attribution.judges.lexical import LexicalJudge
+
+    if carried:
+        raise InputError(f"judge: got {spec!r}, expected lexical alone; leave the rest out")
+    # What a model needs is nothing to it: the same command serves for every judge.
+    del options
+    return LexicalJudge()
+
+
+def _transformers(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
+    from semqa.attribution.judges.transformers import TransformersJudge, read_parts
+
+    return TransformersJudge(read_parts(spec, carried), options)
+
+
+def _engine(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
+    from semqa.attribution.judges.engine import EngineJudge
+
+    if not carried:
+        raise InputError(
+            f"judge: got {spec!r}, expected an engine after the colon; write such as "
+            "engine:transformers:MODEL"
+        )
+    return EngineJudge.create(carried, options)
+
+
+_FACTORIES: dict[str, Callable[[str, str, Mapping[str, object]], Judge]] = {
+    "lexical": _lexical,
+    "transformers": _transformers,
+    "engine": _engine,
+}

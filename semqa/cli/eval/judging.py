@@ -1,0 +1,177 @@
+"""The judge of a command: its options, its cache, and how far it is.
+
+Commands take the options by their types (`JudgeName` and so on) and hand them to `open_judge`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from semqa.attribution.judges import CachedJudge, Judge
+
+__all__ = [
+    "JudgeBatch",
+    "JudgeCache",
+    "JudgeDevice",
+    "JudgeDtype",
+    "JudgeName",
+    "JudgeUrl",
+    "NoJudgeCache",
+    "judge_progress",
+    "open_judge",
+]
+
+_PANEL = "Judge"
+
+JudgeName = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        envvar="SEMQA_JUDGE",
+        metavar="SPEC",
+        help="lexical (needs no model, and is weak), transformers:nli=MODEL,qa=MODEL,qg=MODEL (any "
+        "of them; folders or names on the Hub), or engine:SPEC, a language model through any engine.",
+        rich_help_panel=_PANEL,
+    ),
+]
+"""Give it a default: ``judge: JudgeName = "lexical"``."""
+
+JudgeCache = Annotated[
+    Path | None,
+    typer.Option(
+        "--judge-cache",
+        envvar="SEMQA_JUDGE_CACHE",
+        metavar="DIR",
+        help="Folder where judgements are kept: a run that ended early goes on from there.",
+        show_default="judgements, in semqa's cache folder",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+NoJudgeCache = Annotated[
+    bool,
+    typer.Option("--no-judge-cache", help="Keep no judgement.", rich_help_panel=_PANEL),
+]
+
+JudgeDevice = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-device",
+        envvar="SEMQA_DEVICE",
+        help="Such as cpu or cuda:1.",
+        show_default="a GPU if any",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+JudgeDtype = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-dtype",
+        envvar="SEMQA_DTYPE",
+        help="auto, float32, float16 or bfloat16.",
+        show_default="float32 on a CPU, else auto",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+JudgeBatch = Annotated[
+    int | None,
+    typer.Option(
+        "--judge-batch-size",
+        min=1,
+        help="Inputs judged together.",
+        show_default="8",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+JudgeUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-url",
+        metavar="URL",
+        help="Address of the endpoint of engine:openai:MODEL.",
+        show_default="SEMQA_BASE_URL",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def open_judge(
+    spec: str,
+    cache: Path | None = None,
+    *,
+    no_cache: bool = False,
+    device: str | None = None,
+    dtype: str | None = None,
+    batch_size: int | None = None,
+    base_url: str | None = None,
+) -> CachedJudge:
+    """Create a judge that keeps its judgements.
+
+    Args:
+        spec: as `semqa.attribution.judges.create_judge` takes it.
+        cache: the folder; by default ``judgements`` in semqa's cache folder.
+        no_cache: keep them in memory alone.
+        device: where models run.
+        dtype: of models' weights.
+        batch_size: inputs judged together.
+        base_url: the endpoint of an openai engine.
+
+    Raises:
+        InputError: there is no such judge, or the cache is not usable.
+        UnavailableError: a model was not reached, or a package is missing.
+    """
+    from semqa.attribution.judges import CachedJudge, create_judge
+
+    if no_cache and cache is not None:
+        raise InputError(
+            f"--no-judge-cache: got it with --judge-cache {cache}, expected one of them; leave one "
+            "out"
+        )
+    options = {"device": device, "dtype": dtype, "batch_size": batch_size, "base_url": base_url}
+    judge = create_judge(spec, options)
+    if no_cache:
+        return CachedJudge(judge, None)
+    folder = _default_cache() if cache is None else cache
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--judge-cache: got the file {folder}, expected a folder; name another")
+    from semqa.attribution.judges.cached import FILE_NAME
+
+    return CachedJudge(judge, folder / FILE_NAME)
+
+
+@contextmanager
+def judge_progress(judge: Judge, title: str) -> Iterator[None]:
+    """Show how far a judge is while the block runs, where standard error is a terminal.
+
+    Each call of the judge in the block has the bar for itself: give it many inputs at once.
+    """
+    from semqa.attribution.judges import CachedJudge
+    from semqa.cli.progress import progress_bar
+
+    with progress_bar(title, "examples") as update:
+        if update is None or not isinstance(judge, CachedJudge):
+            yield
+            return
+        judge.on_progress = update
+        try:
+            yield
+        finally:
+            judge.on_progress = None
+
+
+def _default_cache() -> Path:
+    from semqa.data.fetch import cache_folder
+
+    return cache_folder() / "judgements"
