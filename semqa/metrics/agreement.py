@@ -128,7 +128,7 @@ def krippendorff_alpha(units: Units, *, level: Level = "nominal") -> Statistic:
     import numpy as np
 
     package = require("krippendorff", extra="eval", purpose="Krippendorff's alpha")
-    domain: list[Any] = sorted(labels, key=repr if level == "nominal" else None)  # type: ignore[arg-type]
+    domain: list[Any] = sorted(labels, key=repr if level == "nominal" else None)
     place = {label: number for number, label in enumerate(domain)}
     counts = np.zeros((len(pairable), len(domain)), dtype=np.int64)
     for row, unit in enumerate(pairable):
