@@ -1,0 +1,158 @@
+"""CSV files as records of text: nothing is taken for a number, and nothing for missing.
+
+A record keeps the very characters that it was read from, so that a file of records that nobody
+changed is written as it was, whatever its quoting and line ends. Knows no column by name.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from semqa.data.atomic import write_atomic
+from semqa.data.files import BOM, decode_text, open_input
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from semqa.data.files import ByteBudget, InputFile
+
+__all__ = ["CsvFile", "CsvRecord", "encode_record", "read_csv", "write_csv"]
+
+_QUOTED = 'expected fields quoted by "…", with quotes inside doubled; correct the file'
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRecord:
+    """One record.
+
+    Attributes:
+        where: ``file:line`` of its first line, for messages.
+        cells: its fields, without quoting.
+        raw: the characters that it was read from, with the line end; empty where it was made.
+    """
+
+    where: str
+    cells: tuple[str, ...]
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """A file with a header.
+
+    Attributes:
+        name: the file as messages show it.
+        header: the names of the columns, as they stand there.
+        records: one a row, as many cells each as the header has.
+        header_raw: the characters of the header's line.
+        marked: whether the file begins with a byte order mark.
+    """
+
+    name: str
+    header: tuple[str, ...]
+    records: tuple[CsvRecord, ...]
+    header_raw: str = ""
+    marked: bool = False
+
+
+def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
+    """Read a CSV file of UTF-8 with a header; blank lines between records are skipped.
+
+    Args:
+        path: the file; ``-`` is standard input.
+        budget: how much may be read.
+
+    Raises:
+        InputError: the file cannot be read, is empty or too large, is no UTF-8, a quote is not
+            closed, or a record has more or fewer cells than the header.
+    """
+    with open_input(path, budget) as file:
+        lines = _Lines(file)
+        records = list(_records(lines))
+    if not records:
+        raise InputError(
+            f"{file.name}: nothing to read: got an empty file, expected CSV with a header; check "
+            "that it was written completely"
+        )
+    header, *rows = records
+    for row in rows:
+        if len(row.cells) != len(header.cells):
+            raise InputError(
+                f"{row.where}: wrong number of cells: got {len(row.cells)}, expected "
+                f"{len(header.cells)} as in the header; correct the row"
+            )
+    return CsvFile(file.name, header.cells, tuple(rows), header.raw, lines.marked)
+
+
+def write_csv(path: Path | str, file: CsvFile) -> None:
+    """Write a CSV file atomically; records that were read and not changed stay as they were.
+
+    Raises:
+        InputError: the path cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    write_atomic(path, _encoded(file))
+
+
+def encode_record(cells: Iterable[str], line_end: str = "\r\n") -> str:
+    r"""Write cells as one record, quoted where that is needed.
+
+    Example:
+        >>> encode_record(["a", 'say "b", c'])
+        'a,"say ""b"", c"\r\n'
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator=line_end).writerow(cells)
+    return out.getvalue()
+
+
+def _encoded(file: CsvFile) -> Iterator[bytes]:
+    line_end = "\n" if file.header_raw.endswith("\n") and "\r" not in file.header_raw else "\r\n"
+    if file.marked:
+        yield BOM
+    yield (file.header_raw or encode_record(file.header, line_end)).encode("utf-8")
+    for record in file.records:
+        yield (record.raw or encode_record(record.cells, line_end)).encode("utf-8")
+
+
+class _Lines:
+    """The lines of a file as text; remembers those that the record being read is made of."""
+
+    def __init__(self, file: InputFile) -> None:
+        self.name = file.name
+        self.number = 0
+        self.taken: list[str] = []
+        self.marked = False
+        self._file = file
+        self._offset = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while raw := self._file.read_line(self.number + 1):
+            self.number += 1
+            self.marked |= self._offset == 0 and raw.startswith(BOM)
+            text = decode_text(raw, f"{self.name}:{self.number}", self._offset)
+            self._offset += len(raw)
+            self.taken.append(text)
+            yield text
+
+
+def _records(lines: _Lines) -> Iterator[CsvRecord]:
+    reader = csv.reader(lines, strict=True)
+    while True:
+        lines.taken.clear()
+        first = lines.number + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise InputError(
+                f"{lines.name}:{first}: not CSV: got {str(error)!r}, {_QUOTED}"
+            ) from error
+        if cells is None:
+            return
+        if cells:
+            yield CsvRecord(f"{lines.name}:{first}", tuple(cells), "".join(lines.taken))
