@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from semqa.quotes.answer import QuotedAnswer
 
-__all__ = ["sentence_citations"]
+__all__ = ["sentence_citations", "sentence_spans"]
 
 _SENTENCE_END = re.compile(r"[.!?]")
 _OPENING = "\"'“‘«„"
@@ -25,10 +25,8 @@ _OPENING = "\"'“‘«„"
 def sentence_citations(answer: QuotedAnswer, *, only_verified: bool = True) -> str:
     """Turn quotes into citations at the end of each sentence.
 
-    A sentence ends at ``.``, ``!`` or ``?``, standing in free text or as the last character of a
-    quote, when the text ends there or when white space follows and then a quote, an upper-case
-    letter, a digit or an opening quotation mark. The distinct sources of the sentence go before
-    its final mark, in ascending order; sentences are joined by one space.
+    Sentences are those of `sentence_spans`. The distinct sources of the sentence go before its
+    final mark, in ascending order; sentences are joined by one space.
 
     Args:
         answer: the answer to convert.
@@ -48,12 +46,28 @@ def sentence_citations(answer: QuotedAnswer, *, only_verified: bool = True) -> s
         if quote.verified or (not only_verified and quote.status is not Status.MALFORMED)
     ]
     sentences = []
-    start = 0
-    for end in _sentence_ends(answer, plain):
+    for start, end in sentence_spans(answer):
         numbers = sorted({q.source for q in cited if start <= q.plain_start < end})
         sentences.append(_with_citations(plain[start:end], numbers))
-        start = end
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def sentence_spans(answer: QuotedAnswer) -> list[tuple[int, int]]:
+    """Return where the sentences of an answer stand in its plain text: (start, end), end exclusive.
+
+    A sentence ends at ``.``, ``!`` or ``?``, standing in free text or as the last character of a
+    quote, when the text ends there or when white space follows and then a quote, an upper-case
+    letter, a digit or an opening quotation mark. A span includes the white space before its
+    sentence: the spans together are the whole text.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> answer = QuotedAnswer.parse("It was [ 1 1943 ]. [ 1 Bing ] sang.", [Source("Bing 1943")])
+        >>> sentence_spans(answer)
+        [(0, 12), (12, 23)]
+    """
+    ends = list(_sentence_ends(answer, answer.plain))
+    return list(zip([0, *ends[:-1]], ends, strict=True))
 
 
 def _with_citations(sentence: str, numbers: list[int]) -> str:

@@ -1,1 +1,20 @@
 """Citations at sentences: ALCE's recall and precision, and ASQA's Disambig-F1."""
+
+from semqa.attribution.citations.passages import CitedAnswer, CitedSentence
+from semqa.attribution.citations.quoted import cited_sentences
+from semqa.attribution.citations.scores import (
+    CitationScores,
+    SentenceScore,
+    citation_scores,
+    score_citations,
+)
+
+__all__ = [
+    "CitationScores",
+    "CitedAnswer",
+    "CitedSentence",
+    "SentenceScore",
+    "citation_scores",
+    "cited_sentences",
+    "score_citations",
+]

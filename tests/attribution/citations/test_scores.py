@@ -1,0 +1,181 @@
+"""Citation recall and precision: cases worked out by hand, and a plain reference."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa import QuotedAnswer, Source
+from semqa.attribution.citations import (
+    CitedAnswer,
+    CitedSentence,
+    citation_scores,
+    score_citations,
+)
+from semqa.attribution.citations.passages import premise
+from semqa.attribution.judges import Pair
+from tests.attribution.citations.judges import WordJudge
+
+PASSAGES = (Source("a b"), Source("c"), Source("a"), Source("d", "T"))
+
+
+def answer(*sentences: tuple[str, tuple[int, ...]]) -> CitedAnswer:
+    return CitedAnswer(tuple(CitedSentence(*each) for each in sentences), PASSAGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "citations", "supported", "precise"),
+    [
+        ("a b", (1,), True, (True,)),
+        ("a c", (1,), False, (False,)),
+        ("a c", (1, 2), True, (True, True)),  # neither alone, both needed
+        ("a b", (1, 2), True, (True, False)),  # 2 does not support alone, 1 does without it
+        ("a", (1, 3), True, (True, True)),  # each supports alone
+        ("b c", (1, 3, 2), True, (True, False, True)),
+        ("a b", (), False, ()),
+        ("a b", (9,), False, (False,)),
+        ("a b", (1, 9), True, (True, False)),  # what does not exist spoils nothing else
+        ("a b", (0, 1), True, (False, True)),
+        ("a b", (1, 1), True, (True,)),
+        ("T d", (4,), True, (True,)),  # a title is part of its passage
+    ],
+)
+def test_sentences(
+    text: str, citations: tuple[int, ...], supported: bool, precise: tuple[bool, ...]
+) -> None:
+    (scores,) = score_citations([answer((text, citations))], WordJudge())
+    (sentence,) = scores.sentences
+    assert (sentence.supported, sentence.precise) == (supported, precise)
+    assert scores.recall == 100 * supported
+    assert (scores.n_citations, scores.n_precise) == (len(precise), sum(precise))
+
+
+@pytest.mark.parametrize(
+    ("text", "citations", "recall", "precision"),
+    [
+        ("a b", (1, 9), 0, 0),  # one that is out of range takes the other with it
+        ("d", (0,), 100, 100),  # [0] is the last passage
+        ("a b", (), 0, 0),
+        ("a b", (1, 1), 100, 100),
+        ("a d", (1, 2, 3, 4), 0, 0),  # the fourth does not count
+        ("a b", (1, 2, 3, 4), 100, 100 / 3),
+    ],
+)
+def test_official(text: str, citations: tuple[int, ...], recall: float, precision: float) -> None:
+    (scores,) = score_citations([answer((text, citations))], WordJudge(), official=True)
+    assert (scores.recall, scores.precision) == pytest.approx((recall, precision))
+
+
+def test_an_answer_is_scored_over_all_its_sentences_and_citations() -> None:
+    (scores,) = score_citations(
+        [answer(("a b", (1,)), ("z", (1, 2)), ("c", ()), ("a b", (1, 2)))], WordJudge()
+    )
+    assert scores.recall == 50
+    assert scores.precision == 40
+    assert scores.n_sentences == 4
+
+
+def test_at_most_leaves_out_the_later_citations() -> None:
+    (scores,) = score_citations([answer(("a c", (1, 2)))], WordJudge(), at_most=1)
+    assert (scores.recall, scores.n_citations) == (0, 1)
+
+
+def test_unscored_is_said() -> None:
+    uncited, empty = score_citations([answer(("a", ())), answer()], WordJudge())
+    assert (uncited.recall, uncited.precision) == (0, None)
+    assert uncited.unscored == {"precision": "the answer cites nothing"}
+    assert (empty.recall, empty.precision) == (None, None)
+    assert set(empty.unscored) == {"recall", "precision"}
+
+
+def test_a_quoted_answer_cites_what_it_quotes() -> None:
+    sources = [Source("rain fell", "Weather"), Source("snow fell")]
+    quoted = QuotedAnswer.parse(
+        "[ 1 rain ] [ 2 fell ] . [ 2 rain ] fell . [ 3 snow ] fell . Hello .", sources
+    )
+    scores = citation_scores(quoted, WordJudge())
+    assert [sentence.citations for sentence in scores.sentences] == [(1, 2), (2,), (3,), ()]
+    assert [sentence.supported for sentence in scores.sentences] == [True, False, False, False]
+    # "rain fell" stands in source 1 alone, so the citation of source 2 is not needed.
+    assert [sentence.precise for sentence in scores.sentences] == [
+        (True, False),
+        (False,),
+        (False,),
+        (),
+    ]
+    assert scores.to_dict()["n_precise"] == 1
+
+
+def test_a_judge_is_asked_in_three_batches() -> None:
+    judge = WordJudge()
+    score_citations([answer(("a c", (1, 2)), ("b c", (1, 3, 2)))] * 5, judge)
+    assert len(judge.asked) == 3
+
+
+numbers = st.lists(st.integers(0, 5), max_size=5).map(tuple)
+sentences = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c", "d", "a b", "a c", "b d", "a b c"]), numbers),
+    max_size=4,
+)
+
+
+@given(st.lists(sentences, max_size=3), st.none() | st.integers(1, 4), st.booleans())
+def test_a_plain_reading_of_the_paper(
+    drawn: list[list[tuple[str, tuple[int, ...]]]], at_most: int | None, official: bool
+) -> None:
+    answers = [answer(*each) for each in drawn]
+    found = score_citations(answers, WordJudge(), at_most=at_most, official=official)
+    plain = naive_official if official else naive
+    for scores, given_answer in zip(found, answers, strict=True):
+        expected = plain(given_answer, at_most)
+        assert (scores.recall, scores.precision) == pytest.approx(expected)
+
+
+def entails(indices: list[int], text: str) -> bool:
+    pair = Pair(premise([PASSAGES[index] for index in indices]), text)
+    return WordJudge().entailment([pair])[0].entailed
+
+
+def naive(answer: CitedAnswer, at_most: int | None) -> tuple[float | None, float | None]:
+    recalled = precise = cited = 0
+    for sentence in answer.sentences:
+        numbers: list[int] = []
+        for number in sentence.citations:
+            if number not in numbers and (at_most is None or len(numbers) < at_most):
+                numbers.append(number)
+        cited += len(numbers)
+        real = [number - 1 for number in numbers if 1 <= number <= len(PASSAGES)]
+        if not (real and entails(real, sentence.text)):
+            continue
+        recalled += 1
+        for index in real:
+            others = [other for other in real if other != index]
+            needed = not others or not entails(others, sentence.text)
+            precise += entails([index], sentence.text) or needed
+    n = len(answer.sentences)
+    return 100 * recalled / n if n else None, 100 * precise / cited if cited else None
+
+
+def naive_official(answer: CitedAnswer, at_most: int | None) -> tuple[float | None, float | None]:
+    """Count as eval.py does, sentence by sentence."""
+    if not answer.sentences:
+        return None, None
+    recalled = precise = cited = 0
+    for sentence in answer.sentences:
+        refs = [number - 1 for number in sentence.citations]
+        if not refs or any(ref >= len(PASSAGES) for ref in refs):
+            continue
+        refs = refs[: at_most or 3]
+        cited += len(refs)
+        if not entails(refs, sentence.text):
+            continue
+        recalled += 1
+        if len(refs) == 1:
+            precise += 1
+            continue
+        for ref in refs:
+            others = list(refs)
+            others.remove(ref)
+            precise += entails([ref], sentence.text) or not entails(others, sentence.text)
+    return 100 * recalled / len(answer.sentences), 100 * precise / cited if cited else 0
