@@ -13,8 +13,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import semqa
-from semqa.bench.model import model_identity, model_versions
 from semqa.data.files import display_name
+from semqa.engines.model.identity import model_identity, model_versions
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

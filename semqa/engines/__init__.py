@@ -3,6 +3,7 @@
 from semqa.engines.base import (
     AbstainingEngine,
     BatchEngine,
+    CompletingEngine,
     ConstrainedEngine,
     Engine,
     GeneratingEngine,
@@ -15,6 +16,7 @@ from semqa.engines.registry import accepted_options, create_engine, engines_with
 __all__ = [
     "AbstainingEngine",
     "BatchEngine",
+    "CompletingEngine",
     "ConstrainedEngine",
     "Engine",
     "GeneratingEngine",

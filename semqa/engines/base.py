@@ -3,7 +3,7 @@
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
 engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
 `AbstainingEngine`, `BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`,
-`ConstrainedEngine`.
+`ConstrainedEngine`, `CompletingEngine`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AbstainingEngine",
     "BatchEngine",
+    "CompletingEngine",
     "ConstrainedEngine",
     "Engine",
     "GeneratingEngine",
@@ -160,6 +161,25 @@ class ConstrainedEngine(Engine, Protocol):
 
         Raises:
             InputError: the prompt does not go with it.
+        """
+        ...
+
+
+@runtime_checkable
+class CompletingEngine(Engine, Protocol):
+    """An engine that asks its model whatever it is told to, without sources."""
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+
+        Args:
+            prompts: what is asked, each in the form that the engine gives its prompts in: as one
+                message of a user where the model chats, or else as a text to go on with.
+            max_new_tokens: most tokens of a reply.
+
+        Raises:
+            InputError: a prompt does not fit into the model's context; none is cut.
+            UnavailableError: the model was not reached.
         """
         ...
 

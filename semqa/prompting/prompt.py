@@ -61,6 +61,17 @@ class Prompt:
     sha256: str
     dropped: int = 0
 
+    @classmethod
+    def plain(cls, text: str, form: Form = "auto") -> Prompt:
+        """Return a prompt that is one text, or one message of a user, and is made of no template.
+
+        Example:
+            >>> Prompt.plain("Who? ").messages
+            (Message(role='user', content='Who?'),)
+        """
+        asked = text.rstrip()
+        return cls((Message("user", asked),), asked, form, (), "quotes", (), "", "", "")
+
     @property
     def folded(self) -> tuple[Message, ...]:
         r"""The messages without a system turn, for models that know none.

@@ -82,6 +82,14 @@ class CachedJudge:
         self.on_progress: Callable[[int, int], None] | None = None
         self._chunk = chunk
         self._store = _Store(None if path is None else _file(Path(path)))
+        self._own: Any = judge
+        through: Any = getattr(judge, "through", None)
+        if through is not None:
+            # What a language model replied is kept, and read anew each time.
+            self._own = through(self._complete)
+            self.entailment, self.answer = self._own.entailment, self._own.answer
+            self.ask, self.complete = self._own.ask, self._complete
+            return
         # Only what the other judge can: `isinstance` looks for the methods.
         if isinstance(judge, EntailmentJudge):
             self.entailment = self._entailment
@@ -91,6 +99,11 @@ class CachedJudge:
             self.ask = self._ask
         if isinstance(judge, CompletingJudge):
             self.complete = self._complete
+
+    @property
+    def unparsed(self) -> int:
+        """How many replies of a language model could not be read; 0 for judges that are none."""
+        return int(getattr(self._own, "unparsed", 0))
 
     def close(self) -> None:
         """Close the file, and the other judge where it can be closed."""

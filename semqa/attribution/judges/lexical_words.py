@@ -75,7 +75,7 @@ def read_tokens(text: str) -> list[Token]:
 
     Example:
         >>> [token.key for token in read_tokens("Ann's bridges opened; 1,200 came.") if token.content]
-        ['ann', 'bridg', 'open', '1200', 'came']
+        ['ann', 'bridg', 'open', '1200', 'cam']
     """
     tokens = []
     begins = True

@@ -61,9 +61,13 @@ def _lexical(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
 
 
 def _transformers(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
-    from semqa.attribution.judges.transformers import TransformersJudge, read_parts
+    from semqa.attribution.judges.models.settings import ModelSettings, read_parts
+    from semqa.attribution.judges.transformers import TransformersJudge
 
-    return TransformersJudge(read_parts(spec, carried), options)
+    models, settings = read_parts(spec, carried)
+    # The address of an endpoint is nothing to models that run here.
+    given = {name: value for name, value in options.items() if name != "base_url"}
+    return TransformersJudge(models, ModelSettings.of({**given, **settings}), name=spec)
 
 
 def _engine(spec: str, carried: str, options: Mapping[str, object]) -> Judge:

@@ -50,8 +50,20 @@ def _has_copy(name: str, revision: str | None) -> bool:
     return False
 
 
-def explained(name: str, revision: str | None, error: Exception) -> SemqaError:
-    """Say in one line what a library's error means for the user."""
+def explained(
+    name: str,
+    revision: str | None,
+    error: Exception,
+    wanted: str = "a causal or encoder-decoder language model",
+) -> SemqaError:
+    """Say in one line what a library's error means for the user.
+
+    Args:
+        name: of the model.
+        revision: that was asked for.
+        error: of the library.
+        wanted: what kind of model was expected.
+    """
     from huggingface_hub import errors
 
     causes = _chain(error)
@@ -94,8 +106,8 @@ def explained(name: str, revision: str | None, error: Exception) -> SemqaError:
     if caused_by(ConnectionError, TimeoutError) or any(map(_is_of_a_client, causes)):
         return _unreached(name)
     return InputError(
-        f"model {name}: cannot be loaded: got {first_line(error)!r}, expected a causal or "
-        "encoder-decoder language model; choose another model or other options"
+        f"model {name}: cannot be loaded: got {first_line(error)!r}, expected {wanted}; choose "
+        "another model or other options"
     )
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Request, check_request
 from semqa.engines.generation import Generation
-from semqa.engines.model import check_template, default_prompts
+from semqa.engines.model import check_template, default_prompts, free_options
 from semqa.engines.openai.asking import Asker
+from semqa.engines.openai.completing import complete_all
 from semqa.engines.openai.connection import Connection
 from semqa.engines.openai.endpoint import Endpoint
 from semqa.engines.openai.options import OpenAIOptions
@@ -22,6 +23,8 @@ from semqa.engines.openai.task import make_task
 from semqa.engines.openai.transport import Patience
 from semqa.engines.openai.ways import PROBE, find_way
 from semqa.errors import InputError
+from semqa.prompting import Prompt
+from semqa.prompting.reserved import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from semqa.engines.openai.asking import Written
     from semqa.engines.openai.replies import Piece
     from semqa.engines.openai.task import Task
-    from semqa.prompting import Prompt, PromptBuilder
+    from semqa.prompting import PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
 __all__ = ["OpenAIEngine"]
@@ -194,6 +197,27 @@ class OpenAIEngine:
         yield from self._connection.background.iterate(work)
         return self._generation(written[0])
 
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+
+        At most `batch_size` prompts are under way at the same time; the first that fails ends the
+        others.
+
+        Raises:
+            InputError: the endpoint refuses one, as it does one that is too long.
+            UnavailableError: one has no whole reply.
+        """
+        self._check_open()
+        for text in prompts:
+            _check_unicode(text, "a prompt")
+        plain = [
+            Prompt.plain(Spelling(_CONTROL.findall(text))(text), self._prompts.form)
+            for text in prompts
+        ]
+        options = free_options(self.options, max_new_tokens)
+        remote = self._connection.remote
+        return self._connection.background.run(complete_all(remote, plain, options))
+
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
 
@@ -252,13 +276,7 @@ class OpenAIEngine:
         for source in request.sources:
             texts += [source.title, source.text]
         for text in texts:
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise InputError(
-                    f"half of a surrogate pair: got {error.object[error.start]!a} in the question or "
-                    "a source, expected Unicode text; remove it"
-                ) from error
+            _check_unicode(text, "the question or a source")
 
     def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
         """Return a prompt, with so many exemplars at most."""
@@ -290,6 +308,16 @@ class OpenAIEngine:
             written=piece.text if repairs else None,
             repairs=repairs or None,
         )
+
+
+def _check_unicode(text: str, where: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"half of a surrogate pair: got {error.object[error.start]!a} in {where}, expected "
+            "Unicode text; remove it"
+        ) from error
 
 
 def _patience(options: OpenAIOptions) -> Patience:

@@ -55,7 +55,6 @@ class Decoder:
     def __init__(self, loaded: LoadedModel, options: TransformersOptions) -> None:
         # The same weights, with generation settings of its own: the caller's model keeps his.
         self._model: Any = copy(loaded.model)
-        self._options = options
         self.vocabulary = _vocabulary(loaded)
         self.ends = frozenset(self.vocabulary.eos_ids)
         self._is_encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
@@ -65,6 +64,18 @@ class Decoder:
         pad = loaded.tokenizer.pad_token_id
         usable = pad is not None and pad < self._known
         self._pad = int(pad if usable else self.vocabulary.eos_ids[0])
+        self._set(options)
+
+    def with_options(self, options: TransformersOptions) -> Decoder:
+        """Return a decoder of the same model that decodes in another way."""
+        other = copy(self)
+        other._model = copy(self._model)
+        other._set(options)
+        return other
+
+    def _set(self, options: TransformersOptions) -> None:
+        own = self._model.generation_config
+        self._options = options
         self._config = GenerationConfig(
             max_new_tokens=options.max_new_tokens,
             do_sample=False,

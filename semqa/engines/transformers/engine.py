@@ -15,14 +15,19 @@ from semqa.engines.base import Request, check_request
 from semqa.engines.model import (
     AnswerText,
     PromptEncoder,
+    check_fits,
     check_template,
     default_prompts,
+    free_options,
+    read_text,
     read_tokens,
 )
 from semqa.engines.transformers.limits import Limits
 from semqa.engines.transformers.loading import LoadedModel, load_model
 from semqa.engines.transformers.options import TransformersOptions
 from semqa.errors import InputError
+from semqa.prompting import Prompt
+from semqa.prompting.reserved import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from semqa.decoding import CopyConstraint
     from semqa.engines.generation import Generation
     from semqa.engines.transformers.watcher import Watcher
-    from semqa.prompting import Prompt, PromptBuilder
+    from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
 __all__ = ["TransformersEngine"]
@@ -216,6 +221,37 @@ class TransformersEngine:
             watcher.cancel()
             thread.join()
         return self._generation(task, row)
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+
+        Prompts of similar length are worked on together, `batch_size` at a time.
+
+        Raises:
+            InputError: a prompt does not fit into the model's context, or the engine is closed.
+        """
+        loaded = self._open()
+        options = free_options(self.options, max_new_tokens)
+        limit = Limits.of(loaded, options).prompt
+        encoded = [self._encoder.encode(prompt) for prompt in self._plain(prompts)]
+        for ids in encoded:
+            self._decoder.check(ids)
+            check_fits(len(ids), limit)
+        decoder = self._decoder.with_options(options)
+        written = [""] * len(encoded)
+        order = sorted(range(len(encoded)), key=lambda place: len(encoded[place]))
+        for first in range(0, len(order), self.batch_size):
+            places = order[first : first + self.batch_size]
+            requests = [Request("", ())] * len(places)
+            with self._lock:
+                rows = decoder.run([encoded[p] for p in places], [None] * len(places), requests)
+            for place, row in zip(places, rows, strict=True):
+                written[place] = read_text(row, self._decoder.vocabulary)
+        return written
+
+    def _plain(self, prompts: Sequence[str]) -> list[Prompt]:
+        spelled = Spelling(self._encoder.reserved)
+        return [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
 
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         """Return the prompt of a question, with the exemplars that fit.

@@ -20,7 +20,7 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.engines.transformers.options import TransformersOptions
 
-__all__ = ["LoadedModel", "load_model"]
+__all__ = ["LoadedModel", "dtype_option", "load_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,18 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     return LoadedModel(model.eval(), tokenizer)
 
 
-def _weights_options(options: TransformersOptions, device: str | None) -> dict[str, Any]:
+def dtype_option(dtype: str) -> dict[str, str]:
+    """Return the option of `from_pretrained` that says what weights are loaded as."""
     import transformers
 
     major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
-    given: dict[str, Any] = {
-        # Its name since 4.56.
-        "dtype" if (major, minor) >= (4, 56) else "torch_dtype": options.dtype
-    }
+    return {"dtype" if (major, minor) >= (4, 56) else "torch_dtype": dtype}  # its name since then
+
+
+def _weights_options(options: TransformersOptions, device: str | None) -> dict[str, Any]:
+    import transformers
+
+    given: dict[str, Any] = {**dtype_option(options.dtype)}
     if options.attn_implementation is not None:
         given["attn_implementation"] = options.attn_implementation
     quantised = options.load_in_8bit or options.load_in_4bit

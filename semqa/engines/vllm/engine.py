@@ -13,21 +13,25 @@ from semqa.engines.base import Request, check_request
 from semqa.engines.model import (
     AnswerText,
     PromptEncoder,
+    check_fits,
     check_template,
     default_prompts,
+    read_text,
     read_tokens,
 )
 from semqa.engines.model.seeds import seed_of
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import VllmOptions
 from semqa.errors import InputError
+from semqa.prompting import Prompt
+from semqa.prompting.reserved import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from semqa.engines.generation import Generation
-    from semqa.prompting import Prompt, PromptBuilder
+    from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
 __all__ = ["VllmEngine"]
@@ -174,6 +178,25 @@ class VllmEngine:
         if rest := text.end():
             yield rest
         return self._generation(task, row, ended)
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+
+        Raises:
+            InputError: a prompt does not fit into the model's context.
+            UnavailableError: vLLM stopped working.
+        """
+        from vllm import SamplingParams
+
+        limit = self._loaded.context - max_new_tokens
+        spelled = Spelling(self._encoder.reserved)
+        plain = [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
+        encoded = [self._encoder.encode(prompt) for prompt in plain]
+        for ids in encoded:
+            check_fits(len(ids), limit)
+        params = SamplingParams(max_tokens=max_new_tokens, temperature=0.0)
+        rows = self._loaded.service.run([(ids, params) for ids in encoded])
+        return [read_text(row.tokens, self._loaded.vocabulary) for row in rows]
 
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         """Return the prompt of a question, with the exemplars that fit.

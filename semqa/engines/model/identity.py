@@ -1,4 +1,4 @@
-"""Which model answered, and with which versions of what ran it: for the record of a run."""
+"""Which model is asked, and with which versions of what runs it: for the record of a run."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Models of transformers that judge: entailment, reading, asking."""

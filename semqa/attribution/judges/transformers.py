@@ -1,0 +1,137 @@
+"""A judge made of models of Hugging Face transformers, one for each question that it answers.
+
+Loads torch and transformers when it judges for the first time, not when it is created: a run whose
+judgements are all kept already loads no model.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.judges.models.loading import load, model_digest
+from semqa.attribution.judges.models.settings import DEFAULTS, ModelSettings, read_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from semqa.attribution.judges.base import Entailment, Pair, Reading, Span
+
+__all__ = ["DEFAULTS", "TransformersJudge", "read_parts"]
+
+_VERSION = 1
+"""Counted up where the same models come to give other results."""
+
+
+class TransformersJudge:
+    """Judges with an entailment model, a reader, a questioner and a language model, or some of them.
+
+    It has the methods that it has models for, so that ``isinstance(judge, EntailmentJudge)`` tells.
+    Models are those of the papers unless named: see `DEFAULTS`. Safe to call from several threads,
+    which take turns.
+
+    Args:
+        models: names of models by part: ``nli``, ``qa``, ``qg``, ``lm``; folders or names on the
+            Hub.
+        settings: how they are loaded and asked.
+        name: the specification that creates this judge again.
+
+    Attributes:
+        name: the specification.
+        identity: the models, by the digests of their files or their commits, and the settings.
+
+    Raises:
+        InputError: there is no such model.
+        UnavailableError: a model that is not here was not reached.
+        MissingExtraError: a package is missing.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, str],
+        settings: ModelSettings | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.settings = settings or ModelSettings()
+        self._models = dict(models)
+        self._lock = Lock()
+        self._made: dict[str, Any] = {}
+        written = ",".join(f"{part}={model}" for part, model in self._models.items())
+        self.name = name or f"transformers:{written}"
+        digests = []
+        for part, model in self._models.items():
+            if model_digest(model) is None:
+                self._part(part)  # fetches it
+            digests.append(f"{part}={model_digest(model)}")
+        self.identity = f"transformers/{_VERSION}:{','.join(digests)};{self.settings.identity()}"
+        # Only what there is a model for: `isinstance` looks for the methods.
+        methods: dict[str, Callable[..., Any]] = {
+            "nli": self._entailment,
+            "qa": self._answer,
+            "qg": self._ask,
+            "lm": self._complete,
+        }
+        names = {"nli": "entailment", "qa": "answer", "qg": "ask", "lm": "complete"}
+        for part in self._models:
+            setattr(self, names[part], methods[part])
+
+    def close(self) -> None:
+        """Let go of the models."""
+        with self._lock:
+            for made in self._made.values():
+                close: Any = getattr(made, "close", None)
+                if close is not None:
+                    close()
+            self._made.clear()
+
+    def _entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        with self._lock:
+            found: list[Entailment] = self._part("nli").run(pairs)
+        return found
+
+    def _answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        with self._lock:
+            found: list[Span | None] = self._part("qa").run(readings)
+        return found
+
+    def _ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        with self._lock:
+            found: list[list[str]] = self._part("qg").run(readings, count)
+        return found
+
+    def _complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        with self._lock:
+            found: list[str] = self._part("lm").complete(prompts, max_new_tokens=max_new_tokens)
+        return found
+
+    def _part(self, part: str) -> Any:
+        """Return what a model does, loading it the first time."""
+        if part not in self._made:
+            self._made[part] = self._make(part)
+        return self._made[part]
+
+    def _make(self, part: str) -> Any:
+        name = self._models[part]
+        if part == "lm":
+            from semqa.attribution.judges.engine import EngineJudge
+
+            settings = self.settings
+            options = {
+                "device": settings.device,
+                "dtype": settings.dtype,
+                "batch_size": settings.batch_size,
+                "trust_remote_code": settings.trust_remote_code,
+            }
+            return EngineJudge.create(f"transformers:{name}", options)
+        if part == "nli":
+            from semqa.attribution.judges.models.entailing import Entailer
+
+            return Entailer(load(name, "nli", self.settings), self.settings)
+        if part == "qa":
+            from semqa.attribution.judges.models.reading import Reader
+
+            return Reader(load(name, "qa", self.settings), self.settings)
+        from semqa.attribution.judges.models.asking import Asker
+
+        return Asker(load(name, "qg", self.settings), self.settings)

@@ -1,0 +1,41 @@
+"""Putting prompts to a model as they are, some at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from semqa.engines.openai.remote import Wording
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.engines.openai.options import OpenAIOptions
+    from semqa.engines.openai.remote import RemoteModel
+    from semqa.prompting import Prompt
+
+__all__ = ["complete_all"]
+
+
+async def complete_all(
+    remote: RemoteModel, prompts: Sequence[Prompt], options: OpenAIOptions
+) -> list[str]:
+    """Return the reply to each prompt; the first that fails ends the others.
+
+    Raises:
+        RefusedError: the endpoint refuses one.
+        UnavailableError: one has no whole reply.
+    """
+    at_once = asyncio.Semaphore(options.batch_size)
+
+    async def one(prompt: Prompt) -> str:
+        async with at_once:
+            return (await remote.ask(Wording.of(prompt), options, {})).text
+
+    running = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
+    try:
+        return list(await asyncio.gather(*running))
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
