@@ -1,0 +1,265 @@
+"""The released files of verdicts: one CSV a task, a row an output.
+
+Columns: ``ex-idx`` (with or without spaces around it), ``doc-url``, ``doc-url-hash``,
+``model-name``, ``output``, ``INT``, ``INT & AIS``, ``Flagged``, ``Q1``, ``Q2`` (the wording that
+the majority chose) and ``# agree (INT)``, ``# agree (AIS)`` (the readme calls these ``Q1 agree``
+and ``Q2 agree``). Names are compared without case and spaces around them; other columns are kept.
+
+What counts is the three numbers INT, INT & AIS and Flagged. Q2 may answer where INT is 0, labels
+may carry stray characters, and counts may be of another number of annotators than five:
+`semqa.attribution.ais.oddities` counts what is odd.
+
+Source: github.com/google-research-datasets/AIS, readme.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from semqa.attribution.ais.verdict import (
+    ATTRIBUTABLE,
+    CLEAR,
+    NOT_ATTRIBUTABLE,
+    UNCLEAR,
+    Verdict,
+)
+from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv, write_csv
+from semqa.data.files import STDIN
+from semqa.data.jsonl import shown
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from semqa.data.files import ByteBudget
+
+__all__ = ["COLUMNS", "ReleasedFile", "ReleasedRow", "read_released", "write_released"]
+
+COLUMNS = (
+    "ex-idx",
+    "doc-url",
+    "doc-url-hash",
+    "model-name",
+    "output",
+    "INT",
+    "INT & AIS",
+    "Flagged",
+    "Q1",
+    "Q2",
+    "# agree (INT)",
+    "# agree (AIS)",
+)
+"""The header of a released file."""
+
+_ALIASES = {
+    "q1 agree": "# agree (INT)",
+    "q2 agree": "# agree (AIS)",
+    "int&ais": "INT & AIS",
+    "int and ais": "INT & AIS",
+    "flag": "Flagged",
+    "model": "model-name",
+}
+_NAMES = {name.lower(): name for name in COLUMNS} | _ALIASES
+_REQUIRED = ("ex-idx", "model-name", "INT", "INT & AIS", "Flagged")
+_MISSING = re.compile(r"\s*(-|–|n\s*/?\s*a\b.*|nan|none|null)?\s*", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRow:
+    """One row: the verdict, and what else stands there.
+
+    Attributes:
+        verdict: what the row's numbers say.
+        int_label: the cell Q1.
+        ais_label: the cell Q2.
+        remarks: what is odd about the row's numbers; see `oddities`.
+        record: the cells as read; None where the row was made.
+    """
+
+    verdict: Verdict
+    int_label: str = ""
+    ais_label: str = ""
+    remarks: tuple[str, ...] = ()
+    record: CsvRecord | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedFile:
+    """A released file.
+
+    Attributes:
+        rows: in file order.
+        csv: what it was read from; None where it was made.
+    """
+
+    rows: tuple[ReleasedRow, ...]
+    csv: CsvFile | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Self:
+        """Return the file of these verdicts, in the released wording."""
+        return cls(
+            tuple(
+                ReleasedRow(
+                    each,
+                    _label(each.interpretable, CLEAR, UNCLEAR),
+                    _label(each.attributable, ATTRIBUTABLE, NOT_ATTRIBUTABLE),
+                )
+                for each in verdicts
+            )
+        )
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of the rows."""
+        return tuple(row.verdict for row in self.rows)
+
+
+def read_released(
+    path: Path | str, *, task: str | None = None, budget: ByteBudget | None = None
+) -> ReleasedFile:
+    """Read a released file.
+
+    Args:
+        path: the file; ``-`` is standard input.
+        task: the name of the task; by default that of the file, without ``ann_`` and suffix.
+        budget: how much may be read.
+
+    Raises:
+        InputError: the file is no CSV, lacks a column, or a cell is no number where one belongs;
+            the message names file, line and column.
+    """
+    file = read_csv(path, budget)
+    if task is None:
+        task = "stdin" if str(path) == STDIN else Path(path).stem.removeprefix("ann_")
+    columns = _columns(file)
+    return ReleasedFile(tuple(_row(each, columns, task) for each in file.records), file)
+
+
+def write_released(path: Path | str, file: ReleasedFile) -> None:
+    """Write a released file.
+
+    A row that was read and says what its cells say is written as it was read, so that a file that
+    nobody changed stays equal to the byte. Other rows get the released wording.
+
+    Raises:
+        InputError: the path cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    csv = file.csv or CsvFile(str(path), COLUMNS, ())
+    columns = _columns(csv)
+    records = tuple(_record(row, columns, len(csv.header)) for row in file.rows)
+    write_csv(path, CsvFile(csv.name, csv.header, records, csv.header_raw, csv.marked))
+
+
+def _columns(file: CsvFile) -> dict[str, int]:
+    """Return where the released columns stand.
+
+    Raises:
+        InputError: one that is needed is missing, or one stands there twice.
+    """
+    found: dict[str, int] = {}
+    for place, cell in enumerate(file.header):
+        name = _NAMES.get(" ".join(cell.split()).lower())
+        if name in found:
+            raise InputError(
+                f"{file.name}: doubled column: got {shown(name)} in columns {found[name] + 1} and "
+                f"{place + 1}, expected it once; drop one of them"
+            )
+        if name is not None:
+            found[name] = place
+    for name in _REQUIRED:
+        if name not in found:
+            raise InputError(
+                f"{file.name}: missing column {shown(name)}: got "
+                f"{', '.join(map(shown, file.header))}, expected those of a released AIS file "
+                f"({', '.join(_REQUIRED)}); check that this is the right file"
+            )
+    return found
+
+
+def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRow:
+    def cell(name: str) -> str:
+        return record.cells[columns[name]] if name in columns else ""
+
+    def number(name: str, highest: int | None = None) -> int | None:
+        text = cell(name)
+        if _MISSING.fullmatch(text):
+            return None
+        match = _NUMBER.fullmatch(text)
+        if match is None or (highest is not None and not 0 <= int(match[1]) <= highest):
+            rule = "0 or 1" if highest == 1 else "a whole number"
+            raise InputError(
+                f"{record.where}: not a count in column {shown(name)}: got {shown(text)}, "
+                f"expected {rule}; correct the cell"
+            )
+        return int(match[1])
+
+    def agreeing(name: str) -> int | None:
+        found = number(name)
+        return None if found is None or found < 0 else found
+
+    remarks = []
+    flags = [number(name, 1) for name in ("Flagged", "INT", "INT & AIS")]
+    flagged, clear, both = (flag == 1 for flag in flags)
+    if flags[0] is None or (not flagged and None in flags):
+        remarks.append("no number in Flagged, INT or INT & AIS, which counts as 0")
+    if flagged and (clear or both):
+        remarks.append("INT or INT & AIS is 1 though the row is flagged, which counts as flagged")
+    elif both and not clear:
+        remarks.append("INT & AIS is 1 though INT is 0, which counts as 0")
+    verdict = Verdict(
+        item=cell("ex-idx").strip(),
+        system=cell("model-name").strip(),
+        output=cell("output"),
+        flagged=flagged,
+        interpretable=None if flagged else clear,
+        attributable=both if clear and not flagged else None,
+        agree_int=agreeing("# agree (INT)"),
+        agree_ais=agreeing("# agree (AIS)"),
+        task=task,
+        doc_url=_given(cell("doc-url")),
+        doc_url_hash=_given(cell("doc-url-hash")),
+    )
+    if not verdict.system:
+        raise InputError(
+            f"{record.where}: no system: got an empty cell in column 'model-name', expected a "
+            "name; add it"
+        )
+    return ReleasedRow(verdict, cell("Q1"), cell("Q2"), tuple(remarks), record)
+
+
+def _record(row: ReleasedRow, columns: Mapping[str, int], width: int) -> CsvRecord:
+    verdict, read = row.verdict, row.record
+    if read is not None and _row(read, columns, verdict.task) == row:
+        return read
+    cells = list(read.cells) if read is not None else [""] * width
+    values = {
+        "ex-idx": verdict.item,
+        "doc-url": verdict.doc_url or "NA",
+        "doc-url-hash": verdict.doc_url_hash or "NA",
+        "model-name": verdict.system,
+        "output": verdict.output,
+        "INT": str(int(verdict.interpretable or False)),
+        "INT & AIS": str(int(verdict.attributable or False)),
+        "Flagged": str(int(verdict.flagged)),
+        "Q1": row.int_label,
+        "Q2": row.ais_label,
+        "# agree (INT)": str(-1 if verdict.agree_int is None else verdict.agree_int),
+        "# agree (AIS)": str(-1 if verdict.agree_ais is None else verdict.agree_ais),
+    }
+    for name, place in columns.items():
+        cells[place] = values[name]
+    return CsvRecord("a row", tuple(cells))
+
+
+def _given(cell: str) -> str:
+    return "" if _MISSING.fullmatch(cell) else cell
+
+
+def _label(answer: bool | None, yes: str, no: str) -> str:
+    return "" if answer is None else yes if answer else no

@@ -1,0 +1,259 @@
+"""All that can be said of released files and single ratings, in one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from semqa.attribution.ais.annotators import agreement_of_counts, agreement_of_ratings
+from semqa.attribution.ais.comparison import compare_systems
+from semqa.attribution.ais.consensus import consensus
+from semqa.attribution.ais.designs import compare_designs
+from semqa.attribution.ais.oddities import drop_doubles, oddities
+from semqa.attribution.ais.rates import system_rates
+from semqa.attribution.ais.sentences import join_sentences
+from semqa.attribution.ais.times import completion_times
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from semqa.attribution.ais.annotators import Agreement
+    from semqa.attribution.ais.comparison import Comparison, SystemTest
+    from semqa.attribution.ais.consensus import RatedUnit, Ties
+    from semqa.attribution.ais.designs import DesignComparison
+    from semqa.attribution.ais.rates import IntervalKind, Measure, SystemRates
+    from semqa.attribution.ais.rating import Rating
+    from semqa.attribution.ais.released import ReleasedFile
+    from semqa.attribution.ais.sentences import SentenceVerdicts
+    from semqa.attribution.ais.times import Grouping, Times
+    from semqa.attribution.ais.verdict import Verdict
+    from semqa.metrics.significance import Alternative, Correction
+
+__all__ = ["COMPARED", "Report", "Settings", "TaskReport", "report"]
+
+COMPARED: tuple[Measure, ...] = ("int", "ais", "int_and_ais")
+"""The rates that systems are compared in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the figures are made; the arguments of `compare_systems`, `consensus` and `interval`.
+
+    Attributes:
+        without: systems to leave out.
+        first_only: count an item and system once, though it has more rows.
+        agreement: look at the agreement of annotators.
+        by: what completion times are grouped by, beside the task; ``design`` compares designs.
+    """
+
+    test: SystemTest = "z"
+    alternative: Alternative = "two-sided"
+    correction: Correction = "none"
+    level: float = 0.01
+    baseline: str | None = None
+    interval: IntervalKind = "wilson"
+    confidence: float = 0.95
+    seed: int = 0
+    ties: Ties = "no"
+    without: tuple[str, ...] = ()
+    first_only: bool = False
+    agreement: bool = True
+    by: tuple[Grouping, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings by name."""
+        return {name: getattr(self, name) for name in self.__slots__} | {
+            "without": list(self.without),
+            "by": list(self.by),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """One task, as annotators judged it in one design.
+
+    Attributes:
+        task: its name.
+        design: how annotators were asked; may be empty.
+        origin: whether verdicts were ``released``, or made of ``ratings``.
+        systems: rates of each system.
+        total: rates of all outputs together.
+        comparisons: in each of `COMPARED`.
+        agreement: of annotators; from counts where the origin is ``released``.
+        oddities: of the file's rows.
+        ties: questions that half answered each way, of the ratings.
+        sentences: answers that were rated by the sentence.
+        verdicts: what the rates are made of.
+    """
+
+    task: str
+    design: str
+    origin: Literal["released", "ratings"]
+    systems: list[SystemRates]
+    total: SystemRates | None
+    comparisons: list[Comparison]
+    agreement: list[Agreement]
+    verdicts: list[Verdict] = field(repr=False)
+    oddities: dict[str, int] = field(default_factory=dict)
+    ties: dict[str, int] = field(default_factory=dict)
+    sentences: list[SentenceVerdicts] = field(default_factory=list)
+
+    def to_dict(self, settings: Settings) -> dict[str, Any]:
+        """Return everything but the verdicts, ready for JSON."""
+        kind = settings.interval
+        shared = {"confidence": settings.confidence, "seed": settings.seed}
+        if kind == "wilson":
+            del shared["seed"]
+        total = None if self.total is None else self.total.to_dict(kind, **shared)
+        return {
+            "task": self.task,
+            "design": self.design,
+            "origin": self.origin,
+            "systems": [each.to_dict(kind, **shared) for each in self.systems],
+            "total": total,
+            "comparisons": [each.to_dict() for each in self.comparisons],
+            "agreement": [each.to_dict() for each in self.agreement],
+            "oddities": self.oddities,
+            "ties": self.ties,
+            "sentences": [each.to_dict() for each in self.sentences],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything.
+
+    Attributes:
+        tasks: released files first, then ratings by task and design.
+        designs: each two designs of the ratings.
+        times: of the ratings.
+        settings: how the figures were made.
+    """
+
+    tasks: list[TaskReport]
+    designs: list[DesignComparison]
+    times: list[Times]
+    settings: Settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report, ready for JSON."""
+        return {
+            "tasks": [each.to_dict(self.settings) for each in self.tasks],
+            "designs": [each.to_dict() for each in self.designs],
+            "times": [each.to_dict() for each in self.times],
+            "settings": self.settings.to_dict(),
+        }
+
+
+def report(
+    files: Iterable[ReleasedFile], ratings: Sequence[Rating], settings: Settings | None = None
+) -> Report:
+    """Look at released files and at ratings.
+
+    Args:
+        files: a task each.
+        ratings: of any tasks and designs.
+        settings: how; by default as the paper does it.
+
+    Raises:
+        InputError: a system that is named is in none of them, or a setting is out of range.
+        MissingExtraError: a package that a figure needs is not installed.
+    """
+    settings = settings or Settings()
+    released = [_released(file, settings) for file in files]
+    kept = [rating for rating in ratings if rating.system not in settings.without]
+    units: dict[tuple[str, str], list[RatedUnit]] = {}
+    for unit in consensus(kept, ties=settings.ties):
+        units.setdefault((unit.verdict.task, unit.verdict.design), []).append(unit)
+    rated = [_rated(group, settings) for group in units.values()]
+    tasks = released + rated
+    _check_names(tasks, [*_systems(files), *(each.system for each in ratings)], settings)
+    tasks = [replace(each, comparisons=_comparisons(each, settings)) for each in tasks]
+    verdicts = [verdict for each in rated for verdict in each.verdicts]
+    return Report(
+        tasks,
+        compare_designs(verdicts) if "design" in settings.by else [],
+        completion_times(kept, tuple(dict.fromkeys(("task", *settings.by)))) if kept else [],
+        settings,
+    )
+
+
+def _released(file: ReleasedFile, settings: Settings) -> TaskReport:
+    rows = [row for row in file.rows if row.verdict.system not in settings.without]
+    verdicts = [row.verdict for row in rows]
+    if settings.first_only:
+        verdicts = drop_doubles(verdicts)
+    task = file.rows[0].verdict.task if file.rows else ""
+    return TaskReport(
+        task,
+        "",
+        "released",
+        system_rates(verdicts),
+        _total(verdicts),
+        [],
+        agreement_of_counts(verdicts) if settings.agreement else [],
+        verdicts,
+        oddities=oddities(rows),
+    )
+
+
+def _rated(units: Sequence[RatedUnit], settings: Settings) -> TaskReport:
+    verdicts, sentences = join_sentences(units)
+    tied = [question for unit in units for question in unit.tied]
+    return TaskReport(
+        units[0].verdict.task,
+        units[0].verdict.design,
+        "ratings",
+        system_rates(verdicts),
+        _total(verdicts),
+        [],
+        agreement_of_ratings(units) if settings.agreement else [],
+        verdicts,
+        ties={question: tied.count(question) for question in ("int", "ais") if question in tied},
+        sentences=sentences,
+    )
+
+
+def _total(verdicts: Sequence[Verdict]) -> SystemRates | None:
+    together = system_rates(replace(verdict, system="all") for verdict in verdicts)
+    return together[0] if together else None
+
+
+def _comparisons(task: TaskReport, settings: Settings) -> list[Comparison]:
+    if settings.baseline is not None and settings.baseline not in {s.system for s in task.systems}:
+        return []
+    return [
+        comparison
+        for measure in COMPARED
+        for comparison in compare_systems(
+            task.verdicts,
+            measure,
+            baseline=settings.baseline,
+            test=settings.test,
+            alternative=settings.alternative,
+            correction=settings.correction,
+            level=settings.level,
+        )
+    ]
+
+
+def _systems(files: Iterable[ReleasedFile]) -> list[str]:
+    return [row.verdict.system for file in files for row in file.rows]
+
+
+def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Settings) -> None:
+    """See that systems that are named are there, once the others are left out."""
+    for name in settings.without:
+        if name not in known:
+            raise _unknown(name, "to leave out", known)
+    left = [rates.system for task in tasks for rates in task.systems]
+    if settings.baseline is not None and settings.baseline not in left:
+        raise _unknown(settings.baseline, "as the baseline", left)
+
+
+def _unknown(name: str, role: str, known: Sequence[str]) -> InputError:
+    return InputError(
+        f"unknown system: got {name!r} {role}, expected one of "
+        f"{', '.join(dict.fromkeys(known)) or 'none, for there is none'}; name one of them"
+    )
