@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from semqa.cli.eval import ais
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -11,3 +13,9 @@ app = typer.Typer(
     help="Measure attribution: AIS, AttrScore, Q², TofuEval, citations.",
     no_args_is_help=True,
 )
+app.command("ais")(ais.ais)
+
+
+@app.callback()
+def _eval() -> None:
+    """Measure attribution: AIS, AttrScore, Q², TofuEval, citations."""
