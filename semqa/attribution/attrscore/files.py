@@ -1,0 +1,148 @@
+"""Files of examples: read from CSV, TSV or JSON lines, written as CSV or JSON lines.
+
+The columns are those of the released files: ``query``, ``answer``, ``reference``, ``label``; an
+``id`` may stand beside them, and so may anything else.
+
+Source: the data sets AttrEval-GenSearch and AttrEval-Simulation at Hugging Face, osunlp/AttrScore.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from semqa.attribution.attrscore.example import Example
+from semqa.attribution.attrscore.label import LABELS, label_named
+from semqa.attribution.attrscore.table import DELIMITERS, read_table
+from semqa.data.atomic import write_atomic
+from semqa.data.jsonl import describe, encode_row
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from semqa.attribution.attrscore.label import Label
+    from semqa.data.jsonl import Row
+
+__all__ = ["read_examples", "write_examples"]
+
+COLUMNS = ("query", "answer", "reference", "label")
+_MISSING = "nan"
+"""What an empty cell becomes on its way through pandas; the released code takes it for none, too."""
+
+
+def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
+    """Read a file of examples.
+
+    Args:
+        path: ``.csv`` or ``.tsv`` by its name, else JSON lines; ``-`` is standard input.
+        labelled: whether each must have a label.
+
+    Raises:
+        InputError: the file or a row is not usable; the message names file and line.
+    """
+    examples = []
+    places: dict[str, str] = {}
+    for number, row in enumerate(read_table(path), start=1):
+        example = _example(row, number, labelled)
+        if example.id in places:
+            raise InputError(
+                f"{row.where}: doubled id: got {example.id!r} as at {places[example.id]}, expected "
+                "each id once; correct or drop the ids"
+            )
+        places[example.id] = row.where
+        examples.append(example)
+    if not examples:
+        raise InputError(
+            f"{path}: no examples: got a header alone, expected rows under it; check that the file "
+            "was written completely"
+        )
+    return examples
+
+
+def _example(row: Row, number: int, labelled: bool) -> Example:
+    query = row.text("query", "")
+    answer, reference = row.text("answer"), row.text("reference")
+    for name, text in (("answer", answer), ("reference", reference)):
+        if not text.strip():
+            raise InputError(
+                f"{row.where}: empty field {name!r}: got no text, expected some; fill it in or drop "
+                "the row"
+            )
+    return Example(
+        id=_id(row, number),
+        query="" if query.strip().lower() == _MISSING else query,
+        answer=answer,
+        reference=reference,
+        label=_label(row, labelled),
+        how=_how(row),
+        where=row.where,
+    )
+
+
+def _id(row: Row, number: int) -> str:
+    given = row.fields.get("id")
+    if given is None or given == "":
+        return str(number)
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else row.text("id")
+
+
+def _label(row: Row, labelled: bool) -> Label | None:
+    given = row.fields.get("label")
+    if (given is None or given == "") and not labelled:
+        return None
+    found = label_named(given) if isinstance(given, str) else None
+    if found is None:
+        what = "no field 'label'" if "label" not in row.fields else describe(given)
+        raise InputError(
+            f"{row.where}: not a label: got {what}, expected one of {', '.join(LABELS)}; correct it "
+            "(semqa eval attrscore map translates those of other data sets)"
+        )
+    return found
+
+
+def _how(row: Row) -> dict[str, object]:
+    how = row.fields.get("how", {})
+    if isinstance(how, str) and how:  # a cell of a table
+        try:
+            how = json.loads(how)
+        except ValueError:
+            how = {"note": how}
+    return how if isinstance(how, dict) else {}
+
+
+def write_examples(path: Path, examples: Sequence[Example]) -> None:
+    """Write examples whole or not at all: as CSV or TSV by the file's name, else as JSON lines.
+
+    Raises:
+        InputError: the path cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    delimiter = DELIMITERS.get(path.suffix.lower())
+    if delimiter is None:
+        write_atomic(path, (encode_row(example.to_dict()) for example in examples))
+    else:
+        write_atomic(path, _lines(examples, delimiter))
+
+
+def _lines(examples: Iterable[Example], delimiter: str) -> Iterator[bytes]:
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    writer.writerow((*COLUMNS, "id", "how"))
+    for example in examples:
+        cells = (example.query, example.answer, example.reference, example.label or "", example.id)
+        if delimiter == "\t":  # which has no quotation
+            cells = tuple(" ".join(cell.split()) for cell in cells)
+        how = json.dumps(dict(example.how), ensure_ascii=False) if example.how else ""
+        if delimiter == "\t":
+            buffer.write("\t".join((*cells, how)) + "\n")
+        else:
+            writer.writerow((*cells, how))
+        yield buffer.getvalue().encode("utf-8")
+        buffer.seek(0)
+        buffer.truncate()
+    if buffer.getvalue():
+        yield buffer.getvalue().encode("utf-8")

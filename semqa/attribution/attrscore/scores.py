@@ -1,0 +1,212 @@
+"""The scores of AttrScore: F1 of each label, micro and macro, with what could not be parsed.
+
+The paper's overall figure is the accuracy over all examples, an output without a label being wrong;
+that is `micro_f1` here. The released code leaves such outputs out: see `official`.
+
+Source: Yue et al. 2023, section 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.attrscore.label import LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from semqa.attribution.attrscore.label import Label
+
+__all__ = ["AttrScores", "LabelScores", "score_labels"]
+
+CONFIDENCE = 0.95
+UNPARSED = "unparsed"
+_NO_EXAMPLE = "no example has this label"
+_NEVER_PREDICTED = "this label is never predicted"
+_NEITHER = "no example has this label, and none is predicted"
+_NOTHING = "no labelled examples"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScores:
+    """Precision, recall and F1 of one label, in [0, 1], or None with a reason in `unscored`.
+
+    Attributes:
+        n: examples that have the label.
+        predicted: examples that are said to have it.
+    """
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    n: int
+    predicted: int
+    unscored: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class AttrScores:
+    """What a judge's labels are worth.
+
+    Attributes:
+        n: labelled examples.
+        unparsed: of them, those without a predicted label.
+        labels: the scores of each label, in the order of `LABELS`.
+        micro_f1: right ones over all examples, in [0, 1]: the paper's overall figure.
+        macro_f1: mean F1 of the labels that have one.
+        micro_f1_labels: micro-average over the three labels alone, in which an unparsed output is
+            a miss of its own label but no false alarm of another; equal to `micro_f1` where all are
+            parsed.
+        parsed_accuracy: right ones over parsed outputs.
+        confusion: rows are true labels, columns predicted ones and last the unparsed.
+        intervals: bounds of 95% by name, over resampled examples.
+        unscored: why a score is None, by name.
+    """
+
+    n: int
+    unparsed: int
+    labels: Mapping[Label, LabelScores]
+    micro_f1: float | None
+    macro_f1: float | None
+    micro_f1_labels: float | None
+    parsed_accuracy: float | None
+    confusion: tuple[tuple[int, ...], ...]
+    intervals: Mapping[str, tuple[float, float]]
+    unscored: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores ready for JSON, in [0, 1]."""
+        return {
+            "n": self.n,
+            "unparsed": self.unparsed,
+            "micro_f1": self.micro_f1,
+            "macro_f1": self.macro_f1,
+            "micro_f1_labels": self.micro_f1_labels,
+            "parsed_accuracy": self.parsed_accuracy,
+            "labels": {
+                label: {
+                    "precision": each.precision,
+                    "recall": each.recall,
+                    "f1": each.f1,
+                    "n": each.n,
+                    "predicted": each.predicted,
+                    "unscored": dict(each.unscored),
+                }
+                for label, each in self.labels.items()
+            },
+            "confusion": {
+                "rows": list(LABELS),
+                "columns": [*LABELS, UNPARSED],
+                "counts": [list(row) for row in self.confusion],
+            },
+            "intervals": {name: list(bounds) for name, bounds in self.intervals.items()},
+            "unscored": dict(self.unscored),
+        }
+
+
+def score_labels(
+    true: Sequence[Label],
+    predicted: Sequence[Label | None],
+    *,
+    resamples: int = 1_000,
+    seed: int = 0,
+) -> AttrScores:
+    """Score predicted labels.
+
+    Args:
+        true: the gold labels.
+        predicted: a label for each, or None for an unparsed output.
+        resamples: of the bootstrap over examples; 0 for no intervals.
+        seed: of its draws.
+
+    Raises:
+        ValueError: the two differ in length.
+
+    Example:
+        >>> scores = score_labels(["Attributable", "Contradictory"], ["Attributable", None])
+        >>> scores.micro_f1, scores.parsed_accuracy, scores.labels["Contradictory"].f1
+        (0.5, 1.0, 0.0)
+    """
+    pairs = list(zip(true, predicted, strict=True))
+    columns = (*LABELS, None)
+    confusion = tuple(tuple(pairs.count((gold, guess)) for guess in columns) for gold in LABELS)
+    labels = {label: _label_scores(confusion, i) for i, label in enumerate(LABELS)}
+    unparsed = sum(row[-1] for row in confusion)
+    hits = sum(confusion[i][i] for i in range(len(LABELS)))
+    f1s = [each.f1 for each in labels.values() if each.f1 is not None]
+    n, parsed = len(pairs), len(pairs) - unparsed
+    unscored = {}
+    if not n:
+        unscored = dict.fromkeys(("micro_f1", "macro_f1", "micro_f1_labels"), _NOTHING)
+    if not parsed:
+        unscored["parsed_accuracy"] = "no output was parsed" if n else _NOTHING
+    return AttrScores(
+        n=n,
+        unparsed=unparsed,
+        labels=labels,
+        micro_f1=hits / n if n else None,
+        macro_f1=sum(f1s) / len(f1s) if f1s else None,
+        micro_f1_labels=2 * hits / (n + parsed) if n else None,
+        parsed_accuracy=hits / parsed if parsed else None,
+        confusion=confusion,
+        intervals=_intervals(confusion, resamples, seed) if n and resamples else {},
+        unscored=unscored,
+    )
+
+
+def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> LabelScores:
+    hits, n = confusion[i][i], sum(confusion[i])
+    predicted = sum(row[i] for row in confusion)
+    unscored = {}
+    if not predicted:
+        unscored["precision"] = _NEVER_PREDICTED
+    if not n:
+        unscored["recall"] = _NO_EXAMPLE
+    if not n and not predicted:
+        unscored["f1"] = _NEITHER
+    return LabelScores(
+        precision=hits / predicted if predicted else None,
+        recall=hits / n if n else None,
+        f1=2 * hits / (n + predicted) if n + predicted else None,
+        n=n,
+        predicted=predicted,
+        unscored=unscored,
+    )
+
+
+def _intervals(
+    confusion: Sequence[Sequence[int]], resamples: int, seed: int
+) -> dict[str, tuple[float, float]]:
+    """Return percentile intervals: drawing examples again is drawing the cells of the table."""
+    import numpy as np
+
+    cells = np.array(confusion, dtype=np.int64)
+    total = int(cells.sum())
+    draws = np.random.default_rng(seed).multinomial(total, cells.ravel() / total, size=resamples)
+    tables: NDArray[np.int64] = draws.reshape(resamples, *cells.shape)
+    size = len(LABELS)
+    hits = np.einsum("rii->ri", tables[:, :, :size])
+    weight = tables.sum(axis=2) + tables[:, :, :size].sum(axis=1)
+    f1 = np.where(weight > 0, 2 * hits / np.maximum(weight, 1), np.nan)
+    scored = (weight > 0).sum(axis=1)
+    values = {
+        "micro_f1": hits.sum(axis=1) / total,
+        "macro_f1": np.where(weight > 0, f1, 0).sum(axis=1) / np.maximum(scored, 1),
+        **{label: f1[:, i] for i, label in enumerate(LABELS)},
+    }
+    return {name: bounds for name, drawn in values.items() if (bounds := _bounds(drawn))}
+
+
+def _bounds(drawn: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return the middle 95% of the draws in which the score is defined."""
+    import numpy as np
+
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined):
+        return None
+    low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
