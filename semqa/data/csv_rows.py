@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from semqa.data.files import ByteBudget, InputFile
 
-__all__ = ["CsvFile", "CsvRecord", "encode_record", "read_csv", "write_csv"]
+__all__ = ["CsvFile", "CsvRecord", "csv_of", "encode_record", "read_csv", "write_csv"]
 
 _QUOTED = 'expected fields quoted by "…", with quotes inside doubled; correct the file'
 
@@ -72,8 +72,17 @@ def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
             closed, or a record has more or fewer cells than the header.
     """
     with open_input(path, budget) as file:
-        lines = _Lines(file)
-        records = list(_records(lines))
+        return csv_of(file)
+
+
+def csv_of(file: InputFile) -> CsvFile:
+    """Read an open file; see `read_csv`.
+
+    Raises:
+        InputError: it is no such file.
+    """
+    lines = _Lines(file)
+    records = list(_records(lines))
     if not records:
         raise InputError(
             f"{file.name}: nothing to read: got an empty file, expected CSV with a header; check "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from semqa.cli.eval import ais
+from semqa.cli.eval import q2
 
 __all__ = ["app"]
 
@@ -19,3 +20,4 @@ app.command("ais")(ais.ais)
 @app.callback()
 def _eval() -> None:
     """Measure attribution: AIS, AttrScore, Q², TofuEval, citations."""
+app.add_typer(q2.app, name="q2")

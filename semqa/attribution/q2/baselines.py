@@ -1,0 +1,219 @@
+"""The paper's baselines: word overlap, BLEU, BERTScore and end-to-end entailment.
+
+All compare a response with its knowledge; the higher, the more consistent. Overlap, BLEU and
+BERTScore see the knowledge in lower case, as the released code does, for its responses are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.judges.base import EntailmentJudge, Judge, Pair
+from semqa.attribution.q2.answers import entailment_score
+from semqa.errors import InputError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from semqa.attribution.q2.response import Response
+
+__all__ = ["BASELINES", "BertScore", "Overlap", "baseline_scores", "bleu", "end_to_end"]
+
+BASELINES = ("overlap", "bleu", "bertscore", "nli")
+"""Their names; BLEU is on a scale of 0 to 100, the others end at 1."""
+
+BERTSCORE_MODEL = "roberta-large"
+"""The model that bert-score takes for English, and the paper with it."""
+
+
+class Overlap:
+    """F1 of the words that a response shares with its knowledge.
+
+    Words are spaCy's tokens (the blank English tokenizer, which needs no model), in lower case,
+    without stop words and punctuation. Nothing shared is 0.
+    """
+
+    def __init__(self) -> None:
+        spacy = require("spacy", extra="eval", purpose="the baseline overlap")
+        self._nlp = spacy.blank("en")
+
+    def score(self, response: str, knowledge: str) -> float:
+        """Return the F1, in [0, 1].
+
+        Example:
+            >>> Overlap().score("paris paris", "Paris")
+            0.6666666666666666
+        """
+        wanted, found = self.tokens(knowledge.lower()), self.tokens(response)
+        common = (Counter(wanted) & Counter(found)).total()
+        if not common:
+            return 0.0
+        precision, recall = 1.0 * common / len(found), 1.0 * common / len(wanted)
+        return (2 * precision * recall) / (precision + recall)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the words of a text that count."""
+        return [
+            token.text.lower() for token in self._nlp(text) if not (token.is_stop or token.is_punct)
+        ]
+
+
+def bleu(response: str, knowledge: str) -> float:
+    """Return sacrebleu's corpus BLEU of one response against the lower-cased knowledge, 0-100.
+
+    The baseline of a system is the mean of these, not the BLEU of all its responses together.
+
+    Example:
+        >>> round(bleu("red hair is rare in the world", "Red hair is rare in Europe."), 2)
+        46.71
+    """
+    sacrebleu = require("sacrebleu", extra="eval", purpose="the baseline BLEU")
+    return float(sacrebleu.corpus_bleu([response], [[knowledge.lower()]]).score)
+
+
+class BertScore:
+    """BERTScore's F1 of responses against the lower-cased knowledge.
+
+    Args:
+        model: a folder or a name on the Hub; bert-score knows the best layer of its own models, and
+            rescales those scores as the paper does.
+        layers: at which layer to compare; needed for a model that bert-score does not know.
+        rescale: rescale with bert-score's baseline; None for where it has one.
+        device: of torch; None for the processor.
+    """
+
+    def __init__(
+        self,
+        model: str = BERTSCORE_MODEL,
+        *,
+        layers: int | None = None,
+        rescale: bool | None = None,
+        device: str | None = None,
+    ) -> None:
+        package = require("bert_score", extra="eval", purpose="the baseline BERTScore")
+        tables = require("bert_score.utils", extra="eval", purpose="the baseline BERTScore")
+        known: bool = model in tables.model2layers
+        if layers is None and not known:
+            raise InputError(
+                f"--bertscore-layer: got none for {model!r}, expected the layer to compare at, for "
+                "bert-score knows only its own models; give one"
+            )
+        self.model, self.layers = model, layers
+        self.rescale = known and layers is None if rescale is None else rescale
+        self._package, self._device = package, device
+        self._scorer: Any = None
+
+    def scores(self, responses: Sequence[str], knowledge: Sequence[str]) -> list[float]:
+        """Return the F1 of each response, at most 1.
+
+        Raises:
+            InputError: the model cannot be loaded.
+        """
+        if self._scorer is None:
+            self._scorer = self._load()
+        _, _, f1 = self._scorer.score(list(responses), [text.lower() for text in knowledge])
+        return [float(value) for value in f1]
+
+    def _load(self) -> Any:
+        try:
+            return self._package.BERTScorer(
+                model_type=self.model,
+                num_layers=self.layers,
+                lang="en",
+                rescale_with_baseline=self.rescale,
+                device=self._device or "cpu",
+            )
+        except (OSError, ValueError) as error:
+            reason = str(error).strip().split("\n")[0]
+            raise InputError(
+                f"--bertscore-model: cannot be loaded: got {self.model!r} ({reason}), expected a "
+                "folder or the name of an encoder on the Hub; download it first, or name another"
+            ) from error
+
+
+def end_to_end(
+    judge: EntailmentJudge, responses: Sequence[Response], *, official: bool = False
+) -> list[float]:
+    """Return 1 where the knowledge entails the response, 0 where it contradicts it, otherwise 0.5.
+
+    Args:
+        judge: who says so.
+        responses: what to judge.
+        official: lower-case the knowledge, as the released code does.
+    """
+    found = judge.entailment([end_to_end_pair(each, official=official) for each in responses])
+    return [entailment_score(each) for each in found]
+
+
+def end_to_end_pair(response: Response, *, official: bool = False) -> Pair:
+    """Return what is asked about a whole response: whether it follows from its knowledge."""
+    knowledge = response.knowledge.lower() if official else response.knowledge
+    return Pair(knowledge, response.text)
+
+
+def baseline_scores(
+    name: str,
+    responses: Sequence[Response],
+    *,
+    judge: Judge | None = None,
+    bertscore: BertScore | None = None,
+    official: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[float]:
+    """Return one baseline of each response.
+
+    Args:
+        name: one of `BASELINES`.
+        responses: what to score.
+        judge: of entailment; needed for ``nli``.
+        bertscore: for ``bertscore``; by default the paper's.
+        official: see `end_to_end`.
+        on_progress: is called with how many are done and how many there are.
+
+    Raises:
+        InputError: there is no such baseline, or no judge for it.
+    """
+    score: Callable[[Sequence[Response]], list[float]]
+    if name == "overlap":
+        overlap = Overlap()
+        score = _one_by_one(lambda each: overlap.score(each.text, each.knowledge))
+    elif name == "bleu":
+        score = _one_by_one(lambda each: bleu(each.text, each.knowledge))
+    elif name == "bertscore":
+        scorer = bertscore or BertScore()
+
+        def score(part: Sequence[Response]) -> list[float]:
+            return scorer.scores([each.text for each in part], [each.knowledge for each in part])
+
+    elif name == "nli":
+        if not isinstance(judge, EntailmentJudge):
+            raise InputError(
+                "the baseline nli: got no judge of entailment, expected one; give --judge, such as "
+                "transformers:nli=MODEL"
+            )
+        entails = judge
+
+        def score(part: Sequence[Response]) -> list[float]:
+            return end_to_end(entails, part, official=official)
+
+    else:
+        raise InputError(
+            f"unknown baseline: got {name!r}, expected one of {', '.join(BASELINES)}; choose one"
+        )
+    found: list[float] = []
+    for start in range(0, len(responses), _AT_ONCE):
+        found += score(responses[start : start + _AT_ONCE])
+        if on_progress is not None:
+            on_progress(len(found), len(responses))
+    return found
+
+
+_AT_ONCE = 64
+
+
+def _one_by_one(
+    score: Callable[[Response], float],
+) -> Callable[[Sequence[Response]], list[float]]:
+    return lambda part: [score(each) for each in part]

@@ -1,0 +1,251 @@
+"""Q² of responses: spans, questions, answers, comparison; many responses at a time.
+
+Source: Honovich et al. 2021. For each informative span the judge asks questions (as many as it has
+beams). Personal questions go. The best question whose answer, found in the response itself, is the
+span counts; with ``every_question`` all such do. The knowledge then answers each, or does not, and
+the two answers are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.judges.base import (
+    AnsweringJudge,
+    AskingJudge,
+    EntailmentJudge,
+    Judge,
+    Reading,
+)
+from semqa.attribution.q2.answers import answers_agree, entailment_pair, needs_entailment
+from semqa.attribution.q2.baselines import end_to_end_pair
+from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, UNANSWERED, Question
+from semqa.attribution.q2.scores import ResponseScore
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from semqa.attribution.q2.response import Response
+    from semqa.attribution.q2.spans import SpanFinder
+
+__all__ = ["Q2", "Settings"]
+
+AT_ONCE = 16
+"""Responses whose questions are asked together: each is some tens of questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How questions are chosen and answers compared.
+
+    Attributes:
+        beams: questions asked for a span, 1 or more.
+        every_question: all valid questions about a span count, not only the best.
+        keep_personal: personal questions may count.
+        nli: compare answers by entailment too; False needs no judge of entailment, and gives the
+            variant without NLI alone.
+        official: compare and fall back as the released code does; see
+            `semqa.attribution.q2.answers` and `semqa.attribution.q2.scores`.
+    """
+
+    beams: int = 5
+    every_question: bool = False
+    keep_personal: bool = False
+    nli: bool = True
+    official: bool = False
+
+    def __post_init__(self) -> None:
+        if self.beams < 1:
+            raise InputError(f"--beams: got {self.beams}, expected at least 1; correct it")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings for a record."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A span of a response, and its questions that were not tried yet, best first."""
+
+    owner: int
+    span: str
+    waiting: list[str]
+    tried: list[Question]
+
+    @property
+    def done(self) -> bool:
+        return not self.waiting
+
+
+class Q2:
+    """The measure; make it with what it asks.
+
+    Args:
+        judge: asks and answers questions, and judges entailment unless ``settings.nli`` is False.
+        finder: of informative spans.
+        settings: see `Settings`.
+
+    Raises:
+        InputError: the judge does not do what is needed.
+    """
+
+    def __init__(self, judge: Judge, finder: SpanFinder, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        if not isinstance(judge, AskingJudge):
+            raise _lacks(judge, "asks questions", "qg")
+        self._asking = judge
+        if not isinstance(judge, AnsweringJudge):
+            raise _lacks(judge, "answers questions", "qa")
+        self._answering = judge
+        self._entails: EntailmentJudge | None = None
+        if self.settings.nli:
+            if not isinstance(judge, EntailmentJudge):
+                raise _lacks(judge, "judges entailment", "nli")
+            self._entails = judge
+        self._finder = finder
+
+    def score(
+        self,
+        responses: Sequence[Response],
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> list[ResponseScore]:
+        """Score responses.
+
+        Args:
+            responses: what to score.
+            on_progress: is called with how many are done and how many there are.
+        """
+        found: list[ResponseScore] = []
+        for start in range(0, len(responses), AT_ONCE):
+            found += self._scored(responses[start : start + AT_ONCE])
+            if on_progress is not None:
+                on_progress(len(found), len(responses))
+        return found
+
+    def _scored(self, responses: Sequence[Response]) -> Iterator[ResponseScore]:
+        official = self.settings.official
+        spans = [self._spans(response) for response in responses]
+        slots = self._ask(responses, spans)
+        self._try_questions(responses, slots)
+        tried = [(slot.owner, question) for slot in slots for question in slot.tried]
+        tried = self._compared(self._answered(responses, tried))
+        with_questions = {owner for owner, question in tried if question.valid}
+        alone = [owner for owner in range(len(responses)) if owner not in with_questions]
+        fallback = {}
+        if self._entails is not None and alone:
+            pairs = [end_to_end_pair(responses[owner], official=official) for owner in alone]
+            fallback = dict(zip(alone, self._entails.entailment(pairs), strict=True))
+        for owner, response in enumerate(responses):
+            questions = tuple(question for of, question in tried if of == owner)
+            yield ResponseScore(
+                response,
+                questions,
+                fallback.get(owner),
+                self.settings.nli,
+                official,
+                len(spans[owner]),
+            )
+
+    def _spans(self, response: Response) -> list[str]:
+        """Return the spans to ask about: each once, but as often as it is found in the official way."""
+        texts = [span.text for span in self._finder.spans(response.text)]
+        if self.settings.official:
+            return texts
+        once: dict[str, str] = {}
+        for text in texts:
+            once.setdefault(text.lower(), text)
+        return list(once.values())
+
+    def _ask(self, responses: Sequence[Response], spans: Sequence[Sequence[str]]) -> list[_Slot]:
+        wanted = [(owner, span) for owner, found in enumerate(spans) for span in found]
+        if not wanted:
+            return []
+        asked = self._asking.ask(
+            [(span, responses[owner].text) for owner, span in wanted], count=self.settings.beams
+        )
+        slots = []
+        for (owner, span), questions in zip(wanted, asked, strict=True):
+            kept = dict.fromkeys(text for text in questions[: self.settings.beams] if text.strip())
+            slots.append(_Slot(owner, span, list(kept), []))
+        return slots
+
+    def _try_questions(self, responses: Sequence[Response], slots: Sequence[_Slot]) -> None:
+        """Have each response answer its own questions, the best of every span first."""
+        while waiting := [slot for slot in slots if not slot.done]:
+            turn: list[tuple[_Slot, str]] = []
+            for slot in waiting:
+                if (text := self._next(slot)) is not None:
+                    turn.append((slot, text))
+                if self.settings.every_question:
+                    while (text := self._next(slot)) is not None:
+                        turn.append((slot, text))
+            if not turn:
+                return
+            answers = self._answering.answer(
+                [Reading(text, responses[slot.owner].text) for slot, text in turn]
+            )
+            for (slot, text), answer in zip(turn, answers, strict=True):
+                question = self._checked(text, slot.span, None if answer is None else answer.text)
+                slot.tried.append(question)
+                if question.valid and not self.settings.every_question:
+                    slot.waiting.clear()
+
+    def _next(self, slot: _Slot) -> str | None:
+        """Return the next question of a span that is not personal; personal ones are put by."""
+        while slot.waiting:
+            text = slot.waiting.pop(0)
+            if self.settings.keep_personal or not self._finder.personal(text):
+                return text
+            slot.tried.append(Question(text, slot.span, rejected=PERSONAL))
+        return None
+
+    def _checked(self, text: str, span: str, answer: str | None) -> Question:
+        rejected = None
+        if answer is None:
+            rejected = UNANSWERED
+        elif not answers_agree(span, answer, official=self.settings.official):
+            rejected = ANOTHER_ANSWER
+        return Question(text, span, answer, rejected)
+
+    def _answered(
+        self, responses: Sequence[Response], tried: Sequence[tuple[int, Question]]
+    ) -> list[tuple[int, Question]]:
+        """Have the knowledge answer the valid questions."""
+        valid = [place for place, (_, question) in enumerate(tried) if question.valid]
+        found = list(tried)
+        if not valid:
+            return found
+        readings = [
+            Reading(tried[place][1].text, responses[tried[place][0]].knowledge) for place in valid
+        ]
+        for place, answer in zip(valid, self._answering.answer(readings), strict=True):
+            owner, question = tried[place]
+            found[place] = (owner, replace(question, answer=answer))
+        return found
+
+    def _compared(self, tried: Sequence[tuple[int, Question]]) -> list[tuple[int, Question]]:
+        """Have entailment judged between the answers that differ."""
+        found = list(tried)
+        places, pairs = [], []
+        for place, (_, question) in enumerate(tried):
+            if self._entails is None or question.answer is None:
+                continue
+            overlap = question.overlap(official=self.settings.official)
+            answer = question.answer.text
+            if needs_entailment(question.span, answer, overlap, official=self.settings.official):
+                places.append(place)
+                pairs.append(entailment_pair(question.text, question.span, answer))
+        if self._entails is not None and pairs:
+            for place, entailment in zip(places, self._entails.entailment(pairs), strict=True):
+                owner, question = found[place]
+                found[place] = (owner, replace(question, entailment=entailment))
+        return found
+
+
+def _lacks(judge: Judge, what: str, option: str) -> InputError:
+    return InputError(
+        f"the judge {judge.name}: got one that does not do all, expected one that {what}; name "
+        f"another, such as lexical, or give transformers a {option}=MODEL"
+    )

@@ -1,0 +1,297 @@
+"""Files of responses: the released tables, a user's own, and JSON lines.
+
+Three shapes, told apart by their columns:
+
+- *responses*: ``response`` and ``knowledge``, one row a response (the released files of one class);
+- *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one
+  row a context (the released cross annotation); a row gives one response a system;
+- JSON lines with the fields of the first.
+
+``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
+consistent one. Where there is none, a file whose name holds one of the two words is of that class.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from semqa.attribution.q2.response import Response, repeated
+from semqa.data.csv_rows import csv_of
+from semqa.data.files import ByteBudget, InputFile, open_input
+from semqa.data.jsonl import Row, decode_row, describe, lines_of, shown
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Columns", "ResponseFile", "read_responses", "with_ids"]
+
+_LABELS = {
+    "1": True,
+    "1.0": True,
+    "inconsistent": True,
+    "true": True,
+    "0": False,
+    "0.0": False,
+    "consistent": False,
+    "false": False,
+}
+_CLASS = re.compile(r"(?:^|[^a-z])(in)?consistent(?:[^a-z]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a user's own file are called."""
+
+    response: str = "response"
+    knowledge: str = "knowledge"
+    label: str = "label"
+    system: str = "system"
+    id: str = "id"
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFile:
+    """A file that was read.
+
+    Attributes:
+        name: the file, as messages show it.
+        sha256: of its bytes.
+        kind: ``responses`` or ``contexts``.
+        responses: in the order of the file.
+        dropped: repeated responses that were left out.
+    """
+
+    name: str
+    sha256: str
+    kind: Literal["responses", "contexts"]
+    responses: tuple[Response, ...]
+    dropped: int = 0
+
+    @property
+    def repeated(self) -> list[Response]:
+        """Responses that occur a second time; see `repeated`."""
+        return repeated(self.responses)
+
+
+def read_responses(
+    path: Path | str,
+    *,
+    inconsistent: bool | None = None,
+    columns: Columns | None = None,
+    drop_repeated: bool = False,
+    measures: Sequence[str] = (),
+) -> ResponseFile:
+    """Read a file of responses.
+
+    Args:
+        path: CSV, or JSON lines where its name ends so or it begins with a brace; ``-`` is standard
+            input.
+        inconsistent: the class of all responses that have no label of their own.
+        columns: what the columns are called.
+        drop_repeated: leave out a response that occurs a second time with the same knowledge.
+        measures: names of columns that hold scores, to be read too.
+
+    Raises:
+        InputError: the file or a row is not usable; the message names file and line.
+    """
+    columns = columns or Columns()
+    with open_input(path) as file:
+        name, raw = file.name, file.read_all()
+    again = InputFile(name, io.BytesIO(raw), ByteBudget())
+    if Path(str(path)).suffix in {".jsonl", ".ndjson"} or raw.lstrip()[:1] == b"{":
+        rows = [decode_row(line) for line in lines_of(again)]
+        names = list(dict.fromkeys(field for row in rows for field in row.fields))
+    else:
+        names, rows = _table(again)
+    if not rows:
+        raise InputError(
+            f"{name}: no responses: got a file without a row, expected at least one; check that it "
+            "was written completely"
+        )
+    kind: Literal["responses", "contexts"] = "responses"
+    if columns.response in names:
+        if inconsistent is None:
+            inconsistent = _class_by_name(name)
+        found = _one_a_row(rows, columns, inconsistent, measures)
+    elif systems := _systems(names):
+        kind = "contexts"
+        found = _one_a_system(rows, columns, systems, measures)
+    else:
+        raise InputError(
+            f"{name}: no column of responses: got the columns {_listed(names)}, expected "
+            f"{columns.response!r}, or '<system>_response' for each system; name it by "
+            "--response-column"
+        )
+    kept = found
+    if drop_repeated:
+        gone = {id(each) for each in repeated(found)}
+        kept = [each for each in found if id(each) not in gone]
+    digest = hashlib.sha256(raw).hexdigest()
+    return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept))
+
+
+def _table(file: InputFile) -> tuple[list[str], list[Row]]:
+    """Read a CSV file, without the column that has no name: the index that pandas writes."""
+    read = csv_of(file)
+    names = [name.strip() for name in read.header]
+    for name in names:
+        if name and names.count(name) > 1:
+            raise InputError(
+                f"{read.name}:1: a column twice: got {shown(name)} more than once, expected each "
+                "name once; rename one of them"
+            )
+    rows = [
+        Row(record.where, {name: cell for name, cell in pairs if name})
+        for record in read.records
+        for pairs in [zip(names, record.cells, strict=True)]
+    ]
+    return [name for name in names if name], rows
+
+
+def _class_by_name(name: str) -> bool | None:
+    found = {bool(match[1]) for match in _CLASS.finditer(Path(name).stem.lower())}
+    return found.pop() if len(found) == 1 else None
+
+
+def _systems(names: Sequence[str]) -> list[str]:
+    return [
+        name.removesuffix("_response")
+        for name in names
+        if name.endswith("_response") and name != "_response"
+    ]
+
+
+def _one_a_row(
+    rows: Iterable[Row], columns: Columns, inconsistent: bool | None, measures: Sequence[str]
+) -> list[Response]:
+    found = []
+    ids: dict[str, str] = {}
+    for number, row in enumerate(rows):
+        key = _text(row, columns.id) if row.fields.get(columns.id) not in (None, "") else ""
+        key = key or str(number)
+        if key in ids:
+            raise InputError(
+                f"{row.where}: an id twice: got {shown(key)} as at {ids[key]}, expected each once; "
+                "correct it"
+            )
+        ids[key] = row.where
+        system = row.fields.get(columns.system)
+        found.append(
+            Response(
+                key,
+                _filled(row, columns.response),
+                _filled(row, columns.knowledge),
+                _label(row, columns.label, inconsistent),
+                str(system) if system not in (None, "") else None,
+                None,
+                row.where,
+                _measured(row, measures, ""),
+            )
+        )
+    return found
+
+
+def _one_a_system(
+    rows: Iterable[Row], columns: Columns, systems: Sequence[str], measures: Sequence[str]
+) -> list[Response]:
+    return [
+        Response(
+            f"{number}/{system}",
+            _filled(row, f"{system}_response"),
+            _filled(row, columns.knowledge),
+            _label(row, f"{system}_label", None),
+            system,
+            str(number),
+            row.where,
+            _measured(row, measures, f"{system}_"),
+        )
+        for number, row in enumerate(rows)
+        for system in systems
+    ]
+
+
+def _text(row: Row, column: str) -> str:
+    value = row.fields[column]
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(
+            f"{row.where}: wrong type in {column!r}: got {describe(value)}, expected a string; "
+            "correct it"
+        )
+    return str(value)
+
+
+def _filled(row: Row, column: str) -> str:
+    if column not in row.fields:
+        raise InputError(
+            f"{row.where}: no {column!r}: got the columns {_listed(row.fields)}, expected it among "
+            "them; add it, or name another"
+        )
+    text = row.text(column)
+    if not text.strip():
+        raise InputError(
+            f"{row.where}: nothing in {column!r}: got an empty cell, expected text; fill it, or "
+            "remove the row"
+        )
+    return text
+
+
+def _label(row: Row, column: str, default: bool | None) -> bool | None:
+    value = row.fields.get(column)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return default
+    label = _LABELS.get(str(value).strip().lower())
+    if label is None or not isinstance(value, str | int | float):
+        raise InputError(
+            f"{row.where}: no label in {column!r}: got {describe(value)}, expected 1 for "
+            "inconsistent or 0 for consistent; correct it"
+        )
+    return label
+
+
+def _measured(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float]:
+    found = {}
+    for name in measures:
+        value = row.fields.get(prefix + name)
+        if value is None:
+            raise InputError(
+                f"{row.where}: no {prefix + name!r}: got the columns {_listed(row.fields)}, "
+                "expected the scores of a measure among them; name another measure"
+            )
+        try:
+            score = float(value) if isinstance(value, str | int | float) else math.nan
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise InputError(
+                f"{row.where}: no score in {prefix + name!r}: got {describe(value)}, expected a "
+                "finite number; correct it, or remove the row"
+            )
+        found[name] = score
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    given = list(names)
+    return ", ".join(shown(name) for name in given[:12]) + (" and more" if len(given) > 12 else "")
+
+
+def with_ids(files: Sequence[ResponseFile]) -> list[Response]:
+    """Return the responses of several files, with the file in their ids where there are several."""
+    if len(files) == 1:
+        return list(files[0].responses)
+    return [
+        replace(
+            each,
+            id=f"{file.name}#{each.id}",
+            context=None if each.context is None else f"{file.name}#{each.context}",
+        )
+        for file in files
+        for each in file.responses
+    ]

@@ -1,0 +1,219 @@
+"""The record of a run: settings, judge, files, and every response with its questions.
+
+It needs nothing beside it: scores are computed anew from what it holds, without any model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.q2.measure import Settings
+from semqa.attribution.q2.meta import Judged
+from semqa.attribution.q2.scores import MEASURES, ResponseScore, summarise
+from semqa.data.files import decode_text, open_input
+from semqa.data.jsonl import Row, as_row, decode_json, describe
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.attribution.judges.base import Judge
+    from semqa.attribution.q2.reading import ResponseFile
+
+__all__ = ["KIND", "Run", "judged_of", "read_if_run", "read_run"]
+
+KIND = "semqa-q2"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Scored responses, and how they came about.
+
+    Attributes:
+        scores: the responses.
+        settings: of the measure.
+        judge: ``name`` and ``identity`` of who was asked.
+        spans: the finder of informative spans.
+        files: what was read: ``name``, ``sha256``, ``kind`` and counts.
+        baselines: what the baselines among the scores were computed with, by name.
+        versions: of semqa and of the packages that took part.
+    """
+
+    scores: tuple[ResponseScore, ...]
+    settings: Settings
+    judge: Mapping[str, str]
+    spans: str
+    files: tuple[Mapping[str, Any], ...]
+    baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def describe_judge(judge: Judge) -> dict[str, str]:
+        """Return what a record says of a judge."""
+        return {"name": judge.name, "identity": judge.identity}
+
+    @staticmethod
+    def describe_file(file: ResponseFile) -> dict[str, Any]:
+        """Return what a record says of a file."""
+        return {
+            "name": file.name,
+            "sha256": file.sha256,
+            "kind": file.kind,
+            "responses": len(file.responses),
+            "repeated": len(file.repeated),
+            "dropped": file.dropped,
+        }
+
+    def to_dict(
+        self,
+        *,
+        rows: bool = True,
+        resamples: int = 1000,
+        seed: int = 0,
+        confidence: float = 0.95,
+    ) -> dict[str, Any]:
+        """Return the record for JSON.
+
+        Args:
+            rows: with the responses.
+            resamples: of the bootstrap of the means; 0 for no intervals.
+            seed: of its draws.
+            confidence: mass of its intervals.
+        """
+
+        def summary(scores: Sequence[ResponseScore]) -> dict[str, Any]:
+            return summarise(scores, resamples=resamples, seed=seed, confidence=confidence)
+
+        groups: dict[str, list[ResponseScore]] = {}
+        for score in self.scores:
+            groups.setdefault(score.response.system or "", []).append(score)
+        questions = [question for score in self.scores for question in score.questions]
+        rejected: dict[str, int] = {}
+        for question in questions:
+            if question.rejected is not None:
+                rejected[question.rejected] = rejected.get(question.rejected, 0) + 1
+        valid = [question for question in questions if question.valid]
+        record: dict[str, Any] = {
+            "kind": KIND,
+            "n": len(self.scores),
+            "scores": summary(self.scores),
+            "systems": {name: summary(group) for name, group in groups.items()}
+            if len(groups) > 1
+            else {},
+            "questions": {
+                "spans": sum(score.spans for score in self.scores),
+                "tried": len(questions),
+                "valid": len(valid),
+                "unanswered_by_knowledge": sum(question.answer is None for question in valid),
+                "rejected": rejected,
+                "responses_without": sum(not score.valid for score in self.scores),
+            },
+            "settings": self.settings.to_dict(),
+            "judge": dict(self.judge),
+            "spans": self.spans,
+            "files": [dict(file) for file in self.files],
+            "baselines": {name: dict(how) for name, how in self.baselines.items()},
+            "bootstrap": {"resamples": resamples, "seed": seed, "confidence": confidence},
+            "versions": dict(self.versions),
+        }
+        if rows:
+            record["rows"] = [score.to_dict() for score in self.scores]
+        return record
+
+
+def read_run(path: Path | str) -> Run:
+    """Read a record; its scores are computed anew.
+
+    Raises:
+        InputError: the file is no such record; the message names the row.
+    """
+    with open_input(path) as file:
+        name, raw = file.name, file.read_all()
+    return run_of(as_row(decode_json(decode_text(raw, name), name), name))
+
+
+def read_if_run(path: Path) -> Run | None:
+    """Read a record where a file is one; None for any other file, and for standard input.
+
+    Raises:
+        InputError: it begins as a record and is none.
+    """
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        head = stream.read(200)
+    return read_run(path) if head.split()[:1] == [b"{"] and KIND.encode() in head else None
+
+
+def judged_of(run: Run) -> list[Judged]:
+    """Return the responses of a record with what its measures and baselines gave them."""
+    names = [*MEASURES, *dict.fromkeys(name for score in run.scores for name in score.baselines)]
+    if not run.settings.nli:
+        names.remove("q2")
+    return [
+        Judged(score.response, {name: score.value(name) for name in names}) for score in run.scores
+    ]
+
+
+def run_of(record: Row) -> Run:
+    """Take a decoded record.
+
+    Raises:
+        InputError: it is none.
+    """
+    if record.fields.get("kind") != KIND:
+        raise InputError(
+            f"{record.where}: not a record: got {describe(record.fields.get('kind'))} as its kind, "
+            f'expected "{KIND}"; give what semqa eval q2 --out wrote'
+        )
+    rows, files = record.fields.get("rows"), record.fields.get("files")
+    settings = as_row(record.fields.get("settings"), f"{record.where}: settings").fields
+    judge = as_row(record.fields.get("judge"), f"{record.where}: judge")
+    baselines = as_row(record.fields.get("baselines", {}), f"{record.where}: baselines").fields
+    versions = as_row(record.fields.get("versions", {}), f"{record.where}: versions").fields
+    if not isinstance(rows, list):
+        raise InputError(
+            f"{record.where}: a record without rows: got {describe(rows)}, expected an array; give "
+            "what --out wrote, not what --json printed"
+        )
+    if not isinstance(files, list):
+        raise InputError(
+            f"{record.where}: not a record: got {describe(files)} in 'files', expected an array; "
+            "make the record again"
+        )
+    chosen = _settings(settings, record.where)
+    return Run(
+        tuple(
+            ResponseScore.read(
+                as_row(row, f"{record.where}: row {number}"),
+                nli=chosen.nli,
+                official=chosen.official,
+            )
+            for number, row in enumerate(rows, start=1)
+        ),
+        chosen,
+        {"name": judge.text("name"), "identity": judge.text("identity")},
+        record.text("spans"),
+        tuple(as_row(each, f"{record.where}: files").fields for each in files),
+        {key: as_row(how, f"{record.where}: baselines").fields for key, how in baselines.items()},
+        {key: str(version) for key, version in versions.items()},
+    )
+
+
+def _settings(fields: Mapping[str, Any], where: str) -> Settings:
+    beams = fields.get("beams")
+    flags = {
+        name: fields.get(name) for name in ("every_question", "keep_personal", "nli", "official")
+    }
+    if (
+        isinstance(beams, int)
+        and beams >= 1
+        and all(isinstance(flag, bool) for flag in flags.values())
+    ):
+        return Settings(beams=beams, **{name: bool(flag) for name, flag in flags.items()})
+    raise InputError(
+        f"{where}: not a record: got {describe(dict(fields))} in 'settings', expected those of the "
+        "measure; make the record again"
+    )

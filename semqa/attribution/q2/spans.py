@@ -1,0 +1,342 @@
+"""Informative spans of a response: what questions are asked about.
+
+Source: Honovich et al. 2021: named entities and noun chunks, by spaCy. Where no model of spaCy is
+installed, plain rules stand in, for English:
+
+1. Words are runs of letters and digits, with the points, apostrophes, hyphens and commas inside.
+2. *Entities*: dates (month, day and year); numbers with their sign, unit or range; runs of
+   capitalised words, joined by words such as *of* and *van*, the first word of a sentence only
+   where another capitalised word follows; text in double quotes.
+3. *Chunks*: runs of words that no boundary parts. Boundaries are punctuation, pronouns,
+   prepositions, conjunctions, auxiliaries, common verbs, adverbs in *-ly*. A determiner begins a
+   chunk and is part of it; one alone is none.
+
+Both ways give entities first, then the chunks that are no entity, in the order of the text. The
+rules find more that is not informative than a parser does; a question about such a span is seldom
+answered by it, and is dropped for that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from semqa.attribution.q2.words import (
+    BOUNDARIES,
+    CONNECTORS,
+    CUT_OFF,
+    DETERMINERS,
+    MONTHS,
+    PRONOUNS,
+)
+from semqa.errors import InputError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+__all__ = ["InformativeSpan", "RuleSpans", "SpacySpans", "SpanFinder", "create_span_finder"]
+
+SPACY_MODELS = ("en_core_web_sm", "en_core_web_md", "en_core_web_lg", "en_core_web_trf")
+"""Models of spaCy in the order in which ``auto`` looks for them; the paper's is the first."""
+
+
+class InformativeSpan(NamedTuple):
+    """A part of a response: ``response[start:end] == text``, in code points."""
+
+    text: str
+    start: int
+    end: int
+
+
+class SpanFinder(Protocol):
+    """Finds informative spans.
+
+    Attributes:
+        name: what it is, with the version of what it runs.
+    """
+
+    name: str
+
+    def spans(self, text: str) -> list[InformativeSpan]:
+        """Return the spans, best first; a text occurs more than once where it is found so."""
+        ...
+
+    def personal(self, question: str) -> bool:
+        """Return whether a question is about the speakers rather than about the knowledge."""
+        ...
+
+
+def create_span_finder(spec: str = "auto") -> SpanFinder:
+    """Return the finder that is asked for.
+
+    Args:
+        spec: ``rules``; ``spacy:MODEL``, a name or a folder; ``auto`` for the first of
+            `SPACY_MODELS` that is installed, otherwise ``rules``.
+
+    Raises:
+        InputError: there is no such finder, or no such model.
+
+    Example:
+        >>> create_span_finder("rules").name
+        'rules'
+    """
+    kind, _, model = spec.partition(":")
+    if spec == "rules":
+        return RuleSpans()
+    if kind == "spacy" and model:
+        return SpacySpans(model)
+    if spec == "auto":
+        return _first_installed()
+    raise InputError(
+        f"unknown finder of spans: got {spec!r}, expected auto, rules or spacy:MODEL; choose one"
+    )
+
+
+def _first_installed() -> SpanFinder:
+    try:
+        from spacy.util import is_package
+    except ImportError:
+        return RuleSpans()
+    for name in SPACY_MODELS:
+        if is_package(name):
+            return SpacySpans(name)
+    return RuleSpans()
+
+
+class SpacySpans:
+    """Named entities and noun chunks of a pipeline of spaCy that has a parser or an NER.
+
+    Raises:
+        InputError: the model is not installed, or it finds neither.
+        MissingExtraError: spaCy is not installed.
+    """
+
+    def __init__(self, model: str) -> None:
+        spacy = require("spacy", extra="eval", purpose=f"the finder of spans spacy:{model}")
+        try:
+            self._nlp: Any = spacy.load(model)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"--spans: no model of spaCy: got {model!r}, expected one that is installed, or a "
+                f"folder; try: python -m spacy download {SPACY_MODELS[0]}, or use rules"
+            ) from error
+        meta = self._nlp.meta
+        self.name = f"spacy:{meta['lang']}_{meta['name']} {meta['version']}"
+        self._parses = any(self._nlp(text).has_annotation("DEP") for text in ("He is here.",))
+        if not self._parses and not {"ner", "entity_ruler", "span_ruler"} & set(
+            self._nlp.pipe_names
+        ):
+            raise InputError(
+                f"--spans: nothing to find spans with: got {model!r} with the parts "
+                f"{', '.join(self._nlp.pipe_names) or 'none'}, expected a parser or an NER; use "
+                "another model, or rules"
+            )
+
+    def spans(self, text: str) -> list[InformativeSpan]:
+        """Return the entities, then the noun chunks that are no entity."""
+        document = self._nlp(text)
+        entities = [_span(found) for found in document.ents]
+        chunks = [_span(found) for found in document.noun_chunks] if self._parses else []
+        return _informative(entities, chunks)
+
+    def personal(self, question: str) -> bool:
+        """Return whether *I* or *you* is a subject, or *my* or *your* a possessor."""
+        if not self._parses:
+            return personal_by_words(question)
+        return any(
+            (token.dep_ == "nsubj" and token.lower_ in {"i", "you"})
+            or (token.dep_ == "poss" and token.lower_ in {"my", "your"})
+            for token in self._nlp(question)
+        )
+
+
+def _span(found: Any) -> InformativeSpan:
+    return InformativeSpan(found.text, found.start_char, found.end_char)
+
+
+class RuleSpans:
+    """The rules of this module."""
+
+    name = "rules"
+
+    def spans(self, text: str) -> list[InformativeSpan]:
+        """Return the entities, then the chunks that are no entity.
+
+        Example:
+            >>> [s.text for s in RuleSpans().spans("The Beatles formed in 1960 in Liverpool.")]
+            ['The Beatles', '1960', 'Liverpool']
+            >>> [s.text for s in RuleSpans().spans("red hair occurs in 1 - 2 percent of people .")]
+            ['1 - 2 percent', 'red hair', 'people']
+        """
+        words = list(_words(text))
+        entities = _longest([*_quoted(text), *_dates_and_numbers(text), *_names(text, words)])
+        chunks = [
+            chunk
+            for chunk in _chunks(text, words)
+            if not any(_cuts(chunk, entity) for entity in entities)
+        ]
+        return _informative(entities, chunks)
+
+    def personal(self, question: str) -> bool:
+        """See `personal_by_words`."""
+        return personal_by_words(question)
+
+
+def _cuts(chunk: InformativeSpan, entity: InformativeSpan) -> bool:
+    """Return whether a chunk is a part of an entity, or has a part of it."""
+    apart = chunk.end <= entity.start or entity.end <= chunk.start
+    whole = chunk.start <= entity.start and entity.end <= chunk.end
+    return not apart and (not whole or chunk == entity)
+
+
+_PERSONAL = re.compile(r"(?<![\w'’.])(?:i|you|my|your)(?![\w.])", re.IGNORECASE)
+
+
+def personal_by_words(question: str) -> bool:
+    """Return whether a question has one of the words *I*, *you*, *my*, *your*.
+
+    *I* right after a capitalised word inside a sentence is a numeral: *World War I*.
+
+    Example:
+        >>> personal_by_words("What do you like?"), personal_by_words("Who won World War I?")
+        (True, False)
+    """
+    for match in _PERSONAL.finditer(question):
+        before = question[: match.start()].split()
+        if match[0] == "I" and len(before) > 1 and before[-1][:1].isupper():
+            continue
+        return True
+    return False
+
+
+def _informative(
+    entities: Iterable[InformativeSpan], chunks: Iterable[InformativeSpan]
+) -> list[InformativeSpan]:
+    """Return entities, then chunks whose text is not there yet, without the word *I*."""
+    found = list(entities)
+    known = {span.text.lower() for span in found}
+    for chunk in chunks:
+        if chunk.text.lower() not in known:
+            known.add(chunk.text.lower())
+            found.append(chunk)
+    return [span for span in found if span.text.lower() != "i"]
+
+
+_WORD = re.compile(r"\w+(?:[.'’\-–,&]\w+)*(?:(?<=\b\w)\.(?=\s\w|\w))?|[^\w\s]")
+_MONTH = "|".join(sorted((name.capitalize() for name in MONTHS), key=len, reverse=True))
+_DATE = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?:{_MONTH})\b\.?"
+    r"(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?(?:\s*,)?(?:\s+(?:of\s+)?\d{4}\b)?",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"(?<![\w.])[$€£]?\s?\d[\d.,]*\d(?:s|st|nd|rd|th)?(?!\w)|(?<![\w.])[$€£]?\d(?:s|st|nd|rd|th)?(?!\w)"
+)
+_RANGE = re.compile(r"\s*(?:-|–|to)\s*$")
+_UNIT = re.compile(
+    r"\s*(?:%|percent\b|per\s+cent\b|million\b|billion\b|trillion\b|thousand\b|hundred\b|years?\b|"
+    r"months?\b|weeks?\b|days?\b|hours?\b|minutes?\b|seconds?\b|miles?\b|km\b|kilometers?\b|"
+    r"meters?\b|metres?\b|feet\b|pounds?\b|dollars?\b|kg\b|centur(?:y|ies)\b|times\b)",
+    re.IGNORECASE,
+)
+_QUOTES = re.compile(r"[\"“]\s*([^\"“”]{1,80}?)\s*[\"”]")
+
+
+def _words(text: str) -> Iterator[re.Match[str]]:
+    return _WORD.finditer(text)
+
+
+def _quoted(text: str) -> Iterator[InformativeSpan]:
+    for match in _QUOTES.finditer(text):
+        if match[1]:
+            yield InformativeSpan(match[1], match.start(1), match.end(1))
+
+
+def _dates_and_numbers(text: str) -> Iterator[InformativeSpan]:
+    for match in _DATE.finditer(text):
+        found = match[0].rstrip(" ,")
+        if any(c.isdigit() for c in found) or (
+            found[0].isupper() and found.lower() not in {"may", "mar"}
+        ):
+            yield InformativeSpan(found, match.start(), match.start() + len(found))
+    numbers: list[tuple[int, int]] = []
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
+        start += len(match[0]) - len(match[0].lstrip())
+        if numbers and _RANGE.fullmatch(text, numbers[-1][1], start):
+            start = numbers.pop()[0]
+        numbers.append((start, end))
+    for start, end in numbers:
+        stop = end
+        while (unit := _UNIT.match(text, stop)) is not None:
+            stop = unit.end()
+        yield InformativeSpan(text[start:stop], start, stop)
+
+
+def _names(text: str, words: Sequence[re.Match[str]]) -> Iterator[InformativeSpan]:
+    """Yield the runs of capitalised words."""
+    run: list[re.Match[str]] = []
+    starts_sentence = True
+    opens: bool = True
+    for word in (*words, None):
+        token = "" if word is None else word[0]
+        near = bool(run) and word is not None and not text[run[-1].end() : word.start()].strip()
+        capital = token[:1].isupper() and token.lower() not in BOUNDARIES | MONTHS
+        capital |= near and token in {"I"}  # a numeral, as in World War I
+        if capital and (not run or near):
+            if not run:
+                opens = starts_sentence
+            run += [word] if word is not None else []
+        elif near and word is not None and token in CONNECTORS:
+            run.append(word)
+        else:
+            yield from _name(text, run, opens=opens)
+            run = [word] if capital and word is not None else []
+            opens = starts_sentence
+        starts_sentence = token in {".", "!", "?", '"', "“", "”"} if token else False
+
+
+def _name(text: str, run: list[re.Match[str]], *, opens: bool) -> Iterator[InformativeSpan]:
+    while run and run[-1][0] in CONNECTORS:
+        run.pop()
+    capitals = [word for word in run if word[0][:1].isupper()]
+    first = run[0][0].lower() if run else ""
+    if not capitals or first in PRONOUNS:
+        return
+    if len(capitals) == 1 and (opens or first in DETERMINERS):
+        return
+    yield InformativeSpan(text[run[0].start() : run[-1].end()], run[0].start(), run[-1].end())
+
+
+def _chunks(text: str, words: Sequence[re.Match[str]]) -> Iterator[InformativeSpan]:
+    run: list[re.Match[str]] = []
+    for word in (*words, None):
+        token = "" if word is None else word[0].lower()
+        parts = (
+            word is None
+            or not token[:1].isalnum()
+            or token in BOUNDARIES
+            or (token in CUT_OFF and text[: word.start()].rstrip().endswith(("'", "’")))
+            or (token.endswith("ly") and len(token) > 4)
+        )
+        if parts or token in DETERMINERS:
+            if run and not all(each[0].lower() in DETERMINERS for each in run):
+                start, end = run[0].start(), run[-1].end()
+                yield InformativeSpan(text[start:end], start, end)
+            run = []
+        if not parts and word is not None:
+            run.append(word)
+
+
+def _longest(spans: Iterable[InformativeSpan]) -> list[InformativeSpan]:
+    """Return the spans that stand in no other, in the order of the text; of equal ones, one."""
+    ordered = sorted(set(spans), key=lambda span: (span.start, -span.end))
+    kept: list[InformativeSpan] = []
+    for span in ordered:
+        if not kept or span.end > kept[-1].end:
+            if kept and span.start < kept[-1].end:
+                continue
+            kept.append(span)
+    return kept

@@ -1,0 +1,211 @@
+"""`semqa eval q2`: Q² of responses; how well it agrees with people is in `q2_meta`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semqa.cli.eval.default_command import DefaultCommand
+from semqa.cli.eval.judging import (
+    JudgeBatch,
+    JudgeCache,
+    JudgeDevice,
+    JudgeDtype,
+    JudgeName,
+    JudgeUrl,
+    NoJudgeCache,
+    open_judge,
+)
+from semqa.cli.eval.q2_meta import meta
+from semqa.cli.eval.q2_options import (
+    BaselineOption,
+    BertScoreLayer,
+    BertScoreModel,
+    DropRepeated,
+    KnowledgeColumn,
+    ResponseColumn,
+    add_baselines,
+    check_baselines,
+    versions_of,
+)
+from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_file, write_result
+from semqa.cli.progress import progress_bar
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.attribution.q2 import ResponseFile, ResponseScore, Run, Settings
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="q2",
+    help="Q²: is a response consistent with the knowledge it was given, by questions about it. "
+    "semqa eval q2 FILE is semqa eval q2 run FILE.",
+    no_args_is_help=True,
+    cls=DefaultCommand,
+)
+app.command("meta")(meta)
+
+
+@app.command("run")
+def run(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="CSV or JSON lines with the columns response and knowledge, or "
+            "<system>_response for several systems; - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    rescore: Annotated[
+        Path | None,
+        typer.Option(
+            help="Score a record that --out wrote once more; no model is asked.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the record here, with every response and its questions, as JSON.",
+            show_default=False,
+        ),
+    ] = None,
+    judge: JudgeName = "lexical",
+    judge_cache: JudgeCache = None,
+    no_judge_cache: NoJudgeCache = False,
+    judge_device: JudgeDevice = None,
+    judge_dtype: JudgeDtype = None,
+    judge_batch_size: JudgeBatch = None,
+    judge_url: JudgeUrl = None,
+    spans: Annotated[
+        str,
+        typer.Option(
+            help="Finder of informative spans: rules, or spacy:MODEL; auto is the paper's model "
+            "where it is installed, otherwise rules.",
+        ),
+    ] = "auto",
+    beams: Annotated[int, typer.Option(min=1, max=50, help="Questions asked for a span.")] = 5,
+    every_question: Annotated[
+        bool,
+        typer.Option("--every-question", help="All valid questions count, not one a span."),
+    ] = False,
+    keep_personal: Annotated[
+        bool, typer.Option("--keep-personal", help="Questions with I, you, my, your may count.")
+    ] = False,
+    no_nli: Annotated[
+        bool, typer.Option("--no-nli", help="Only the variant without NLI; no judge of it needed.")
+    ] = False,
+    official: Annotated[
+        bool,
+        typer.Option("--official", help="Compare and fall back exactly as the released code does."),
+    ] = False,
+    baseline: BaselineOption = None,
+    bertscore_model: BertScoreModel = None,
+    bertscore_layer: BertScoreLayer = None,
+    response_column: ResponseColumn = "response",
+    knowledge_column: KnowledgeColumn = "knowledge",
+    drop_repeated: DropRepeated = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many responses.")
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Score responses by questions about them: Q², and its variant without NLI, from 0 to 1.
+
+    A run that was interrupted goes on where it stopped: give the same command
+    again. Whose judgement it is, and what it is worth, is up to --judge.
+    """
+    from semqa.attribution.q2 import Settings, read_run
+
+    check_baselines(baseline)
+    check_stdin_once(*(files or ()), rescore)
+    check_not_an_input(out, *(files or ()), rescore)
+    if (rescore is None) is not bool(files):
+        raise InputError(
+            f"what to score: got {len(files or ())} files and {'a' if rescore else 'no'} record, "
+            "expected files, or --rescore RECORD; give one of them"
+        )
+    settings = Settings(beams, every_question, keep_personal, not no_nli, official)
+    if rescore is not None:
+        found = read_run(rescore)
+        if official and not found.settings.official:
+            raise InputError(
+                f"--official: got it for {rescore}, whose questions were chosen without, expected a "
+                "record made with it; leave it out, or score the files again"
+            )
+        asked = None
+        if "nli" in (baseline or ()):
+            asked = open_judge(judge, judge_cache, no_cache=no_judge_cache)
+    else:
+        asked = open_judge(
+            judge,
+            judge_cache,
+            no_cache=no_judge_cache,
+            device=judge_device,
+            dtype=judge_dtype,
+            batch_size=judge_batch_size,
+            base_url=judge_url,
+        )
+        read = _read(files or [], response_column, knowledge_column, drop_repeated)
+        found = _measured(read, asked, spans, settings, limit)
+    found = add_baselines(found, baseline, asked, bertscore_model, bertscore_layer)
+    record = found.to_dict(resamples=resamples, seed=seed)
+    if out is not None:
+        write_file(out, json_line(record, indent=1))
+    del record["rows"]
+    if as_json:
+        write_result(json_line(record, indent=2))
+    else:
+        from semqa.cli.eval.q2_tables import run_notes, run_tables
+        from semqa.cli.tables import print_tables
+
+        print_tables(*run_tables(record))
+        for note in run_notes(record):
+            write_result(note)
+        if out is not None:
+            say(f"record: {out}")
+
+
+def _read(files: Sequence[Path], response: str, knowledge: str, drop: bool) -> list[ResponseFile]:
+    from semqa.attribution.q2 import Columns, read_responses
+
+    columns = Columns(response=response, knowledge=knowledge)
+    return [read_responses(path, columns=columns, drop_repeated=drop) for path in files]
+
+
+def _measured(
+    files: Sequence[ResponseFile], judge: Any, spans: str, settings: Settings, limit: int | None
+) -> Run:
+    from semqa.attribution.q2 import Q2, Run, create_span_finder, with_ids
+
+    finder = create_span_finder(spans)
+    measure = Q2(judge, finder, settings)
+    responses = with_ids(files)[:limit]
+    try:
+        with progress_bar("Q²", "examples") as update:
+            scores: list[ResponseScore] = measure.score(responses, update)
+    except KeyboardInterrupt:
+        say("interrupted: what was judged is kept; give the same command again to go on")
+        raise
+    return Run(
+        tuple(scores),
+        settings,
+        Run.describe_judge(judge),
+        finder.name,
+        tuple(Run.describe_file(file) for file in files),
+        {},
+        versions_of("semqa", *(["spacy"] if finder.name.startswith("spacy") else [])),
+    )
