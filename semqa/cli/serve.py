@@ -176,15 +176,49 @@ def serve(
     max_question: Annotated[
         int, _option("Characters of a question.", _LIMITS, "max_question", min=1)
     ] = 8_000,
+    max_sources: Annotated[
+        int, _option("Sources in a request.", _LIMITS, "max_sources", min=1)
+    ] = 1_000,
+    max_source_characters: Annotated[
+        int,
+        _option("Characters of all of them together.", _LIMITS, "max_source_characters", min=1),
+    ] = 4_000_000,
+    max_model_characters: Annotated[
+        int,
+        _option(
+            "The same where a language model is to read them, with each question.",
+            _LIMITS,
+            "max_model_characters",
+            min=1,
+        ),
+    ] = 200_000,
+    max_documents: Annotated[
+        int, _option("PDF files in a request to /v1/messages.", _LIMITS, "max_documents", min=1)
+    ] = 50,
     answers_at_once: Annotated[
         int,
         _option(
             "Answers under way; others wait for their turn.", _LIMITS, "answers_at_once", min=1
         ),
     ] = 256,
+    answers_waiting: Annotated[
+        int, _option("Answers that wait; more are refused.", _LIMITS, "answers_waiting", min=0)
+    ] = 1_024,
     request_timeout: Annotated[
         float, _option("Seconds until an answer must be there.", _LIMITS, "request_timeout")
     ] = 120.0,
+    read_timeout: Annotated[
+        float,
+        _option(
+            "Seconds in which a client must send the next part of its request.",
+            _LIMITS,
+            "read_timeout",
+        ),
+    ] = 30.0,
+    write_timeout: Annotated[
+        float,
+        _option("Seconds in which a client must take what it is sent.", _LIMITS, "write_timeout"),
+    ] = 30.0,
     drain: Annotated[
         float, _option("Seconds that open answers get when the server stops.", _LIMITS, "drain")
     ] = 30.0,
@@ -228,8 +262,15 @@ def serve(
             max_body=max_body,
             max_upload=max_upload,
             max_question=max_question,
+            max_sources=max_sources,
+            max_source_characters=max_source_characters,
+            max_model_characters=max_model_characters,
+            max_documents=max_documents,
             answers_at_once=answers_at_once,
+            answers_waiting=answers_waiting,
             request_timeout=request_timeout,
+            read_timeout=read_timeout,
+            write_timeout=write_timeout,
             drain=drain,
         )
     except InputError as error:
@@ -260,7 +301,11 @@ def _warm_library(library: Any) -> None:
             library.warm()
 
 
-_NAMES = ("port", "engine", "api_key", "max_body", "max_upload", "max_question", "rate_limit", "answers_at_once", "request_timeout", "drain")  # fmt: skip
+_NAMES = (
+    "port", "engine", "api_key", "max_body", "max_upload", "max_question", "max_sources",
+    "max_source_characters", "max_model_characters", "max_documents", "rate_limit",
+    "answers_at_once", "answers_waiting", "request_timeout", "read_timeout", "write_timeout", "drain",
+)  # fmt: skip
 
 
 def _address(host: str, port: int) -> str:

@@ -161,7 +161,7 @@ class Answering:
                     yield Piece(segment, None)
             else:
                 events = self._workers.answer(
-                    await self._engine(asked.engine), asked.understood, sources
+                    await self.engine(asked.engine), asked.understood, sources
                 )
                 try:
                     async for event in events:
@@ -191,7 +191,13 @@ class Answering:
             pieces.append(event)
         raise AssertionError("the events of an answer end with the whole of it")
 
-    async def _engine(self, spec: str) -> Engine:
+    async def engine(self, spec: str) -> Engine:
+        """Return the engine of a specification, made if need be.
+
+        Raises:
+            InputError: it cannot be made as it was set up.
+            UnavailableError: a model was not reached, or a package is missing.
+        """
         made = self._shelf.made(spec)
         return made if made is not None else await run_in_threadpool(self._shelf.get, spec)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.quotes import Source
@@ -19,12 +20,15 @@ from semqa.server.asking import prepare
 from semqa.server.context import Turn
 from semqa.server.errors import failed
 from semqa.server.fields import Collection, Engine, Limit, Many, Text
+from semqa.server.gathering import check_question, check_sources
 from semqa.server.models import named_model
 from semqa.server.replies import STREAMED, MessageOut, errors
 from semqa.server.sse import EventStream, dumps, event, primed, while_there
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Iterator, Mapping
+
+    from semqa.server.settings import ServerSettings
 
 __all__ = ["MessagesRequest", "router"]
 
@@ -112,8 +116,12 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
     0-based, end exclusive.
     """
     question, history = _split(body.messages)
-    given, places = await request.app.state.reading.run(_documents, body.messages)
-    engine, collection = named_model(body.model, request.app.state.shelf)
+    state = request.app.state
+    check_question(question, state.settings)
+    given, places = await state.reading.run_wanted(
+        request, state.settings.request_timeout, _documents, body.messages, state.settings
+    )
+    engine, collection = named_model(body.model, state.shelf)
     asked = await prepare(
         request,
         question,
@@ -167,14 +175,36 @@ def _split(messages: list[Message]) -> tuple[str, list[Turn]]:
     raise InputError("messages: got no text of role user, expected a question; add one")
 
 
-def _documents(messages: list[Message]) -> tuple[list[Given], list[Place]]:
-    """Return the sources of a conversation, and where each is from."""
+def _documents(
+    messages: list[Message], settings: ServerSettings
+) -> tuple[list[Given], list[Place]]:
+    """Return the sources of a conversation, and where each is from.
+
+    Raises:
+        InputError: there are too many, or one cannot be read.
+        UnwantedError: nobody waits for them any more.
+    """
+    blocks = list(_blocks(messages))
+    files = sum(_file_of(block) is not None for block in blocks)
+    if files > settings.max_documents:
+        raise InputError(
+            f"documents: got {files:,} that have to be read first, expected at most "
+            f"{settings.max_documents:,}; send fewer, put them into a collection, or raise "
+            "--max-documents"
+        )
     given: list[Given] = []
     places: list[Place] = []
+    known: dict[str, _Extracted] = {}  # a client sends the same file with each turn
     documents = results = 0
-    for block in _blocks(messages):
+    for block in blocks:
         if block.type == "document":
-            read = _document(block, documents)
+            file = _file_of(block)
+            if file is not None and file not in known:
+                check_wanted()
+                if given:
+                    check_sources(given, settings)  # before the next one is read
+                known[file] = _extracted(file, documents)
+            read = _document(block, documents, known)
             documents += 1
         elif block.type == "search_result":
             read = _result(block, results)
@@ -197,7 +227,24 @@ def _blocks(messages: list[Message]) -> Iterator[Block]:
                 yield from block.content
 
 
-def _document(block: Block, index: int) -> Iterator[tuple[Source, Place]]:
+class _Extracted(NamedTuple):
+    """What a file holds: its text, and where each page of it begins."""
+
+    text: str
+    pages: tuple[int, ...]
+
+
+def _file_of(block: Block) -> str | None:
+    """Return a document's file as it was sent; None where it is sent as text."""
+    source = block.source if block.type == "document" else None
+    if isinstance(source, DocumentSource) and source.type == "base64":
+        return source.data
+    return None
+
+
+def _document(
+    block: Block, index: int, known: Mapping[str, _Extracted]
+) -> Iterator[tuple[Source, Place]]:
     source, title, cited = block.source, block.title, block.cited
     if not isinstance(source, DocumentSource):
         raise InputError(
@@ -211,7 +258,7 @@ def _document(block: Block, index: int) -> Iterator[tuple[Source, Place]]:
         for at, text in enumerate(texts):
             yield Source(text, title or ""), Place("block", index, title, block=at, cited=cited)
     elif source.type == "base64" and source.data is not None:
-        text, pages = _extracted(source.data, index)
+        text, pages = known[source.data]
         yield Source(text, title or ""), Place("page", index, title, cited=cited, pages=pages)
     else:
         raise InputError(
@@ -220,7 +267,7 @@ def _document(block: Block, index: int) -> Iterator[tuple[Source, Place]]:
         )
 
 
-def _extracted(data: str, index: int) -> tuple[str, tuple[int, ...]]:
+def _extracted(data: str, index: int) -> _Extracted:
     try:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -229,7 +276,7 @@ def _extracted(data: str, index: int) -> tuple[str, tuple[int, ...]]:
         ) from None
     documents = require("semqa.documents", extra="serve", purpose="a document in base64")
     read = documents.extract(f"document {index}.pdf", raw)  # its title is no name of a file
-    return read.text, tuple(read.pages) or (0,)
+    return _Extracted(read.text, tuple(read.pages) or (0,))
 
 
 def _result(block: Block, index: int) -> Iterator[tuple[Source, Place]]:

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
+from semqa.engines import PromptedEngine
 from semqa.server.answering import Asked
 from semqa.server.context import in_context
-from semqa.server.gathering import DEFAULT_LIMIT, check_question, check_sources, retrieve
+from semqa.server.gathering import (
+    DEFAULT_LIMIT,
+    characters,
+    check_for_model,
+    check_question,
+    check_sources,
+    retrieve,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +65,11 @@ async def prepare(
     if given:
         check_sources(given, state.settings)
         sources = tuple(given)
+        # The engine is looked at where it matters alone: it may have to be made first.
+        if characters(sources) > state.settings.max_model_characters and isinstance(
+            await state.answering.engine(spec), PromptedEngine
+        ):
+            check_for_model(sources, state.settings)
     else:
         # A follow-up finds what itself asks for, and what the conversation is about.
         queries = list(dict.fromkeys((understood, question)))

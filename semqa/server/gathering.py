@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from semqa.server.settings import ServerSettings
 
-__all__ = ["DEFAULT_LIMIT", "Passages", "check_question", "check_sources", "retrieve"]
+__all__ = [
+    "DEFAULT_LIMIT",
+    "Passages",
+    "characters",
+    "check_for_model",
+    "check_question",
+    "check_sources",
+    "retrieve",
+]
 
 DEFAULT_LIMIT = 8
 """Passages that a question is answered from."""
@@ -61,7 +69,7 @@ def check_sources(given: Sequence[Given], settings: ServerSettings) -> None:
         raise InputError(
             f"sources: got {len(given):,}, expected at most {settings.max_sources:,}; send fewer"
         )
-    size = sum(len(each.source.text) + len(each.source.title) for each in given)
+    size = characters(given)
     if size > settings.max_source_characters:
         raise InputError(
             f"sources: got {size:,} characters, expected at most "
@@ -69,6 +77,26 @@ def check_sources(given: Sequence[Given], settings: ServerSettings) -> None:
         )
     if not any(each.source.text.strip() or each.source.title.strip() for each in given):
         raise InputError("sources: got no text in any, expected some; give a source its text")
+
+
+def check_for_model(given: Sequence[Given], settings: ServerSettings) -> None:
+    """See that sources are not more than a language model is to read for one question.
+
+    Raises:
+        InputError: they are.
+    """
+    size = characters(given)
+    if size > settings.max_model_characters:
+        raise InputError(
+            f"sources: got {size:,} characters for a language model, expected at most "
+            f"{settings.max_model_characters:,} in all; send less, put them into a collection, of "
+            "which a question reads the best passages, or raise --max-model-characters"
+        )
+
+
+def characters(given: Sequence[Given]) -> int:
+    """Return how many characters sources have together."""
+    return sum(len(each.source.text) + len(each.source.title) for each in given)
 
 
 def retrieve(

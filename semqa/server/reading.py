@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from semqa.server.errors import BusyError
+from semqa.engines.wanted import while_wanted
+from semqa.server.errors import BusyError, TooSlowError
+from semqa.server.sse import while_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fastapi import Request
 
 __all__ = ["Reading"]
 
@@ -34,7 +40,7 @@ class Reading:
         self._waiting = waiting
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Call something that blocks, when its turn comes.
+        """Call something that blocks, when its turn comes; it goes on if the client leaves.
 
         Raises:
             BusyError: too many wait.
@@ -46,3 +52,57 @@ class Reading:
                 f"most {self._waiting}; try again"
             )
         return await to_thread.run_sync(partial(call, *args, **kwargs), limiter=self._turns)
+
+    async def run_wanted(
+        self,
+        request: Request,
+        seconds: float,
+        call: Callable[_P, _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """Call something that blocks, and looks now and then whether it is wanted.
+
+        Args:
+            request: when its client leaves, it is not.
+            seconds: nor when these are over, waiting included.
+            call: what to call; it uses `check_wanted`.
+            args: of it.
+            kwargs: of it.
+
+        Raises:
+            BusyError: too many wait.
+            TooSlowError: the time is over.
+            GoneError: the client left.
+        """
+        begun, over = threading.Event(), threading.Event()
+
+        def wanted() -> _T:
+            begun.set()
+            with while_wanted(lambda: not over.is_set()):
+                return call(*args, **kwargs)
+
+        # Its turn is taken until its thread ends, however soon nobody waits for it.
+        work = asyncio.ensure_future(self.run(wanted))
+        work.add_done_callback(_looked_at)
+        try:
+            async with asyncio.timeout(seconds):
+                return await while_there(request, _end_of(work))
+        except TimeoutError:
+            raise TooSlowError(
+                f"the documents took too long: got no end of them in {seconds:g} seconds, expected "
+                "one; send fewer, or raise --request-timeout"
+            ) from None
+        finally:
+            over.set()
+            if not begun.is_set():
+                work.cancel()
+
+
+async def _end_of(work: asyncio.Future[_T]) -> _T:
+    return await asyncio.shield(work)
+
+
+def _looked_at(work: asyncio.Future[_T]) -> None:
+    if not work.cancelled():
+        work.exception()  # so that asyncio does not log what nobody waits for

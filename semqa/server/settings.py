@@ -42,6 +42,9 @@ class ServerSettings:
         max_question: most characters of a question.
         max_sources: most sources of a question.
         max_source_characters: most characters of all of them together.
+        max_model_characters: most characters of all of them together where a language model is to
+            read them; it reads, and who runs it pays for, all of them with each question.
+        max_documents: most files in one request that have to be read first.
         rate_limit: most requests of one key in a minute; 0 for no limit.
         answers_at_once: most answers under way; others wait for their turn.
         answers_waiting: most answers that wait; more are turned away.
@@ -64,6 +67,8 @@ class ServerSettings:
     max_question: int = 8_000
     max_sources: int = 1_000
     max_source_characters: int = 4_000_000
+    max_model_characters: int = 200_000
+    max_documents: int = 50
     rate_limit: int = 0
     answers_at_once: int = 256
     answers_waiting: int = 1_024
@@ -90,12 +95,12 @@ class ServerSettings:
                     f"api_key: got a key of {len(key)} characters, expected at least 8 printable "
                     "ASCII characters without a space; choose another"
                 )
-        for name in ("max_body", "max_upload", "max_question", "max_sources", "answers_at_once"):
+        for name in _FROM_ONE:
             if getattr(self, name) < 1:
                 raise InputError(
                     f"{name}: got {getattr(self, name)}, expected a whole number from 1; change it"
                 )
-        for name in ("rate_limit", "answers_waiting", "max_source_characters"):
+        for name in ("rate_limit", "answers_waiting"):
             if getattr(self, name) < 0:
                 raise InputError(
                     f"{name}: got {getattr(self, name)}, expected a whole number from 0; change it"
@@ -115,3 +120,15 @@ class ServerSettings:
     def store(self) -> str | Path:
         """The URL of the database, or the file of SQLite."""
         return self.database or self.data / "semqa.sqlite"
+
+
+_FROM_ONE = (
+    "max_body",
+    "max_upload",
+    "max_question",
+    "max_sources",
+    "max_source_characters",
+    "max_model_characters",
+    "max_documents",
+    "answers_at_once",
+)

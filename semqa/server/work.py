@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines import StreamingEngine
 from semqa.engines.abstention import attempt
+from semqa.engines.wanted import while_wanted
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, TooSlowError
 
@@ -65,8 +66,8 @@ class Workers:
     ) -> AsyncGenerator[Segment | Outcome, None]:
         """Give the segments of an answer as they come, and the outcome at the end.
 
-        Closing the iterator gives the work up: an answer that waits is not begun, and a stream ends
-        at its next piece.
+        Closing the iterator gives the work up, and so does its time when it is over: an answer that
+        waits is not begun, a stream ends at its next piece, and what is computed at the next source.
 
         Args:
             engine: the engine.
@@ -95,7 +96,8 @@ class Workers:
         def work() -> None:
             try:
                 if not gone.is_set():
-                    put(_answer(engine, question, sources, put, gone))
+                    with while_wanted(lambda: not gone.is_set()):
+                        put(_answer(engine, question, sources, put, gone))
             except BaseException as error:  # noqa: BLE001  (raised again by who listens)
                 put(error)
 

@@ -26,6 +26,7 @@ from semqa.engines.extractive.passage import split_words
 from semqa.engines.extractive.ranker import load_weights
 from semqa.engines.extractive.reading import read_request
 from semqa.engines.extractive.title import quotable
+from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
 
@@ -166,6 +167,7 @@ class ExtractiveEngine:
         seen: set[tuple[str, ...]] = set()
         room = self.max_words
         for k in sorted(range(len(sources)), key=lambda k: -readings[k].relevance.strength):
+            check_wanted()
             strength = readings[k].relevance.strength
             if picks and (strength < 1.0 - self.coverage or strength <= 0.0):
                 continue

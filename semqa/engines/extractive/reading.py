@@ -11,6 +11,7 @@ from semqa.engines.extractive.inquiry import read_inquiry
 from semqa.engines.extractive.lexicon import ARTICLES, STOPWORDS, stem
 from semqa.engines.extractive.passage import read_passage, split_words
 from semqa.engines.extractive.relevance import measure
+from semqa.engines.wanted import check_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,15 +52,23 @@ class Reading:
 
 
 def read_request(question: str, sources: Sequence[Source]) -> tuple[Inquiry, list[Reading]]:
-    """Read a question and its sources; one reading a source, in order."""
+    """Read a question and its sources; one reading a source, in order.
+
+    Raises:
+        UnwantedError: nobody waits for the answer any more.
+    """
     inquiry = read_inquiry(question)
-    passages = [read_passage(s.text, s.title, inquiry.stems) for s in sources]
+    passages = []
+    for source in sources:
+        check_wanted()
+        passages.append(read_passage(source.text, source.title, inquiry.stems))
     titles = [split_words(s.title) for s in sources]
     stems = [frozenset(stem(w) for w in t if w not in STOPWORDS) for t in titles]
     readings = []
     for passage, relevance, title, title_stems in zip(
         passages, measure(inquiry, passages, stems), titles, stems, strict=True
     ):
+        check_wanted()
         candidates = find_candidates(passage, relevance.evidence)
         readings.append(
             Reading(

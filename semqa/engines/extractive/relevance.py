@@ -14,6 +14,7 @@ import numpy as np
 from semqa.engines.extractive import tuning
 from semqa.engines.extractive.evidence import evidence, trust
 from semqa.engines.extractive.lexicon import PERSONS, THINGS, is_verb, related
+from semqa.engines.wanted import check_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,10 +152,10 @@ def measure(
         titles: the stems of each source's title.
     """
     trusted = trust(inquiry)
-    matches = [
-        _match(inquiry, passage, title, trusted.least)
-        for passage, title in zip(passages, titles, strict=True)
-    ]
+    matches = []
+    for passage, title in zip(passages, titles, strict=True):
+        check_wanted()
+        matches.append(_match(inquiry, passage, title, trusted.least))
     terms = _weigh_terms(matches, trusted.term)
     # A question of yes or no names its subject, and asks about the rest.
     supplied = 1.0 if inquiry.kind == "whether" else tuning.SUPPLIED
