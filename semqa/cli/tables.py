@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from semqa.metrics.bootstrap import PairedTest
 
-__all__ = ["comparison_table", "print_tables", "scores_table", "unscored_notes"]
+__all__ = ["comparison_table", "figures_table", "print_tables", "scores_table", "unscored_notes"]
 
 SHOWN = {
     "rouge1": "ROUGE-1",
@@ -73,6 +73,21 @@ def comparison_table(tests: Sequence[PairedTest]) -> Table:
             f"{test.low:+.2f} – {test.high:+.2f}",
             f"{test.p:.4f}",
             str(test.n),
+        )
+    return table
+
+
+def figures_table(
+    title: str, rows: Sequence[tuple[str, float | None, Sequence[float] | None, int]]
+) -> Table:
+    """Return one row a figure: its name, value, 95% interval, and how many items it rests on."""
+    table = _table(title, "score", "95% interval", "n")
+    for name, value, interval, n in rows:
+        table.add_row(
+            name,
+            "unscored" if value is None else f"{value:.2f}",
+            "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
+            str(n),
         )
     return table
 

@@ -34,6 +34,7 @@ __all__ = [
     "read_piped_sources",
     "read_sources",
     "read_sources_jsonl",
+    "source_of",
 ]
 
 SOURCES_SETTING = "SEMQA_MAX_SOURCES"
@@ -124,7 +125,7 @@ def _json_sources(raw: bytes, name: str) -> tuple[Source, ...]:
         rows = _array_rows(raw, name)
     else:
         rows = map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
-    return _collect((_source(row) for row in rows), name)
+    return _collect((source_of(row) for row in rows), name)
 
 
 def _array_rows(raw: bytes, name: str) -> Iterator[Row]:
@@ -137,7 +138,12 @@ def _array_rows(raw: bytes, name: str) -> Iterator[Row]:
         yield as_row(item, f"{name}: item {number}")
 
 
-def _source(row: Row) -> Source:
+def source_of(row: Row) -> Source:
+    """Return the source that an object describes: ``text``, perhaps ``title`` and ``url``.
+
+    Raises:
+        InputError: it describes none.
+    """
     text, title, url = row.text("text"), _optional(row, "title") or "", _optional(row, "url")
     if not text.strip() and not title.strip():
         raise InputError(

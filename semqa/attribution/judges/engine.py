@@ -38,6 +38,8 @@ _SURE = {
     "neutral": Entailment(0.0, 1.0, 0.0),
     "contradiction": Entailment(0.0, 0.0, 1.0),
 }
+_UNREAD = Entailment(0.49, 0.51, 0.0)
+"""Neutral, and near enough to one half to be called unclear where that is told apart."""
 
 
 class EngineJudge:
@@ -144,7 +146,7 @@ class EngineJudge:
         for reply in self._complete(asked, max_new_tokens=_VERDICT_TOKENS):
             verdict = read_verdict(reply)
             self.unparsed += verdict is None
-            found.append(_SURE[verdict or "neutral"])
+            found.append(_UNREAD if verdict is None else _SURE[verdict])
         return found
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:

@@ -16,7 +16,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from semqa.attribution.judges import CachedJudge, Judge
+    from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge
 
 __all__ = [
     "JudgeBatch",
@@ -26,8 +26,10 @@ __all__ = [
     "JudgeName",
     "JudgeUrl",
     "NoJudgeCache",
+    "entailment_judge",
     "judge_progress",
     "open_judge",
+    "unparsed_note",
 ]
 
 _PANEL = "Judge"
@@ -149,6 +151,30 @@ def open_judge(
     from semqa.attribution.judges.cached import FILE_NAME
 
     return CachedJudge(judge, folder / FILE_NAME)
+
+
+def entailment_judge(judge: Judge) -> EntailmentJudge:
+    """Return a judge as one of entailment.
+
+    Raises:
+        InputError: it does not judge entailment.
+    """
+    from semqa.attribution.judges import EntailmentJudge
+
+    if not isinstance(judge, EntailmentJudge):
+        raise InputError(
+            f"--judge: got {judge.name}, expected one that judges entailment; choose lexical, "
+            "engine:SPEC or transformers:nli=MODEL"
+        )
+    return judge
+
+
+def unparsed_note(judge: CachedJudge) -> list[str]:
+    """Return a remark if replies of a language model could not be read."""
+    if not judge.unparsed:
+        return []
+    noun = "reply" if judge.unparsed == 1 else "replies"
+    return [f"{judge.unparsed} {noun} of the judge could not be read, and count as neutral"]
 
 
 @contextmanager

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from semqa.cli.eval import ais
-from semqa.cli.eval import q2
+from semqa.cli.eval import ais, auto_ais, q2
 
 __all__ = ["app"]
 
@@ -14,10 +13,13 @@ app = typer.Typer(
     help="Measure attribution: AIS, AttrScore, Q², TofuEval, citations.",
     no_args_is_help=True,
 )
-app.command("ais")(ais.ais)
 
 
 @app.callback()
 def _eval() -> None:
     """Measure attribution: AIS, AttrScore, Q², TofuEval, citations."""
+
+
+app.command("ais")(ais.ais)
+app.command("auto-ais")(auto_ais.auto_ais)
 app.add_typer(q2.app, name="q2")

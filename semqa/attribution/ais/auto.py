@@ -1,0 +1,210 @@
+"""AutoAIS: whether what a sentence quotes or cites supports it, as a judge of entailment says.
+
+This is a judgement and no verification: it says nothing on whether quotes are verbatim, and changes
+nothing about them.
+
+Source: Rashkin et al. 2023, "Measuring Attribution in Natural Language Generation Models", whose
+question this asks of a model in place of people; Bohnet et al. 2022, "Attributed Question
+Answering", and Gao et al. 2023 (ALCE), who do so with ``google/t5_xxl_true_nli_mixture``. As in the
+former, the question stands before what is judged, for an answer is read in its light; as in the
+latter, the unit is the sentence, and its premise all that it cites. Differs in that a probability
+near one half is called unclear, and in that an answer is attributable only where every sentence is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.attribution.ais.resting import resting_sentences
+from semqa.attribution.citations.passages import premise
+from semqa.attribution.judges.base import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.attribution.ais.resting import RestingSentence
+    from semqa.attribution.judges.base import Entailment, EntailmentJudge
+    from semqa.quotes import QuotedAnswer, Source
+
+__all__ = ["MARGIN", "AnswerCheck", "SentenceCheck", "Support", "ToCheck", "check_answers"]
+
+MARGIN = 0.1
+"""How near to one half a probability of entailment is unclear."""
+
+QUOTES_NOTHING = "quotes and cites no source"
+NO_SUCH_SOURCE = "the sources that it names do not exist"
+
+
+class Support(StrEnum):
+    """What a judge says of a sentence and its sources."""
+
+    SUPPORTED = "supported"
+    NOT_SUPPORTED = "not supported"
+    UNCLEAR = "unclear"
+
+
+class ToCheck(NamedTuple):
+    """An answer to be judged.
+
+    Attributes:
+        question: what it answers; may be empty.
+        answer: the answer with its sources.
+    """
+
+    question: str
+    answer: QuotedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceCheck:
+    """What a judge says of one sentence.
+
+    Attributes:
+        text: the sentence, without citations.
+        start, end: its place in the plain answer.
+        sources: numbers of the sources that it was held against.
+        support: the outcome.
+        entailment: the probabilities; None where the judge was not asked.
+        reason: why the judge was not asked; empty where it was.
+    """
+
+    text: str
+    start: int
+    end: int
+    sources: tuple[int, ...]
+    support: Support
+    entailment: Entailment | None = None
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as a JSON-ready object."""
+        return {
+            "text": self.text,
+            "plain_start": self.start,
+            "plain_end": self.end,
+            "sources": list(self.sources),
+            "support": self.support.value,
+            "entailment": None if self.entailment is None else self.entailment._asdict(),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCheck:
+    """What a judge says of an answer, sentence by sentence.
+
+    Attributes:
+        judge: the name of the judge.
+        margin: how near to one half a probability counted as unclear.
+        sentences: those of the answer that say something.
+    """
+
+    judge: str
+    margin: float
+    sentences: tuple[SentenceCheck, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many sentences there are of each outcome, every outcome listed."""
+        seen = Counter(sentence.support for sentence in self.sentences)
+        return {support.value: seen[support] for support in Support}
+
+    @property
+    def share(self) -> float | None:
+        """The share of sentences that are supported, 0 to 1; None where there is no sentence."""
+        if not self.sentences:
+            return None
+        return self.counts[Support.SUPPORTED] / len(self.sentences)
+
+    @property
+    def supported(self) -> bool | None:
+        """Whether every sentence is supported; None where there is no sentence."""
+        return None if not self.sentences else self.counts[Support.SUPPORTED] == len(self.sentences)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as a JSON-ready object."""
+        return {
+            "judge": self.judge,
+            "margin": self.margin,
+            "supported": self.supported,
+            "share": self.share,
+            "counts": self.counts,
+            "sentences": [sentence.to_dict() for sentence in self.sentences],
+        }
+
+
+def check_answers(
+    answers: Sequence[ToCheck],
+    judge: EntailmentJudge,
+    *,
+    margin: float = MARGIN,
+    with_question: bool = True,
+) -> list[AnswerCheck]:
+    """Judge answers, each sentence against the sources that it quotes or cites.
+
+    The premise is these sources whole, one after the other, titles included. A sentence that names
+    no source is not supported; the judge is not asked.
+
+    Args:
+        answers: the answers; the judge is asked once for all of their sentences.
+        judge: says what follows from what.
+        margin: how near to one half a probability of entailment is unclear, from 0 to 0.5.
+        with_question: whether the question stands before each sentence.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> from semqa.attribution.judges import create_judge
+        >>> sources = [Source("Bing Crosby sang it in 1942.")]
+        >>> answer = QuotedAnswer.parse("[ 1 Bing Crosby ] sang it. He won a prize.", sources)
+        >>> (check,) = check_answers([ToCheck("Who sang it?", answer)], create_judge("lexical"))
+        >>> [(each.support.value, each.reason) for each in check.sentences]
+        [('supported', ''), ('not supported', 'quotes and cites no source')]
+    """
+    work = [
+        (number, sentence, _real(sentence, one.answer.sources))
+        for number, one in enumerate(answers)
+        for sentence in resting_sentences(one.answer)
+    ]
+    pairs = [
+        Pair(
+            premise([answers[number].answer.sources[source - 1] for source in real]),
+            _hypothesis(answers[number].question if with_question else "", sentence.text),
+        )
+        for number, sentence, real in work
+        if real
+    ]
+    judged = iter(judge.entailment(pairs) if pairs else [])
+    found: list[list[SentenceCheck]] = [[] for _ in answers]
+    for number, sentence, real in work:
+        found[number].append(_check(sentence, real, next(judged) if real else None, margin))
+    return [AnswerCheck(judge.name, margin, tuple(sentences)) for sentences in found]
+
+
+def _real(sentence: RestingSentence, sources: Sequence[Source]) -> tuple[int, ...]:
+    return tuple(number for number in sentence.sources if 1 <= number <= len(sources))
+
+
+def _hypothesis(question: str, sentence: str) -> str:
+    asked = " ".join(question.split())
+    if not asked:
+        return sentence
+    # So that whoever reads it knows where the question ends.
+    return f"{asked if asked[-1] in '?.!:？。' else asked + '?'} {sentence}"
+
+
+def _check(
+    sentence: RestingSentence, real: tuple[int, ...], judged: Entailment | None, margin: float
+) -> SentenceCheck:
+    reason = ""
+    if judged is None:
+        support = Support.NOT_SUPPORTED
+        reason = NO_SUCH_SOURCE if sentence.sources else QUOTES_NOTHING
+    elif abs(judged.entailment - 0.5) < margin:
+        support = Support.UNCLEAR
+    else:
+        support = Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
+    text, start, end, _ = sentence
+    return SentenceCheck(text, start, end, real, support, judged, reason)

@@ -1,0 +1,104 @@
+"""Answers with their sources, as ``semqa answer --json`` writes them: one, an array, or JSON lines."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.data.files import BOM, ByteBudget, InputFile, decode_text, open_input
+from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
+from semqa.data.sources import source_of
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from semqa.quotes.source import Source
+
+__all__ = ["GivenAnswer", "read_answers"]
+
+MAX_BYTES = 256 * 2**20
+MAX_SOURCES = 10_000
+"""Most sources of one answer."""
+
+
+class GivenAnswer(NamedTuple):
+    """An answer that somebody made.
+
+    Attributes:
+        key: names it: its ``qid`` or ``id``, or else its number in the file.
+        question: what it answers; may be empty.
+        text: the answer, marked.
+        sources: by number, from 1.
+    """
+
+    key: str
+    question: str
+    text: str
+    sources: tuple[Source, ...]
+
+
+def read_answers(path: Path | str) -> list[GivenAnswer]:
+    """Read answers with their sources.
+
+    An object has ``answer`` (or ``prediction``) and ``sources``, an array of objects with ``text``
+    and perhaps ``title`` and ``url``; it may have ``question``, and ``qid`` or ``id``.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or an answer is not usable, or two have the same key.
+    """
+    with open_input(path, ByteBudget(MAX_BYTES)) as file:
+        raw, name = file.read_all(), file.name
+    found: list[GivenAnswer] = []
+    places: dict[str, str] = {}
+    for number, row in enumerate(_rows(raw, name), 1):
+        one = _answer(row, number)
+        if one.key in places:
+            raise InputError(
+                f"{row.where}: doubled key: got {one.key!r} as at {places[one.key]}, expected one "
+                "answer of each; drop one of them"
+            )
+        places[one.key] = row.where
+        found.append(one)
+    return found
+
+
+def _rows(raw: bytes, name: str) -> Iterator[Row]:
+    begin = raw.removeprefix(BOM).lstrip()
+    if begin.startswith(b"["):
+        items = decode_json(decode_text(raw, name), name)
+        if not isinstance(items, list) or not items:
+            raise InputError(
+                f"{name}: nothing to read: got {describe(items)}, expected answers; add one"
+            )
+        for number, item in enumerate(items, 1):
+            yield as_row(item, f"{name}: item {number}")
+    elif begin.partition(b"\n")[0].strip() == b"{":  # one object over several lines
+        yield as_row(decode_json(decode_text(raw, name), name), name)
+    else:
+        yield from map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
+
+
+def _answer(row: Row, number: int) -> GivenAnswer:
+    key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
+    text = row.text("prediction") if "answer" not in row.fields else row.text("answer")
+    sources = row.fields.get("sources")
+    if not isinstance(sources, list) or not 1 <= len(sources) <= MAX_SOURCES:
+        got = f"{len(sources):,} of them" if isinstance(sources, list) else describe(sources)
+        raise InputError(
+            f"{row.where}: no usable sources: got {got} in the field 'sources', expected an array "
+            f"of 1 to {MAX_SOURCES:,} objects with 'text'; add it, or give --references"
+        )
+    return GivenAnswer(
+        key,
+        row.text("question", ""),
+        text,
+        tuple(
+            source_of(as_row(each, f"{row.where}: source {place}"))
+            for place, each in enumerate(sources, 1)
+        ),
+    )
