@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from semqa.cli.checking import judge_answers, open_checking_judge
 from semqa.cli.choice import Choice, choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
 from semqa.cli.inputs import (
     check_not_an_input,
     check_stdin_once,
@@ -26,6 +28,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from semqa.attribution.ais.auto import AnswerCheck
     from semqa.engines import Engine
     from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
@@ -86,6 +89,19 @@ def answer(
         bool,
         typer.Option("--compare", help="Answer twice: with the constraint, and without it."),
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Have a judge say of each sentence whether the sources that it quotes support it: "
+            "a judgement, beside the verification of quotes.",
+        ),
+    ] = False,
+    judge: JudgeName = "lexical",
+    judge_cache: JudgeCache = None,
+    no_judge_cache: NoJudgeCache = False,
+    judge_device: JudgeDevice = None,
+    judge_url: JudgeUrl = None,
 ) -> None:
     """Answer QUESTION from the sources, quoting them word for word.
 
@@ -102,6 +118,16 @@ def answer(
             "terminal, markdown or json"
         )
     check_text(question, "QUESTION")
+    # What is wrong with the judge is found before anything is answered.
+    judging = open_checking_judge(
+        check,
+        judge,
+        judge_cache,
+        no_cache=no_judge_cache,
+        device=judge_device,
+        base_url=judge_url,
+        typed=options.typed,
+    )
     texts = [*(source or []), *(more or [])]
     if options.train is not None:
         check_stdin_once(options.train, *texts, sources)
@@ -114,6 +140,9 @@ def answer(
     request = _Request(question, given, output_format, with_prompt, found=collection is not None)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
     runs = _run_all(choices, request)
+    if judging is not None:
+        checks = judge_answers(question, [run.result for run in runs], judging)
+        runs = [run._replace(check=one) for run, one in zip(runs, checks, strict=True)]
     if output_format is Format.JSON:
         records = [run.record(request) for run in runs]
         shown = json_line(
@@ -128,6 +157,10 @@ def answer(
         write_result(shown, raw=output_format is Format.TERMINAL)
     else:
         write_file(out, shown)
+    if output_format in (Format.MARKED, Format.PLAIN, Format.CITATIONS):
+        for run in runs:
+            if run.check is not None:
+                say(run.check.shown().headline)
     if output_format not in (Format.JSON, Format.TERMINAL):
         for run in runs:
             if compare or (run.choice.prompts is not None and not run.choice.constrained):
@@ -157,6 +190,8 @@ class _Run(NamedTuple):
     seconds: float
     prompt: Prompt | None
     generation: Generation | None
+    check: AnswerCheck | None = None
+    """What a judge says of its sentences; beside the verification of quotes, never part of it."""
 
     def cut_off(self) -> list[str]:
         """Return a remark if the budget of tokens cut the answer off."""
@@ -186,7 +221,10 @@ class _Run(NamedTuple):
 
     def page(self, request: _Request, *, color: bool) -> str:
         """Return the answer in the format that was asked for, which is not JSON."""
-        shown = show_answer(self.result, request.question, request.output_format, color=color)
+        judged = None if self.check is None else self.check.shown()
+        shown = show_answer(
+            self.result, request.question, request.output_format, color=color, judged=judged
+        )
         if request.output_format is not Format.TERMINAL or not self.remarks():
             return shown
         return "\n".join([shown.rstrip("\n"), *(f"({remark})" for remark in self.remarks()), ""])
@@ -199,6 +237,8 @@ class _Run(NamedTuple):
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }
+        if self.check is not None:
+            record["checks"] = self.check.to_dict()
         if self.prompt is not None:
             record["options"] = dict(sorted(self.choice.options.items()))
             shown = self.prompt.to_dict()

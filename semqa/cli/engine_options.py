@@ -284,6 +284,9 @@ class EngineOptions:
     habits: frozenset[str] = frozenset()
     """Which of them the environment gave, and not the command line."""
 
+    typed: frozenset[str] = frozenset()
+    """Which of all the command's options the command line gave."""
+
     def given(self) -> dict[str, Any]:
         """Return the options that were given, as plain values.
 
@@ -299,7 +302,7 @@ class EngineOptions:
 
 
 def _names() -> list[str]:
-    return [field.name for field in fields(EngineOptions) if field.name != "habits"]
+    return [field.name for field in fields(EngineOptions) if field.name not in ("habits", "typed")]
 
 
 def _numbers(name: str, text: str) -> tuple[int, ...]:
@@ -328,6 +331,11 @@ def _plain(value: object) -> object:
     return value.value if isinstance(value, StrEnum) else value
 
 
+def _is_typed(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def takes_engine_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command every option of `EngineOptions`; it gets them as ``options``.
 
@@ -338,8 +346,10 @@ def takes_engine_options(command: Callable[..., None]) -> Callable[..., None]:
         own = {name: values.pop(name) for name in _names()}
         sources = {name: ctx.get_parameter_source(name) for name in own}
         habits = (n for n, source in sources.items() if source and source.name == "ENVIRONMENT")
+        typed = [n for n in (*own, *values) if _is_typed(ctx, n)]
+        options = EngineOptions(**own, habits=frozenset(habits), typed=frozenset(typed))
         try:
-            command(options=EngineOptions(**own, habits=frozenset(habits)), **values)
+            command(options=options, **values)
         except InputError as error:
             error.args = (in_flags(str(error), _names()),)
             raise

@@ -10,6 +10,7 @@ from semqa.cli.output import terminal_width
 if TYPE_CHECKING:
     from semqa.prompting import Prompt
     from semqa.quotes import QuotedAnswer
+    from semqa.quotes.render import Judged
 
 __all__ = ["Format", "counted", "show_answer", "show_prompt"]
 
@@ -26,8 +27,19 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def show_answer(result: QuotedAnswer, question: str, form: Format, *, color: bool) -> str:
-    """Return an answer in a format; JSON, which has more to say, is not one of them."""
+def show_answer(
+    result: QuotedAnswer,
+    question: str,
+    form: Format,
+    *,
+    color: bool,
+    judged: Judged | None = None,
+) -> str:
+    """Return an answer in a format; JSON, which has more to say, is not one of them.
+
+    What a judge said stands under the answer in the formats that are pages: terminal, HTML and
+    Markdown.
+    """
     if form is Format.MARKED:
         return result.marked
     if form is Format.PLAIN:
@@ -39,10 +51,10 @@ def show_answer(result: QuotedAnswer, question: str, form: Format, *, color: boo
     from semqa.quotes import render
 
     if form is Format.MARKDOWN:
-        return render.to_markdown(result)
+        return render.to_markdown(result, judged=judged)
     if form is Format.HTML:
-        return render.to_html(result, question=question)
-    return render.to_ansi(result, color=color, width=terminal_width())
+        return render.to_html(result, question=question, judged=judged)
+    return render.to_ansi(result, color=color, width=terminal_width(), judged=judged)
 
 
 def show_prompt(prompt: Prompt, *, chat: bool) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.attribution.ais.resting import resting_sentences
 from semqa.attribution.citations.passages import premise
 from semqa.attribution.judges.base import Pair
+from semqa.quotes.render.judged import Judged, JudgedSentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,6 +124,16 @@ class AnswerCheck:
     def supported(self) -> bool | None:
         """Whether every sentence is supported; None where there is no sentence."""
         return None if not self.sentences else self.counts[Support.SUPPORTED] == len(self.sentences)
+
+    def shown(self) -> Judged:
+        """Return it as the pages of an answer show it."""
+        return Judged(
+            self.judge,
+            tuple(
+                JudgedSentence(each.text, each.support.value, each.sources, each.reason)
+                for each in self.sentences
+            ),
+        )
 
     def to_dict(self) -> dict[str, object]:
         """Return it as a JSON-ready object."""

@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from semqa.quotes.answer import QuotedAnswer
+    from semqa.quotes.render.judged import Judged
 
 __all__ = ["to_html"]
 
 
-def to_html(answer: QuotedAnswer, *, question: str = "") -> str:
+def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
     """Render the answer beside its sources as a standalone page.
 
     Args:
         answer: the answer to show; every source is shown, quoted or not.
         question: becomes the heading.
+        judged: what a judge says of its sentences, shown under the answer.
     """
     quotes = answer.quotes
     order = {id(quote): index for index, quote in enumerate(quotes)}
@@ -62,6 +64,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "") -> str:
         verified=sum(quote.verified for quote in quotes),
         counts={status: count for status, count in answer.counts.items() if count},
         changes=change_summary(answer),
+        judged=judged,
         style=_asset("answer.css"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

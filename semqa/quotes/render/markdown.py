@@ -9,6 +9,7 @@ from semqa.quotes.quote import FreeText
 
 if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
+    from semqa.quotes.render.judged import Judged
 
 __all__ = ["to_markdown"]
 
@@ -16,12 +17,16 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
 
 
-def to_markdown(answer: QuotedAnswer) -> str:
+def to_markdown(answer: QuotedAnswer, *, judged: Judged | None = None) -> str:
     """Render as Markdown (CommonMark with footnotes, as GitHub and most chat UIs show it).
 
     White space in quotes, titles and at line breaks is shown as one space. Nothing in the text acts
     as Markdown or HTML; some viewers make links of bare web addresses all the same. Unverified
     quotes are struck out and named as such; repaired ones are named as such, too.
+
+    Args:
+        answer: the answer to show.
+        judged: what a judge says of its sentences: a list underneath.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -50,7 +55,17 @@ def to_markdown(answer: QuotedAnswer) -> str:
         name = _escape(source.title.strip() or f"Source {number}")
         link = source.url if source.url and _is_link(source.url) else None
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
-    return "\n\n".join([text, "\n".join(notes)] if notes else [text]) + "\n"
+    blocks = [text, *(_judged(judged) if judged is not None else []), "\n".join(notes)]
+    return "\n\n".join(block for block in blocks if block or block is text) + "\n"
+
+
+def _judged(judged: Judged) -> list[str]:
+    rows = [
+        f"- {sentence.sign} **{sentence.support}** {_escape(sentence.text)}"
+        + (f" *({_escape(sentence.held_against)})*" if sentence.held_against else "")
+        for sentence in judged.sentences
+    ]
+    return [_escape(judged.headline), "\n".join(rows)]
 
 
 def _escape(text: str) -> str:

@@ -18,20 +18,25 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from semqa.quotes.answer import QuotedAnswer
+    from semqa.quotes.render.judged import Judged
 
-__all__ = ["answer_text", "sources_text", "summary_text", "to_ansi"]
+__all__ = ["answer_text", "judged_text", "sources_text", "summary_text", "to_ansi"]
 
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
 _CHANGED = "dim yellow"
 _CONTEXT = 60
+_SUPPORT = {"supported": "green", "not supported": "red", "unclear": "yellow"}
 
 
-def to_ansi(answer: QuotedAnswer, *, color: bool = True, width: int = 100) -> str:
+def to_ansi(
+    answer: QuotedAnswer, *, color: bool = True, width: int = 100, judged: Judged | None = None
+) -> str:
     """Render the answer, its sources and the outcome of the check for a terminal.
 
     Args:
         answer: the answer to show.
+        judged: what a judge says of its sentences, shown underneath.
         color: with ANSI colours; without, unverified quotes are still told in words.
         width: columns to wrap at.
     """
@@ -48,7 +53,10 @@ def to_ansi(answer: QuotedAnswer, *, color: bool = True, width: int = 100) -> st
         markup=False,
         emoji=False,
     )
-    for part in (answer_text(answer), sources_text(answer), summary_text(answer)):
+    parts = [answer_text(answer), sources_text(answer), summary_text(answer)]
+    if judged is not None:
+        parts.append(judged_text(judged))
+    for part in parts:
         if part:
             console.print(part)
             console.print()
@@ -119,6 +127,21 @@ def summary_text(answer: QuotedAnswer) -> Text:
         return Text(" ".join([verified, *changes]), style="yellow" if changes else "green")
     parts = [f"{count} {status}" for status, count in answer.counts.items() if count]
     return Text(f"✗ {total} {noun}: {', '.join(parts)}.", style="red")
+
+
+def judged_text(judged: Judged) -> Text:
+    """Return a line that says who judged, and one a sentence."""
+    from rich.text import Text
+
+    text = Text(safe_text(judged.headline), style="bold")
+    for sentence in judged.sentences:
+        colour = _SUPPORT.get(sentence.support, "yellow")
+        text.append(f"\n{sentence.sign} {sentence.support}", style=f"not bold {colour}")
+        shown = safe_text(re.sub(r"\s+", " ", sentence.text))
+        text.append(f"  {shown}", style="not bold")
+        if sentence.held_against:
+            text.append(f"  ({sentence.held_against})", style="not bold dim")
+    return text
 
 
 def _unverified(quote: Quote) -> str:

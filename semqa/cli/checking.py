@@ -1,0 +1,81 @@
+"""`--check`: answers under the eyes of a judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semqa.cli.flags import flag
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from semqa.attribution.ais.auto import AnswerCheck
+    from semqa.attribution.judges import CachedJudge
+    from semqa.quotes import QuotedAnswer
+
+__all__ = ["judge_answers", "open_checking_judge"]
+
+_OPTIONS = ("judge", "judge_cache", "no_judge_cache", "judge_device", "judge_url")
+
+
+def open_checking_judge(
+    check: bool,
+    judge: str,
+    cache: Path | None,
+    *,
+    no_cache: bool,
+    device: str | None,
+    base_url: str | None,
+    typed: Collection[str] = (),
+) -> CachedJudge | None:
+    """Return the judge of `--check`, or None without it.
+
+    Args:
+        check: whether there is to be one.
+        judge: its specification.
+        cache: the folder of judgements.
+        no_cache: keep none on disk.
+        device: where models run.
+        base_url: the endpoint of an openai engine.
+        typed: names of the options that the command line gave.
+
+    Raises:
+        InputError: there is no such judge, it does not judge entailment, or options of it were typed
+            without `--check`.
+        UnavailableError: a model was not reached, or a package is missing.
+    """
+    if not check:
+        for name in _OPTIONS:
+            if name in typed:
+                raise InputError(
+                    f"{flag(name)}: got it without --check, expected both; add --check, or leave it "
+                    "out"
+                )
+        return None
+    from semqa.cli.eval.judging import entailment_judge, open_judge
+
+    opened = open_judge(judge, cache, no_cache=no_cache, device=device, base_url=base_url)
+    entailment_judge(opened)
+    return opened
+
+
+def judge_answers(
+    question: str, answers: Sequence[QuotedAnswer], judge: CachedJudge
+) -> list[AnswerCheck]:
+    """Have answers of a question judged, and let go of the judge."""
+    from semqa.attribution.ais.auto import ToCheck, check_answers
+    from semqa.cli.eval.judging import entailment_judge, judge_progress, unparsed_note
+    from semqa.cli.output import say
+
+    try:
+        with judge_progress(judge, "judging"):
+            checks = check_answers(
+                [ToCheck(question, answer) for answer in answers], entailment_judge(judge)
+            )
+    finally:
+        judge.close()
+    for note in unparsed_note(judge):
+        say(note)
+    return checks
