@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.answering import answer_items
 from semqa.bench.journal import Journal
+from semqa.bench.judging import judge_records
 from semqa.bench.results import make_results
 from semqa.data.atomic import write_atomic
+from semqa.data.jsonl import write_jsonl
 from semqa.data.lock import locked
 from semqa.errors import InputError
 
@@ -17,13 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from semqa.attribution.judges import EntailmentJudge
     from semqa.bench.plan import Item, Plan
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
 
-__all__ = ["EXAMPLES_FILE", "RESULTS_FILE", "RUN_FILE", "Progress", "run"]
+__all__ = ["EXAMPLES_FILE", "JUDGED_FILE", "RESULTS_FILE", "RUN_FILE", "Progress", "run"]
 
 EXAMPLES_FILE = "examples.jsonl"
+JUDGED_FILE = "judged.jsonl"
 RESULTS_FILE = "results.json"
 RUN_FILE = "run.json"
 
@@ -43,6 +47,7 @@ def run(
     on_progress: Callable[[Progress], None] = lambda _: None,
     prompts: PromptBuilder | None = None,
     say: Callable[[str], None] | None = None,
+    judge: EntailmentJudge | None = None,
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
@@ -59,6 +64,8 @@ def run(
         on_progress: called at the start and after each example.
         prompts: what ``plan.create_prompts`` made, where that was done before.
         say: told in words what takes long, such as compiling; from any thread.
+        judge: who judges the answers when all are there, if anybody; the folder then gets
+            ``judged.jsonl`` too, what was said of each sentence.
 
     Returns:
         The results, as in ``results.json``.
@@ -110,6 +117,10 @@ def run(
             journal.tidy([item.key for item in items])
             records = [journal.records[item.key] for item in items]
             results = make_results(items, records, identity)
+            if judge is not None:
+                judged = judge_records(items, records, judge)
+                results["judged"] = judged.summary
+                write_jsonl(out / JUDGED_FILE, judged.rows)
             write_atomic(out / RESULTS_FILE, [_pretty(results)])
     return results
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from semqa.cli.checking import judge_answers, open_checking_judge
+from semqa.cli.checking import judge_answers, open_named_judge
 from semqa.cli.choice import Choice, choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
@@ -119,13 +119,13 @@ def answer(
         )
     check_text(question, "QUESTION")
     # What is wrong with the judge is found before anything is answered.
-    judging = open_checking_judge(
-        check,
-        judge,
+    judging = open_named_judge(
+        judge if check else None,
         judge_cache,
         no_cache=no_judge_cache,
         device=judge_device,
         base_url=judge_url,
+        needs="--check",
         typed=options.typed,
     )
     texts = [*(source or []), *(more or [])]

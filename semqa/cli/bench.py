@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.cli.checking import open_named_judge
 from semqa.cli.choice import choose, embedding_bar
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.eval.judging import JUDGE_PANEL, JudgeCache, JudgeDevice, JudgeUrl, NoJudgeCache
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.progress import progress_bar
@@ -48,6 +50,21 @@ def quotesum(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many questions.")
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            metavar="SPEC",
+            help="Add AutoAIS and citation recall and precision, as this judge says: lexical, "
+            "transformers:nli=MODEL, or engine:SPEC. A finished run can be judged later.",
+            show_default=False,
+            rich_help_panel=JUDGE_PANEL,
+        ),
+    ] = None,
+    judge_cache: JudgeCache = None,
+    no_judge_cache: NoJudgeCache = False,
+    judge_device: JudgeDevice = None,
+    judge_url: JudgeUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer every question of a QuoteSum file and score the answers.
@@ -59,6 +76,15 @@ def quotesum(
     """
     from semqa.bench import Plan, run
 
+    judging = open_named_judge(
+        judge,
+        judge_cache,
+        no_cache=no_judge_cache,
+        device=judge_device,
+        base_url=judge_url,
+        needs="--judge",
+        typed=options.typed,
+    )
     choice = choose(engine, options)
     plan = Plan(data, engine, choice.options, limit, choice.prompts)
     prompts = None
@@ -75,10 +101,15 @@ def quotesum(
                 elif progress.done == progress.resumed and progress.done + progress.again:
                     say(_going_on(progress))
 
-            results = run(plan, out, on_progress, prompts, say)
+            if judging is not None:
+                judging.on_progress = update  # which begins anew when all is answered
+            results = run(plan, out, on_progress, prompts, say, judging)
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")
         raise
+    finally:
+        if judging is not None:
+            judging.close()
     if as_json:
         write_result(json_line(results, indent=2))
     else:
@@ -94,9 +125,11 @@ def _going_on(progress: Progress) -> str:
 
 
 def _show(results: Mapping[str, Any]) -> None:
-    from semqa.cli.tables import print_tables, scores_table, unscored_notes
+    from semqa.cli.tables import judged_table, print_tables, scores_table, unscored_notes
 
     print_tables(scores_table(results["results"]))
+    if "judged" in results:
+        print_tables(judged_table(results["judged"]))
     for line in (
         *unscored_notes(results["results"]),
         *_failed(results),

@@ -1,4 +1,4 @@
-"""`--check`: answers under the eyes of a judge."""
+"""Commands that answer, under the eyes of a judge: ``answer --check`` and ``bench --judge``."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge
     from semqa.quotes import QuotedAnswer
 
-__all__ = ["judge_answers", "open_checking_judge"]
+__all__ = ["judge_answers", "open_named_judge"]
 
 _OPTIONS = ("judge", "judge_cache", "no_judge_cache", "judge_device", "judge_url")
 
 
-def open_checking_judge(
-    check: bool,
-    judge: str,
+def open_named_judge(
+    judge: str | None,
     cache: Path | None,
     *,
     no_cache: bool,
     device: str | None,
     base_url: str | None,
+    needs: str,
     typed: Collection[str] = (),
 ) -> CachedJudge | None:
-    """Return the judge of `--check`, or None without it.
+    """Return a judge of entailment, or None where none is wanted.
 
     Args:
-        check: whether there is to be one.
-        judge: its specification.
+        judge: its specification; None for no judge.
         cache: the folder of judgements.
         no_cache: keep none on disk.
         device: where models run.
         base_url: the endpoint of an openai engine.
+        needs: the flag that asks for a judge.
         typed: names of the options that the command line gave.
 
     Raises:
         InputError: there is no such judge, it does not judge entailment, or options of it were typed
-            without `--check`.
+            without one.
         UnavailableError: a model was not reached, or a package is missing.
     """
-    if not check:
+    if judge is None:
         for name in _OPTIONS:
             if name in typed:
                 raise InputError(
-                    f"{flag(name)}: got it without --check, expected both; add --check, or leave it "
+                    f"{flag(name)}: got it without {needs}, expected both; add {needs}, or leave it "
                     "out"
                 )
         return None

@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
     from semqa.metrics.bootstrap import PairedTest
 
-__all__ = ["comparison_table", "figures_table", "print_tables", "scores_table", "unscored_notes"]
+__all__ = [
+    "comparison_table",
+    "figures_table",
+    "judged_table",
+    "print_tables",
+    "scores_table",
+    "unscored_notes",
+]
 
 SHOWN = {
     "rouge1": "ROUGE-1",
@@ -90,6 +97,24 @@ def figures_table(
             str(n),
         )
     return table
+
+
+def judged_table(judged: Mapping[str, Any]) -> Table:
+    """Return what a judge says of a run, as `semqa.bench.judging.judge_records` sums it up."""
+    ais = judged["auto_ais"]
+    n = ais["n"]
+    rows = [
+        ("AutoAIS, sentences", ais["sentences"], ais["sentences_interval"], n["sentences"]),
+        ("AutoAIS, answers", ais["answers"], ais["answers_interval"], n["answers"]),
+        *(
+            (name, judged[key]["value"], judged[key]["interval"], judged[key]["n"])
+            for name, key in (
+                ("citation recall", "citation_recall"),
+                ("citation precision", "citation_precision"),
+            )
+        ),
+    ]
+    return figures_table(f"judged by {judged['judge']}", rows)
 
 
 def print_tables(*tables: Table) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge
 
 __all__ = [
+    "JUDGE_PANEL",
     "JudgeBatch",
     "JudgeCache",
     "JudgeDevice",
@@ -32,7 +33,7 @@ __all__ = [
     "unparsed_note",
 ]
 
-_PANEL = "Judge"
+JUDGE_PANEL = "Judge"
 
 JudgeName = Annotated[
     str,
@@ -42,7 +43,7 @@ JudgeName = Annotated[
         metavar="SPEC",
         help="lexical (needs no model, and is weak), transformers:nli=MODEL,qa=MODEL,qg=MODEL (any "
         "of them; folders or names on the Hub), or engine:SPEC, a language model through any engine.",
-        rich_help_panel=_PANEL,
+        rich_help_panel=JUDGE_PANEL,
     ),
 ]
 """Give it a default: ``judge: JudgeName = "lexical"``."""
@@ -55,13 +56,13 @@ JudgeCache = Annotated[
         metavar="DIR",
         help="Folder where judgements are kept: a run that ended early goes on from there.",
         show_default="judgements, in semqa's cache folder",
-        rich_help_panel=_PANEL,
+        rich_help_panel=JUDGE_PANEL,
     ),
 ]
 
 NoJudgeCache = Annotated[
     bool,
-    typer.Option("--no-judge-cache", help="Keep no judgement.", rich_help_panel=_PANEL),
+    typer.Option("--no-judge-cache", help="Keep no judgement.", rich_help_panel=JUDGE_PANEL),
 ]
 
 JudgeDevice = Annotated[
@@ -71,7 +72,7 @@ JudgeDevice = Annotated[
         envvar="SEMQA_DEVICE",
         help="Such as cpu or cuda:1.",
         show_default="a GPU if any",
-        rich_help_panel=_PANEL,
+        rich_help_panel=JUDGE_PANEL,
     ),
 ]
 
@@ -82,7 +83,7 @@ JudgeDtype = Annotated[
         envvar="SEMQA_DTYPE",
         help="auto, float32, float16 or bfloat16.",
         show_default="float32 on a CPU, else auto",
-        rich_help_panel=_PANEL,
+        rich_help_panel=JUDGE_PANEL,
     ),
 ]
 
@@ -93,7 +94,7 @@ JudgeBatch = Annotated[
         min=1,
         help="Inputs judged together.",
         show_default="8",
-        rich_help_panel=_PANEL,
+        rich_help_panel=JUDGE_PANEL,
     ),
 ]
 
@@ -104,7 +105,7 @@ JudgeUrl = Annotated[
         metavar="URL",
         help="Address of the endpoint of engine:openai:MODEL.",
         show_default="SEMQA_BASE_URL",
-        rich_help_panel=_PANEL,
+        rich_help_panel=JUDGE_PANEL,
     ),
 ]
 

@@ -1,0 +1,101 @@
+"""A run under the eyes of a judge: AutoAIS, and citation recall and precision.
+
+Judgements are no part of a run's identity: a finished run can be judged later, by one judge and then
+by another, from the rows that it left. They change no other score.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
+from semqa.attribution.ais.auto_report import summarise_checks
+from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
+from semqa.quotes import QuotedAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.attribution.citations import CitationScores
+    from semqa.attribution.judges import EntailmentJudge
+    from semqa.bench.plan import Item
+    from semqa.bench.record import Record
+
+__all__ = ["Judged", "judge_records"]
+
+RESAMPLES = 1_000
+SEED = 0
+
+
+class Judged(NamedTuple):
+    """What a judge says of a run.
+
+    Attributes:
+        summary: the figures, for ``results.json``.
+        rows: one an example, with what was said of each sentence.
+    """
+
+    summary: dict[str, object]
+    rows: list[dict[str, object]]
+
+
+def judge_records(
+    items: Sequence[Item], records: Sequence[Record], judge: EntailmentJudge
+) -> Judged:
+    """Judge the answers of a run; those that failed, or say nothing, count nowhere.
+
+    Args:
+        items: what was to be answered.
+        records: what became of them, in the same order.
+        judge: says what follows from what.
+    """
+    answers = [
+        ToCheck(
+            item.question.question, QuotedAnswer.parse(record.prediction, item.question.sources)
+        )
+        for item, record in zip(items, records, strict=True)
+    ]
+    checks = check_answers(answers, judge)
+    citations = score_citations(
+        [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers], judge
+    )
+    summary: dict[str, object] = {
+        "judge": judge.name,
+        "identity": judge.identity,
+        "unparsed": getattr(judge, "unparsed", 0),
+        "margin": MARGIN,
+        "auto_ais": summarise_checks(checks, resamples=RESAMPLES, seed=SEED),
+        "citation_recall": _mean([each.recall for each in citations]),
+        "citation_precision": _mean([each.precision for each in citations]),
+    }
+    rows: list[dict[str, object]] = [
+        {
+            "id": record.id,
+            "prediction": record.prediction,
+            "checks": check.to_dict(),
+            "citations": _citations(scores),
+        }
+        for record, check, scores in zip(records, checks, citations, strict=True)
+    ]
+    return Judged(summary, rows)
+
+
+def _mean(values: Sequence[float | None]) -> dict[str, object]:
+    """Return the mean of what is scored, with a percentile interval over resamples of answers."""
+    scored = [value for value in values if value is not None]
+    found: dict[str, Any] = {"value": None, "interval": None, "n": len(scored)}
+    if not scored:
+        return found | {"unscored": "no answer has any"}
+    import numpy as np
+
+    drawn = np.random.default_rng(SEED).choice(scored, size=(RESAMPLES, len(scored))).mean(axis=1)
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return found | {"value": float(np.mean(scored)), "interval": [float(low), float(high)]}
+
+
+def _citations(scores: CitationScores) -> dict[str, object]:
+    return {
+        "recall": scores.recall,
+        "precision": scores.precision,
+        "sentences": [each.to_dict() for each in scores.sentences],
+    }
