@@ -54,7 +54,8 @@ def ais_notes(found: Report) -> Iterator[str]:
         f"{'two-sided' if settings.test in ('mcnemar', 'chi2') else settings.alternative}"
         f"{corrected}"
     )
-    yield f"in brackets: {settings.interval} intervals, {settings.confidence:.0%}"
+    name = {"wilson": "Wilson's", "bootstrap": "bootstrap"}[settings.interval]
+    yield f"after each rate: its {name} interval, {settings.confidence:.0%}"
     for task in found.tasks:
         yield from _task_notes(task, settings)
     if any(task.agreement and task.origin == "released" for task in found.tasks):
@@ -63,6 +64,10 @@ def ais_notes(found: Report) -> Iterator[str]:
 
 def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
     name = _name(task)
+    if settings.baseline is None and task.comparisons:
+        best = {each.measure: each.other for each in task.comparisons}
+        cells = (f"{SHOWN[measure]} {system}" for measure, system in best.items())
+        yield f"{name}: best: {', '.join(cells)}"
     for what, count in task.oddities.items():
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
     for question, count in task.ties.items():
@@ -101,7 +106,7 @@ def _cell(
     if ends is None:
         return "unscored"
     star = "*" if (rates.system, measure) in starred else " "
-    return f"{rate.percent:.1f}{star}[{ends[0]:.1f}–{ends[1]:.1f}]"
+    return f"{rate.percent:.1f}{star} {f'{ends[0]:.0f}–{ends[1]:.0f}':>6}"
 
 
 def _agreement(found: Report) -> Table:
@@ -160,7 +165,7 @@ def _table(first: str, *others: str) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column(first)
+    table.add_column(first, overflow="fold")
     for name in others:
         table.add_column(name, justify="right")
     return table

@@ -1,0 +1,251 @@
+"""The paper's tables from the released files, cell by cell."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.ais import (
+    ReleasedFile,
+    agreement_of_counts,
+    compare_systems,
+    oddities,
+    paired,
+    read_released,
+    system_rates,
+    write_released,
+)
+from semqa.attribution.ais.rates import Measure
+from semqa.metrics.significance import RateTest
+from tests.attribution.ais.makers import verdicts as made
+
+TASKS = ("qrecc", "wow")
+
+NOT_EXACT = {
+    ("qrecc", "t5-base-pretrained", "int"),
+    ("qrecc", "t5-small-no-evidence", "int"),
+    ("qrecc", "t5-base-no-evidence", "int"),
+    ("wow", "wow-dodeca", "flag"),
+    ("wow", "wow-t5", "flag"),
+}
+"""Cells of tables 3 and 4 that the released rows, of which some are missing, do not give."""
+
+TESTS: dict[str, tuple[RateTest, Any]] = {
+    "ztest_two_sided": ("z", "two-sided"),
+    "ztest_one_sided": ("z", "less"),
+    "fisher_two_sided": ("fisher", "two-sided"),
+    "fisher_one_sided": ("fisher", "less"),
+    "chi2_yates": ("chi2", "two-sided"),
+    "welch_t": ("welch", "two-sided"),
+}
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((shared / "golden/ais.json").read_text("utf-8"))
+    return content["tables"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def released(shared: Path) -> dict[str, ReleasedFile]:
+    return {task: read_released(shared / f"data/ais/ann_{task}.csv") for task in TASKS}
+
+
+def printed(rates: Any, measure: Measure) -> str:
+    return f"{rates.rates[measure].percent:.1f}"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rates(task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]) -> None:
+    expected = golden[task]["rows"]
+    found = {each.system: each for each in system_rates(released[task].verdicts)}
+    assert found.keys() == expected.keys()
+    for system, row in expected.items():
+        rates = found[system].rates
+        assert found[system].n == row["n"]
+        assert rates["flag"].count == row["flagged"]
+        assert rates["int"].count == rates["ais"].n == row["n_int"]
+        assert rates["ais"].count == row["n_int_and_ais"]
+        for measure in ("flag", "int", "ais", "int_and_ais"):
+            assert rates[measure].percent == pytest.approx(row[f"{measure}_pct"], abs=1e-9)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_printed_cells_with_their_stars(
+    task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]
+) -> None:
+    verdicts = released[task].verdicts
+    stars = {
+        (each.system, each.measure)
+        for measure in ("int", "ais")
+        for each in compare_systems(verdicts, measure)
+        if each.significant
+    }
+    rates = {each.system: each for each in system_rates(verdicts)}
+    differing = set()
+    for system, row in golden[task]["rows"].items():
+        for measure, cell in row["paper"].items():
+            if cell is None:  # not printed
+                continue
+            assert ((system, measure) in stars) is cell.endswith("*")
+            if printed(rates[system], measure) != cell.rstrip("*"):
+                differing.add((task, system, measure))
+    assert differing == {cell for cell in NOT_EXACT if cell[0] == task}
+
+
+def test_how_many_cells_are_exact(golden: dict[str, Any]) -> None:
+    cells = [
+        cell
+        for task in TASKS
+        for row in golden[task]["rows"].values()
+        for cell in row["paper"].values()
+        if cell is not None
+    ]
+    assert (len(cells), len(NOT_EXACT)) == (29, 5)
+
+
+@pytest.mark.parametrize(("task", "system", "measure"), sorted(NOT_EXACT))
+def test_a_differing_cell_is_the_papers_with_the_missing_rows(
+    task: str,
+    system: str,
+    measure: Measure,
+    golden: dict[str, Any],
+    released: dict[str, ReleasedFile],
+) -> None:
+    row = golden[task]["rows"][system]
+    rebuilt = row["reconstructions_with_at_most_200_rows_reproducing_paper"]
+    assert len(rebuilt) == 1
+    missing = rebuilt[0]["missing"]
+    whole = [v for v in released[task].verdicts if v.system == system] + made(
+        system,
+        flagged=missing["flagged"],
+        unclear=missing["int0"],
+        not_ais=missing["int1_ais0"],
+        ais=missing["int1_ais1"],
+    )
+    assert len(whole) == 200
+    rates = system_rates(whole)[0]
+    before = next(e for e in system_rates(released[task].verdicts) if e.system == system)
+    assert printed(before, measure) != row["paper"][measure].rstrip("*")
+    assert all(
+        printed(rates, each) == cell.rstrip("*")
+        for each, cell in row["paper"].items()
+        if cell is not None
+    )
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", TESTS)
+def test_significance(
+    task: str, name: str, golden: dict[str, Any], released: dict[str, ReleasedFile]
+) -> None:
+    test, alternative = TESTS[name]
+    expected = golden[task]["significance"]
+    seen = 0
+    for measure in ("int", "ais"):
+        for found in compare_systems(
+            released[task].verdicts,
+            measure,
+            test=test,
+            alternative=alternative,
+        ):
+            row = expected[f"{measure}:{found.system}"]
+            seen += 1
+            assert found.other == row["best"]
+            if row[name] is None:
+                assert found.p is None
+                assert found.unscored
+            else:
+                assert found.p == pytest.approx(row[name], rel=1e-6)
+            assert found.significant is row["paper_star"]
+    assert seen == len(expected)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_mcnemar_on_shared_examples(
+    task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]
+) -> None:
+    verdicts = released[task].verdicts
+    for name, row in golden[task]["significance"].items():
+        measure, system = name.split(":")
+        pairs, expected = paired(verdicts, system, row["best"], measure), row["mcnemar_exact"]
+        assert pairs.n == expected["shared_examples"]
+        assert pairs.only_first == expected["only_this_positive"]
+        assert pairs.only_second == expected["only_best_positive"]
+        assert pairs.p == pytest.approx(expected["p_two_sided"], rel=1e-9)
+
+
+def test_mcnemar_is_refused_where_systems_had_other_examples(
+    released: dict[str, ReleasedFile],
+) -> None:
+    for found in compare_systems(released["wow"].verdicts, "ais", test="mcnemar"):
+        assert found.p is None
+        assert found.unscored is not None
+        assert found.unscored.startswith("rated on different examples: only ")
+    assert all(
+        found.p is not None
+        for found in compare_systems(released["qrecc"].verdicts, "int", test="mcnemar")
+    )
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_agreement_derived_from_counts(
+    task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]
+) -> None:
+    expected = golden[task]["agreement_from_counts"]["all_models"]
+    for found, name in zip(
+        agreement_of_counts(released[task].verdicts), ("INT", "AIS_given_INT"), strict=True
+    ):
+        row = expected[name]
+        assert (found.items, found.dropped) == (row["items"], row["dropped"])
+        figures = {
+            "pairwise_agreement": found.pairs,
+            "krippendorff_alpha_nominal": found.alpha,
+            "f1_pos": found.fit.f1[True],
+            "f1_neg": found.fit.f1[False],
+            "f1_macro": found.fit.macro,
+            "accuracy_vs_majority": found.fit.accuracy,
+            "unanimous": found.unanimous,
+        }
+        for key, figure in figures.items():
+            assert figure.value == pytest.approx(row[key], abs=1e-9), key
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_oddities(task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]) -> None:
+    quirks, rows = golden[task]["quirks"], released[task].rows
+    found = Counter(oddities(rows))
+    assert found["Q2 is answered though INT is 0"] == quirks["int0_with_q2_answer"]
+    assert found["Q2 says yes though INT & AIS is 0"] == quirks["q2_yes_but_ais0"]
+    assert found["Q2 is not answered though INT is 1"] == quirks["int1_but_q2_not_an_answer"]
+    assert found["stray characters in a label"] == quirks["q1"].get(
+        "No, the response is unclear.}}", 0
+    )
+    odd = {k: v for k, v in quirks["agree_int_counts"].items() if k not in ("-1", "3", "4", "5")}
+    assert found["# agree (INT) is not 3 to 5"] == sum(odd.values())
+    counts = Counter(
+        str(-1 if v.agree_ais is None else v.agree_ais) for v in released[task].verdicts
+    )
+    assert counts == quirks["agree_ais_counts"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_released_files_are_written_as_they_were(
+    task: str, shared: Path, released: dict[str, ReleasedFile], tmp_path: Path
+) -> None:
+    copy = tmp_path / f"ann_{task}.csv"
+    write_released(copy, released[task])
+    assert copy.read_bytes() == (shared / f"data/ais/ann_{task}.csv").read_bytes()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_verdicts_survive_a_file_of_our_own_wording(
+    task: str, released: dict[str, ReleasedFile], tmp_path: Path
+) -> None:
+    made_anew = ReleasedFile.of(released[task].verdicts)
+    write_released(tmp_path / f"ann_{task}.csv", made_anew)
+    assert read_released(tmp_path / f"ann_{task}.csv").verdicts == released[task].verdicts
