@@ -1,1 +1,50 @@
-"""AttrScore (Yue et al. 2023): attributable, extrapolatory or contradictory."""
+"""AttrScore (Yue et al. 2023): attributable, extrapolatory or contradictory.
+
+Claims are put to a judge in one of the paper's prompt families or as entailment (`judging`), what a
+language model says is parsed by stated rules (`parsing`) or as the released code does
+(`official`), and labels are scored (`scores`). `simulation` makes training data from question
+answering, `mapping` takes it from related tasks, and `training` fine-tunes a model on it.
+"""
+
+from semqa.attribution.attrscore.example import Example
+from semqa.attribution.attrscore.family import FAMILIES, Family, family_named
+from semqa.attribution.attrscore.files import read_examples, write_examples
+from semqa.attribution.attrscore.judging import Judged, judge_by_entailment, judge_by_prompt, way_of
+from semqa.attribution.attrscore.label import LABELS, Label
+from semqa.attribution.attrscore.official import OfficialScores, official_scores
+from semqa.attribution.attrscore.outputs import read_outputs
+from semqa.attribution.attrscore.parsing import Parsed, parse_label, parse_output
+from semqa.attribution.attrscore.prompting import AttrPrompt, Shot, read_shots, shipped_shots
+from semqa.attribution.attrscore.record import RunRecord, read_record, write_record
+from semqa.attribution.attrscore.scores import AttrScores, LabelScores, score_labels
+
+__all__ = [
+    "FAMILIES",
+    "LABELS",
+    "AttrPrompt",
+    "AttrScores",
+    "Example",
+    "Family",
+    "Judged",
+    "Label",
+    "LabelScores",
+    "OfficialScores",
+    "Parsed",
+    "RunRecord",
+    "Shot",
+    "family_named",
+    "judge_by_entailment",
+    "judge_by_prompt",
+    "official_scores",
+    "parse_label",
+    "parse_output",
+    "read_examples",
+    "read_outputs",
+    "read_record",
+    "read_shots",
+    "score_labels",
+    "shipped_shots",
+    "way_of",
+    "write_examples",
+    "write_record",
+]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.attribution.attrscore.example import Example
@@ -22,6 +21,7 @@ from semqa.data.jsonl import describe, encode_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Iterable, Iterator, Sequence
 
     from semqa.attribution.attrscore.label import Label

@@ -169,9 +169,7 @@ def find_mentions(text: str, family: str) -> tuple[str, list[Mention]]:
     return text, _without_menus(text, found)
 
 
-def _mention(
-    text: str, match: re.Match[str], label: Label, tier: int, stance: Stance
-) -> Mention:
+def _mention(text: str, match: re.Match[str], label: Label, tier: int, stance: Stance) -> Mention:
     clause = _clause_before(text, match.start())
     return Mention(
         start=match.start(),

@@ -84,9 +84,7 @@ def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) ->
         precision=tuple(precision),
         recall=tuple(recall),
         f1=tuple(f1),
-        micro_f1=_ratio(
-            sum(confusion[i][i] for i in range(len(LABELS))), sum(map(sum, confusion))
-        ),
+        micro_f1=_ratio(sum(confusion[i][i] for i in range(len(LABELS))), sum(map(sum, confusion))),
         macro_f1=sum(f1) / len(f1),
     )
 

@@ -1,8 +1,8 @@
-"""Which label a model's output says: the rules, from the plainest sign to the faintest.
+r"""Which label a model's output says: the rules, from the plainest sign to the faintest.
 
 1. **JSON**: the field that holds the verdict (`structured`). One that is there and names no label
    ends the search.
-2. **A label field in words**: "Label: …", "Final answer: …", ``\\boxed{…}``; the last that says one.
+2. **A label field in words**: "Label: …", "Final answer: …", ``\boxed{…}``; the last that says one.
 3. **A bare end**: the last line or sentence is a label and nothing else ("Contradictory.", "It is
    attributable"), then **a bare beginning** ("Attributable. The reference …").
 4. **A conclusion**: "therefore …", "so …", "the answer is …"; the last that says one.
@@ -64,7 +64,9 @@ _NAME = (
     r"|result|category|rating|determination|response|output|prediction|choice|assessment|attribution"
     r"|evaluation|status|class|boxed)"
 )
-_FIELD: Final = re.compile(rf"\b{_NAME}(?: of [a-z ]{{1,40}}?| between [a-z ]{{1,40}}?)? ?(?:is ?)?[:=]\s*")
+_FIELD: Final = re.compile(
+    rf"\b{_NAME}(?: of [a-z ]{{1,40}}?| between [a-z ]{{1,40}}?)? ?(?:is ?)?[:=]\s*"
+)
 _CONCLUSION: Final = re.compile(
     rf"(?:\b(?:therefore|thus|hence|consequently|accordingly|in conclusion|to conclude|in summary"
     rf"|to summari[sz]e|in short|overall|ultimately|finally|as a result|for this reason)\b"
@@ -87,11 +89,15 @@ _NEXT_EXAMPLE: Final = re.compile(
     r"\n(?:input|claim|hypothesis|premise|summary|source|evidence|reference|question|instruction"
     r"|example \d+) ?:"
 )
-_TAKEN_BACK: Final = re.compile(r"\b(?:wait|correction|on reflection|on second thoughts?|scratch that)\b")
+_TAKEN_BACK: Final = re.compile(
+    r"\b(?:wait|correction|on reflection|on second thoughts?|scratch that)\b"
+)
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Contradictory", "Extrapolatory", "Attributable")
 
 
-def parse_label(output: str, family: str = "attribution", *, official: bool = False) -> Label | None:
+def parse_label(
+    output: str, family: str = "attribution", *, official: bool = False
+) -> Label | None:
     """Return the label that an output says, or None.
 
     Args:
@@ -171,9 +177,7 @@ class _Reader:
             end = _SENTENCE_END.search(self._text, match.end())
             stop = min(end.start() if end else len(self._text), match.end() + longest)
             within = [
-                m
-                for m in self._mentions
-                if match.end() <= m.start < stop and m.tier <= faintest
+                m for m in self._mentions if match.end() <= m.start < stop and m.tier <= faintest
             ]
             label = _said(self._text, within)
             if label is not None:
@@ -204,7 +208,9 @@ class _Reader:
             return None
         bare = not re.search("[a-z]", self._text[: first.start])
         after = _AFTER_BEGINNING.match(self._text, first.end)
-        if after is None or (not bare and not re.match(r" ?(?:$|[.!;:\n])", self._text[first.end :])):
+        if after is None or (
+            not bare and not re.match(r" ?(?:$|[.!;:\n])", self._text[first.end :])
+        ):
             return None
         if first.stance == "denied":
             self._denied.add(first.label)

@@ -16,7 +16,7 @@ LONGEST = 20_000
 
 _MARKS: Final = str.maketrans(
     {
-        **dict.fromkeys("\"“”„‟«»‹›「」『』《》〈〉【】〔〕｢｣¿¡•·●▪✅❌✔✗☑", " "),
+        **dict.fromkeys('"“”„‟«»‹›「」『』《》〈〉【】〔〕｢｣¿¡•·●▪✅❌✔✗☑', " "),
         **dict.fromkeys("‘’‚‛´`ʼ", "'"),
         **dict.fromkeys("。．｡।۔॥", "."),
         **dict.fromkeys("、，，،", ","),
@@ -40,10 +40,10 @@ _COMMAND = re.compile(r"\\[a-zA-Z]+\s*\{?")
 
 
 def plain(text: str) -> str:
-    """Return a text in small letters, without markup, accents and quotation marks.
+    r"""Return a text in small letters, without markup, accents and quotation marks.
 
     Lines stay lines. What a model thought to itself (``<think>…</think>``) and what it struck out
-    is left out where something else stands there; ``<label>x</label>`` and ``\\boxed{x}`` become
+    is left out where something else stands there; ``<label>x</label>`` and ``\boxed{x}`` become
     ``label: x`` and ``boxed: x``.
 
     Example:

@@ -112,11 +112,14 @@ def _of_object(fields: dict[str, object], depth: int) -> list[Field]:
     if flags:
         lines = "\n".join(f"{name}: {'yes' if held else 'no'}" for name, held in flags)
         return [Field(lines, final=True)]
-    numbers = {
-        name: held for name, held in fields.items() if isinstance(held, int | float)
-    }
+    numbers = {name: held for name, held in fields.items() if isinstance(held, int | float)}
     if len(numbers) > 1:
         best = max(numbers.values())
         names = [name for name, held in numbers.items() if held == best]
         return [Field(names[0] if len(names) == 1 else "", final=True)]
-    return [each for held in fields.values() if isinstance(held, dict) for each in _fields(held, depth + 1)]
+    return [
+        each
+        for held in fields.values()
+        if isinstance(held, dict)
+        for each in _fields(held, depth + 1)
+    ]

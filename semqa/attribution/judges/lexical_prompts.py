@@ -41,6 +41,7 @@ _OFFERED = (
     _Verdicts("Entailment", "Neutral", "Contradiction"),
     _Verdicts("Supports", "Not Enough Information", "Refutes"),
     _Verdicts("Supported", "Not Enough Information", "Refuted"),
+    _Verdicts("Support", "Not Enough Information", "Contradict"),
     _Verdicts("Consistent", "Inconsistent", "Inconsistent"),
     _Verdicts("Supported", "Unsupported", "Unsupported"),
     _Verdicts("Supported", "Not supported", "Not supported"),

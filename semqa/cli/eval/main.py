@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from semqa.cli.eval import ais, auto_ais, q2
+from semqa.cli.eval import ais, attrscore, q2
 
 __all__ = ["app"]
 
@@ -13,6 +14,9 @@ app = typer.Typer(
     help="Measure attribution: AIS, AttrScore, Q², TofuEval, citations.",
     no_args_is_help=True,
 )
+app.command("ais")(ais.ais)
+app.add_typer(attrscore.app, name="attrscore")
+app.add_typer(q2.app, name="q2")
 
 
 @app.callback()

@@ -1,0 +1,231 @@
+"""The record of a run: settings, every example with what was said of it, and the scores.
+
+One JSON file that needs nothing besides: `read_record` makes each label again from what the judge
+said, by the rules of the semqa that reads it, and so its scores.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import semqa
+from semqa.attribution.attrscore.example import Example
+from semqa.attribution.attrscore.judging import Judged
+from semqa.attribution.attrscore.label import LABELS, label_named, label_of_relation
+from semqa.attribution.attrscore.official import official_label, official_scores
+from semqa.attribution.attrscore.parsing import parse_output
+from semqa.attribution.attrscore.scores import score_labels
+from semqa.attribution.judges import Entailment
+from semqa.data.atomic import write_atomic
+from semqa.data.files import decode_text, open_input
+from semqa.data.jsonl import Row, as_row, decode_json, describe
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.attribution.attrscore.label import Label
+
+__all__ = ["FORMAT", "RunRecord", "official_figures", "read_record", "versions", "write_record"]
+
+FORMAT = "semqa-attrscore-run/1"
+
+_NO_LABELS = "no example has a gold label"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What a run did.
+
+    Attributes:
+        settings: judge, way, prompt, data and versions, ready for JSON.
+        judged: the examples in order.
+        family: the prompt family, by whose words outputs are parsed.
+        resamples: of the intervals' bootstrap.
+        seed: of its draws.
+    """
+
+    settings: Mapping[str, Any]
+    judged: tuple[Judged, ...]
+    family: str = "attribution"
+    resamples: int = 1_000
+    seed: int = 0
+
+    def scores(self) -> dict[str, Any]:
+        """Score the labelled examples.
+
+        Returns:
+            The scores as `AttrScores.to_dict` gives them, with ``unlabelled``, the number of
+            examples without a gold label.
+        """
+        pairs = [(each.example.label, each.label) for each in self.judged if each.example.label]
+        scores = score_labels(
+            [gold for gold, _ in pairs],
+            [label for _, label in pairs],
+            resamples=self.resamples,
+            seed=self.seed,
+        ).to_dict()
+        if not pairs:
+            scores["unscored"] = dict.fromkeys(scores["unscored"], _NO_LABELS)
+        return {**scores, "unlabelled": len(self.judged) - len(pairs)}
+
+    def official(self) -> dict[str, Any] | None:
+        """Score as the released code does, from outputs; None where there are none."""
+        pairs = [
+            (each.example.label, official_label(each.output, self.family))
+            for each in self.judged
+            if each.output is not None and each.example.label is not None
+        ]
+        return official_figures(pairs) if pairs else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record ready for JSON."""
+        official = self.official()
+        return {
+            "format": FORMAT,
+            **self.settings,
+            "family": self.family,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "scores": self.scores(),
+            **({} if official is None else {"official": official}),
+            "rows": [_row(each) for each in self.judged],
+        }
+
+
+def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, Any]:
+    """Return the released code's figures ready for JSON: None for NaN, which is listed in ``nan``."""
+    scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
+    values = {
+        "micro_f1": scores.micro_f1,
+        "macro_f1": scores.macro_f1,
+        **{f"f1 {label}": scores.f1[i] for i, label in enumerate(LABELS)},
+        **{f"precision {label}": scores.precision[i] for i, label in enumerate(LABELS)},
+        **{f"recall {label}": scores.recall[i] for i, label in enumerate(LABELS)},
+    }
+    return {
+        **{name: None if value != value else value for name, value in values.items()},  # noqa: PLR0124
+        "nan": [name for name, value in values.items() if value != value],  # noqa: PLR0124
+        "unparsed": sum(label is None for _, label in pairs),
+        "confusion": [list(row) for row in scores.confusion],
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a record names."""
+    return {"semqa": semqa.__version__}
+
+
+def write_record(path: Path, record: RunRecord) -> None:
+    """Write a record whole or not at all.
+
+    Raises:
+        InputError: the path cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    text = json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
+    write_atomic(path, [text.encode("utf-8"), b"\n"])
+
+
+def read_record(path: Path | str) -> RunRecord:
+    """Read a record.
+
+    Raises:
+        InputError: it is none; the message names the file and the row.
+    """
+    with open_input(path) as file:
+        name = file.name
+        top = as_row(decode_json(decode_text(file.read_all(), name), name), name)
+    if top.fields.get("format") != FORMAT:
+        raise InputError(
+            f"{name}: not a record of AttrScore: got {describe(top.fields.get('format'))} for its "
+            f"format, expected {FORMAT!r}; give a file that `semqa eval attrscore run` wrote"
+        )
+    rows = top.fields.get("rows")
+    if not isinstance(rows, list):
+        raise InputError(
+            f"{name}: not a record of AttrScore: got {describe(rows)} for its rows, expected an "
+            "array; give the whole file"
+        )
+    family = top.text("family")
+    judged = tuple(
+        _judged(as_row(row, f"{name}: row {number}"), family)
+        for number, row in enumerate(rows, start=1)
+    )
+    made = ("format", "family", "resamples", "seed", "scores", "official", "rows")
+    settings = {key: value for key, value in top.fields.items() if key not in made}
+    return RunRecord(settings, judged, family, _whole(top, "resamples"), _whole(top, "seed"))
+
+
+def _whole(row: Row, name: str) -> int:
+    value = row.fields.get(name, 0)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 1_000_000:
+        raise InputError(
+            f"{row.where}: wrong value in field {name!r}: got {describe(value)}, expected a whole "
+            "number from 0 to 1,000,000; correct it"
+        )
+    return value
+
+
+def _row(judged: Judged) -> dict[str, object]:
+    row = judged.example.to_dict() | {"predicted": judged.label, "rule": judged.rule}
+    if judged.output is not None:
+        row["output"] = judged.output
+    if judged.entailment is not None:
+        row["entailment"] = list(judged.entailment)
+    return row
+
+
+def _judged(row: Row, family: str) -> Judged:
+    given = row.fields.get("label")
+    label = label_named(row.text("label")) if given is not None else None
+    if given is not None and label is None:
+        raise InputError(
+            f"{row.where}: not a label: got {describe(given)}, expected one of {', '.join(LABELS)}; "
+            "correct it"
+        )
+    how = row.fields.get("how")
+    example = Example(
+        row.text("id"),
+        row.text("query", ""),
+        row.text("answer", ""),
+        row.text("reference", ""),
+        label,
+        how if isinstance(how, dict) else {},
+        row.where,
+    )
+    output = row.fields.get("output")
+    found = row.fields.get("entailment")
+    if output is None and found is None:
+        raise InputError(
+            f"{row.where}: nothing said: got neither 'output' nor 'entailment', expected one of "
+            "them; drop the row"
+        )
+    probabilities = None
+    if found is not None:
+        usable = (
+            isinstance(found, list)
+            and len(found) == 3
+            and all(isinstance(p, int | float) and 0 <= p <= 1 for p in found)
+        )
+        if not usable:
+            raise InputError(
+                f"{row.where}: not probabilities: got {describe(found)} for 'entailment', expected "
+                "three numbers from 0 to 1; correct it"
+            )
+        probabilities = cast("tuple[float, float, float]", tuple(cast("list[float]", found)))
+    text = None if output is None else row.text("output")
+    return _judged_again(Judged(example, None, "", text, probabilities), family)
+
+
+def _judged_again(judged: Judged, family: str) -> Judged:
+    if judged.output is not None:
+        parsed = parse_output(judged.output, family)
+        return Judged(judged.example, parsed.label, parsed.rule, judged.output, judged.entailment)
+    found = Entailment(*(judged.entailment or (0.0, 1.0, 0.0)))
+    return Judged(
+        judged.example, label_of_relation(found), "most probable", None, judged.entailment
+    )

@@ -1,0 +1,351 @@
+"""``semqa eval attrscore run`` and ``score``: ask a judge, and score what it said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from semqa.cli.eval.judging import (
+    JudgeBatch,
+    JudgeCache,
+    JudgeDevice,
+    JudgeDtype,
+    JudgeName,
+    JudgeUrl,
+    NoJudgeCache,
+    judge_progress,
+    open_judge,
+)
+from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from semqa.attribution.attrscore import AttrPrompt, Example, Judged, RunRecord
+    from semqa.attribution.judges import CachedJudge, CompletingJudge
+
+__all__ = ["run", "score"]
+
+Family = Annotated[
+    str | None,
+    typer.Option(
+        help="The prompt family: attribution, attribution-defined, fact-checking, nli or "
+        "summarization.",
+        show_default="attribution",
+    ),
+]
+
+Resamples = Annotated[
+    int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
+]
+
+Seed = Annotated[
+    int, typer.Option(min=0, max=1_000_000, envvar="SEMQA_SEED", help="Of the bootstrap.")
+]
+
+
+def run(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV or JSON lines with query, answer, reference and label; - for standard "
+            "input.",
+            show_default=False,
+        ),
+    ],
+    judge: JudgeName = "lexical",
+    by: Annotated[
+        Literal["prompt", "entailment"] | None,
+        typer.Option(
+            help="How the judge is asked.",
+            show_default="prompt for language models and where a prompt is chosen, else entailment",
+        ),
+    ] = None,
+    family: Family = None,
+    prompt: Annotated[
+        Path | None,
+        typer.Option(help="A prompt of your own, in place of the family's.", show_default=False),
+    ] = None,
+    shots: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=100, help="Exemplars in a prompt.", show_default="0, or all of --exemplars"
+        ),
+    ] = None,
+    exemplars: Annotated[
+        Path | None,
+        typer.Option(
+            help="Exemplars of your own: claim (or query and answer), reference, label, why.",
+            show_default=False,
+        ),
+    ] = None,
+    no_query: Annotated[
+        bool, typer.Option("--no-query", help="Judge the answer alone, without the query.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    max_new_tokens: Annotated[
+        int, typer.Option(min=1, max=4096, help="Room for what the judge writes.")
+    ] = 64,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the record of the run here.", show_default=False),
+    ] = None,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    judge_cache: JudgeCache = None,
+    no_judge_cache: NoJudgeCache = False,
+    device: JudgeDevice = None,
+    dtype: JudgeDtype = None,
+    batch_size: JudgeBatch = None,
+    url: JudgeUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a judge for the label of each claim, and score the labels.
+
+    What was judged is kept: a run that was interrupted or killed goes on
+    where it stopped when the same command is given again. The record holds
+    every row; semqa eval attrscore score reads it.
+    """
+    from semqa.attribution.attrscore import RunRecord, read_examples, way_of, write_record
+    from semqa.attribution.attrscore.record import versions
+
+    check_stdin_once(file, exemplars)
+    check_not_an_input(out, file, exemplars, prompt)
+    examples = read_examples(file)[:limit]
+    asks = _prompt(family, prompt, shots, exemplars)
+    asked = open_judge(
+        judge,
+        judge_cache,
+        no_cache=no_judge_cache,
+        device=device,
+        dtype=dtype,
+        batch_size=batch_size,
+        base_url=url,
+    )
+    try:
+        prompted = any(value is not None for value in (family, prompt, shots, exemplars))
+        way = way_of(asked, by, prompted=prompted)
+        if way == "entailment" and prompted:
+            raise InputError(
+                "--by: got entailment with a prompt, expected one of them, for entailment has no "
+                "prompt; leave out --by, or --family, --prompt, --shots and --exemplars"
+            )
+        judged = _ask(asked, way, examples, asks, not no_query, max_new_tokens)
+        if asked.kept and not as_json:
+            say(f"{asked.kept} of {asked.kept + asked.asked} judgements were there already")
+    finally:
+        asked.close()
+    settings: dict[str, Any] = {
+        "judge": {"name": asked.name, "identity": asked.identity},
+        "way": way,
+        "prompt": asks.to_dict() if way == "prompt" else None,
+        "max_new_tokens": max_new_tokens if way == "prompt" else None,
+        "with_query": not no_query,
+        "data": {"file": file.name, "rows": len(examples), "sha256": _digest(examples)},
+        "versions": versions(),
+    }
+    record = RunRecord(settings, tuple(judged), asks.family.name, resamples, seed)
+    if out is not None:
+        write_record(out, record)
+    _show(record, official=False, as_json=as_json)
+    if out is not None and not as_json:
+        say(f"record: {out}")
+
+
+def score(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A record of run (.json), or rows of a label and an output: CSV, TSV, JSON lines, "
+            "or a JSON array; - for standard input, as JSON lines.",
+            show_default=False,
+        ),
+    ],
+    family: Family = None,
+    official: Annotated[
+        bool,
+        typer.Option(
+            "--official", help="Add what the released code parses and prints, defects and all."
+        ),
+    ] = False,
+    per_example: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write each row's label and rule here, as JSON lines.", show_default=False
+        ),
+    ] = None,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Parse a model's outputs and score the labels, without asking a judge again."""
+    from semqa.attribution.attrscore import RunRecord, family_named, read_outputs, read_record
+
+    check_not_an_input(per_example, file)
+    if _is_record(file):
+        found = read_record(file)
+        name = found.family if family is None else family_named(family).name
+        if name != found.family:
+            raise InputError(
+                f"--family: got {name!r}, expected {found.family!r}, in which the record's judge "
+                "was asked; leave it out"
+            )
+        record = RunRecord(found.settings, found.judged, name, resamples, seed)
+    else:
+        name = family_named(family or "attribution").name
+        record = RunRecord({}, read_outputs(file, name), name, resamples, seed)
+    if per_example is not None:
+        from semqa.data.jsonl import write_jsonl
+
+        write_jsonl(per_example, record.to_dict()["rows"])
+    _show(record, official=official, as_json=as_json)
+
+
+def _is_record(file: Path) -> bool:
+    """Whether a file is a JSON object that states a format, and not rows."""
+    from semqa.data.files import open_input
+
+    if file.suffix.lower() != ".json":
+        return False
+    with open_input(file) as opened:
+        return b'"format"' in opened.read_line(1) + opened.read_line(2)
+
+
+def _prompt(
+    family: str | None, prompt: Path | None, shots: int | None, exemplars: Path | None
+) -> AttrPrompt:
+    from semqa.attribution.attrscore import AttrPrompt, read_shots, shipped_shots
+
+    shown = shipped_shots() if exemplars is None else read_shots(exemplars)
+    wanted = shots if shots is not None else (0 if exemplars is None else len(shown))
+    if wanted > len(shown):
+        raise InputError(
+            f"--shots: got {wanted}, expected at most {len(shown)}, as many exemplars as there are; "
+            "choose fewer, or name a file of more with --exemplars"
+        )
+    return AttrPrompt.create(family or "attribution", prompt=prompt, shots=shown[:wanted])
+
+
+def _ask(
+    judge: CachedJudge,
+    way: str,
+    examples: list[Example],
+    prompt: AttrPrompt,
+    with_query: bool,
+    max_new_tokens: int,
+) -> list[Judged]:
+    from semqa.attribution.attrscore import judge_by_entailment, judge_by_prompt
+    from semqa.attribution.judges import EntailmentJudge
+
+    with judge_progress(judge, "attrscore"):
+        if way == "entailment" and isinstance(judge, EntailmentJudge):
+            return judge_by_entailment(judge, examples, with_query=with_query)
+        writer = cast("CompletingJudge", judge)
+        return judge_by_prompt(
+            writer, examples, prompt, with_query=with_query, max_new_tokens=max_new_tokens
+        )
+
+
+def _digest(examples: list[Example]) -> str:
+    """Return a digest of what was judged, whatever file it came from."""
+    import hashlib
+
+    from semqa.data.jsonl import encode_row
+
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(encode_row(example.to_dict()))
+    return digest.hexdigest()
+
+
+def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
+    scores = record.scores()
+    figures = record.official() if official else None
+    if as_json:
+        shown = {
+            key: value for key, value in record.to_dict().items() if key not in ("rows", "official")
+        }
+        write_result(
+            json_line(shown | ({} if figures is None else {"official": figures}), indent=2)
+        )
+        return
+    from semqa.cli.tables import print_tables
+
+    print_tables(*_tables(scores, figures))
+    for line in _notes(scores, figures):
+        write_result(line)
+
+
+def _tables(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[Any]:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("")
+    names = ("F1", "95% interval", "precision", "recall", "n", "predicted")
+    for name in (*names, "released code") if figures else names:
+        table.add_column(name, justify="right")
+    for label, each in scores["labels"].items():
+        official = [_percent(figures[f"f1 {label}"], "NaN")] if figures else []
+        table.add_row(
+            label,
+            _percent(each["f1"]),
+            _interval(scores, label),
+            _percent(each["precision"]),
+            _percent(each["recall"]),
+            str(each["n"]),
+            str(each["predicted"]),
+            *official,
+        )
+    for name, shown in (("micro_f1", "micro-F1 (overall)"), ("macro_f1", "macro-F1")):
+        official = [_percent(figures[name], "NaN")] if figures else []
+        cells = (
+            shown,
+            _percent(scores[name]),
+            _interval(scores, name),
+            "",
+            "",
+            str(scores["n"]),
+            "",
+        )
+        table.add_row(*cells, *official, style="bold" if name == "micro_f1" else None)
+    return [table]
+
+
+def _notes(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[str]:
+    notes = []
+    if scores["unparsed"]:
+        notes.append(
+            f"unparsed: {scores['unparsed']} of {scores['n']} outputs, which count as wrong; "
+            f"micro-F1 of the parsed ones alone: {_percent(scores['parsed_accuracy'])}"
+        )
+    if scores["unlabelled"]:
+        notes.append(f"unlabelled: {scores['unlabelled']} rows, which are judged and not scored")
+    if figures and figures["unparsed"]:
+        notes.append(
+            f"the released code leaves out {figures['unparsed']} outputs that it cannot parse"
+        )
+    reasons: dict[str, list[str]] = {}
+    for label, each in scores["labels"].items():
+        for name, reason in each["unscored"].items():
+            reasons.setdefault(reason, []).append(f"{name} of {label}")
+    for name, reason in scores["unscored"].items():
+        reasons.setdefault(reason, []).append(name)
+    notes += [f"unscored: {', '.join(names)} ({reason})" for reason, names in reasons.items()]
+    return notes
+
+
+def _percent(value: float | None, missing: str = "unscored") -> str:
+    return missing if value is None else f"{100 * value:.1f}"
+
+
+def _interval(scores: Mapping[str, Any], name: str) -> str:
+    bounds = scores["intervals"].get(name)
+    return "" if bounds is None else f"{100 * bounds[0]:.1f} – {100 * bounds[1]:.1f}"
