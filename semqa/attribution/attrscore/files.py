@@ -21,8 +21,8 @@ from semqa.data.jsonl import describe, encode_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from semqa.attribution.attrscore.label import Label
     from semqa.data.jsonl import Row

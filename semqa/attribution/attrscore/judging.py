@@ -11,11 +11,11 @@ from semqa.attribution.judges import CompletingJudge, EntailmentJudge, Pair
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from semqa.attribution.attrscore.prompting import AttrPrompt
     from collections.abc import Sequence
 
     from semqa.attribution.attrscore.example import Example
     from semqa.attribution.attrscore.label import Label
+    from semqa.attribution.attrscore.prompting import AttrPrompt
     from semqa.attribution.judges import Judge
 
 __all__ = ["Judged", "judge_by_entailment", "judge_by_prompt", "way_of"]

@@ -16,8 +16,8 @@ from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from semqa.attribution.attrscore.example import Example
     from semqa.attribution.attrscore.family import Family

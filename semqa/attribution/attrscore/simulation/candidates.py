@@ -9,8 +9,8 @@ from semqa.attribution.attrscore.simulation.kinds import asked_for, kind_of, var
 from semqa.attribution.attrscore.simulation.matching import Forms, Needle
 
 if TYPE_CHECKING:
-    from random import Random
     from collections.abc import Iterator, Sequence
+    from random import Random
 
     from semqa.attribution.attrscore.simulation.qa import QAItem
 
