@@ -18,14 +18,14 @@ from semqa.attribution.judges.base import (
     Judge,
     Reading,
 )
-from semqa.attribution.q2.answers import answers_agree, entailment_pair, needs_entailment
-from semqa.attribution.q2.baselines import end_to_end_pair
-from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, UNANSWERED, Question
+from semqa.attribution.q2.answers import answers_agree
+from semqa.attribution.q2.comparing import compare_answers
+from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, UNANSWERED, Found, Question
 from semqa.attribution.q2.scores import ResponseScore
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from semqa.attribution.q2.response import Response
     from semqa.attribution.q2.spans import SpanFinder
@@ -124,29 +124,26 @@ class Q2:
                 on_progress(len(found), len(responses))
         return found
 
-    def _scored(self, responses: Sequence[Response]) -> Iterator[ResponseScore]:
-        official = self.settings.official
+    def _scored(self, responses: Sequence[Response]) -> list[ResponseScore]:
         spans = [self._spans(response) for response in responses]
         slots = self._ask(responses, spans)
         self._try_questions(responses, slots)
-        tried = [(slot.owner, question) for slot in slots for question in slot.tried]
-        tried = self._compared(self._answered(responses, tried))
-        with_questions = {owner for owner, question in tried if question.valid}
-        alone = [owner for owner in range(len(responses)) if owner not in with_questions]
-        fallback = {}
-        if self._entails is not None and alone:
-            pairs = [end_to_end_pair(responses[owner], official=official) for owner in alone]
-            fallback = dict(zip(alone, self._entails.entailment(pairs), strict=True))
-        for owner, response in enumerate(responses):
-            questions = tuple(question for of, question in tried if of == owner)
-            yield ResponseScore(
+        questions: list[list[Question]] = [[] for _ in responses]
+        for slot in slots:
+            questions[slot.owner] += slot.tried
+        scores = [
+            ResponseScore(
                 response,
-                questions,
-                fallback.get(owner),
-                self.settings.nli,
-                official,
-                len(spans[owner]),
+                tuple(tried),
+                nli=self.settings.nli,
+                official=self.settings.official,
+                spans=len(found),
             )
+            for response, tried, found in zip(
+                responses, self._answered(responses, questions), spans, strict=True
+            )
+        ]
+        return scores if self._entails is None else compare_answers(scores, self._entails)
 
     def _spans(self, response: Response) -> list[str]:
         """Return the spans to ask about: each once, but as often as it is found in the official way."""
@@ -210,37 +207,27 @@ class Q2:
         return Question(text, span, answer, rejected)
 
     def _answered(
-        self, responses: Sequence[Response], tried: Sequence[tuple[int, Question]]
-    ) -> list[tuple[int, Question]]:
+        self, responses: Sequence[Response], questions: Sequence[Sequence[Question]]
+    ) -> list[list[Question]]:
         """Have the knowledge answer the valid questions."""
-        valid = [place for place, (_, question) in enumerate(tried) if question.valid]
-        found = list(tried)
+        valid = [
+            (owner, place)
+            for owner, tried in enumerate(questions)
+            for place, question in enumerate(tried)
+            if question.valid
+        ]
+        found = [list(tried) for tried in questions]
         if not valid:
             return found
-        readings = [
-            Reading(tried[place][1].text, responses[tried[place][0]].knowledge) for place in valid
-        ]
-        for place, answer in zip(valid, self._answering.answer(readings), strict=True):
-            owner, question = tried[place]
-            found[place] = (owner, replace(question, answer=answer))
-        return found
-
-    def _compared(self, tried: Sequence[tuple[int, Question]]) -> list[tuple[int, Question]]:
-        """Have entailment judged between the answers that differ."""
-        found = list(tried)
-        places, pairs = [], []
-        for place, (_, question) in enumerate(tried):
-            if self._entails is None or question.answer is None:
-                continue
-            overlap = question.overlap(official=self.settings.official)
-            answer = question.answer.text
-            if needs_entailment(question.span, answer, overlap, official=self.settings.official):
-                places.append(place)
-                pairs.append(entailment_pair(question.text, question.span, answer))
-        if self._entails is not None and pairs:
-            for place, entailment in zip(places, self._entails.entailment(pairs), strict=True):
-                owner, question = found[place]
-                found[place] = (owner, replace(question, entailment=entailment))
+        answers = self._answering.answer(
+            [
+                Reading(questions[owner][place].text, responses[owner].knowledge)
+                for owner, place in valid
+            ]
+        )
+        for (owner, place), answer in zip(valid, answers, strict=True):
+            if answer is not None:
+                found[owner][place] = replace(questions[owner][place], answer=Found(*answer))
         return found
 
 

@@ -1,10 +1,11 @@
 """Files of responses: the released tables, a user's own, and JSON lines.
 
-Three shapes, told apart by their columns:
+Four shapes, told apart by their columns:
 
 - *responses*: ``response`` and ``knowledge``, one row a response (the released files of one class);
 - *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one
   row a context (the released cross annotation); a row gives one response a system;
+- *steps*: what the released code saves half way (see `semqa.attribution.q2.steps`);
 - JSON lines with the fields of the first.
 
 ``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from semqa.attribution.q2.response import Response, repeated
+from semqa.attribution.q2.steps import STEP_COLUMNS, scores_of_steps
 from semqa.data.csv_rows import csv_of
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.data.jsonl import Row, decode_row, describe, lines_of, shown
@@ -63,16 +65,18 @@ class ResponseFile:
     Attributes:
         name: the file, as messages show it.
         sha256: of its bytes.
-        kind: ``responses`` or ``contexts``.
+        kind: ``responses``, ``contexts`` or ``steps``.
         responses: in the order of the file.
         dropped: repeated responses that were left out.
+        steps: the rows of a file of steps.
     """
 
     name: str
     sha256: str
-    kind: Literal["responses", "contexts"]
+    kind: Literal["responses", "contexts", "steps"]
     responses: tuple[Response, ...]
     dropped: int = 0
+    steps: tuple[Row, ...] = ()
 
     @property
     def repeated(self) -> list[Response]:
@@ -115,10 +119,15 @@ def read_responses(
             f"{name}: no responses: got a file without a row, expected at least one; check that it "
             "was written completely"
         )
+    digest = hashlib.sha256(raw).hexdigest()
+    if inconsistent is None:
+        inconsistent = _class_by_name(name)
+    if set(STEP_COLUMNS) <= set(names):
+        scores = scores_of_steps(rows, inconsistent)
+        responses = tuple(score.response for score in scores)
+        return ResponseFile(name, digest, "steps", responses, steps=tuple(rows))
     kind: Literal["responses", "contexts"] = "responses"
     if columns.response in names:
-        if inconsistent is None:
-            inconsistent = _class_by_name(name)
         found = _one_a_row(rows, columns, inconsistent, measures)
     elif systems := _systems(names):
         kind = "contexts"
@@ -133,7 +142,6 @@ def read_responses(
     if drop_repeated:
         gone = {id(each) for each in repeated(found)}
         kept = [each for each in found if id(each) not in gone]
-    digest = hashlib.sha256(raw).hexdigest()
     return ResponseFile(name, digest, kind, tuple(kept), len(found) - len(kept))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from semqa.cli.eval.judging import (
     JudgeName,
     JudgeUrl,
     NoJudgeCache,
+    judge_progress,
     open_judge,
 )
 from semqa.cli.eval.q2_meta import meta
@@ -191,21 +193,53 @@ def _measured(
 ) -> Run:
     from semqa.attribution.q2 import Q2, Run, create_span_finder, with_ids
 
+    described = tuple(Run.describe_file(file) for file in files)
+    if any(file.kind == "steps" for file in files):
+        scores = _finished(files, judge, settings)[:limit]
+        asked, versions = Run.describe_judge(judge), versions_of("semqa")
+        return Run(tuple(scores), settings, asked, "steps of a file", described, {}, versions)
     finder = create_span_finder(spans)
     measure = Q2(judge, finder, settings)
     responses = with_ids(files)[:limit]
     try:
         with progress_bar("Q²", "examples") as update:
-            scores: list[ResponseScore] = measure.score(responses, update)
+            scores = measure.score(responses, update)
     except KeyboardInterrupt:
         say("interrupted: what was judged is kept; give the same command again to go on")
         raise
+    packages = ["spacy"] if finder.name.startswith("spacy") else []
     return Run(
         tuple(scores),
         settings,
         Run.describe_judge(judge),
         finder.name,
-        tuple(Run.describe_file(file) for file in files),
+        described,
         {},
-        versions_of("semqa", *(["spacy"] if finder.name.startswith("spacy") else [])),
+        versions_of("semqa", *packages),
     )
+
+
+def _finished(files: Sequence[ResponseFile], judge: Any, settings: Settings) -> list[ResponseScore]:
+    """Compare the answers of a file of steps."""
+    from semqa.attribution.judges import EntailmentJudge
+    from semqa.attribution.q2.comparing import compare_answers
+    from semqa.attribution.q2.steps import scores_of_steps
+
+    if len(files) > 1:
+        raise InputError(
+            f"files: got {len(files)} with steps of the released code among them, expected one such "
+            "file alone; give them one by one"
+        )
+    (file,) = files
+    labels = {response.inconsistent for response in file.responses}
+    default = labels.pop() if len(labels) == 1 else None
+    scores = scores_of_steps(file.steps, default, official=settings.official)
+    if not settings.nli:
+        return [replace(score, nli=False) for score in scores]
+    if not isinstance(judge, EntailmentJudge):
+        raise InputError(
+            f"the judge {judge.name}: got one that does not judge entailment, expected one that "
+            "does; name another, such as lexical"
+        )
+    with judge_progress(judge, "Q²"):
+        return compare_answers(scores, judge)

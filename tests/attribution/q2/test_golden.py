@@ -1,0 +1,244 @@
+"""The paper's numbers and the released code's behaviour, from the golden files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from semqa.attribution.q2 import (
+    Judged,
+    Overlap,
+    Response,
+    Simulation,
+    annotation_counts,
+    baseline_scores,
+    contexts_of,
+    read_responses,
+    response_level,
+    summarise,
+    system_level,
+)
+from semqa.attribution.q2.answers import clean_officially, overlap_of_answers
+from semqa.attribution.q2.comparing import compare_answers
+from semqa.attribution.q2.steps import scores_of_steps
+from semqa.data.jsonl import Row
+from tests.attribution.q2.judges import WrittenJudge
+
+FILES = ("dodeca_inconsistent", "dodeca_consistent")
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((shared / "golden/q2.json").read_text("utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def golden_scores(shared: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((shared / "golden/q2_scores.json").read_text("utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def cross(shared: Path) -> list[Judged]:
+    """The cross annotation with both baselines."""
+    file = read_responses(shared / "data/q2/cross_annotation.csv")
+    assert (file.kind, len(file.responses)) == ("contexts", 1088)
+    columns = {name: baseline_scores(name, file.responses) for name in ("overlap", "bleu")}
+    return [
+        Judged(each, {name: values[place] for name, values in columns.items()})
+        for place, each in enumerate(file.responses)
+    ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_baselines_of_every_response(
+    shared: Path, golden: dict[str, Any], golden_scores: dict[str, Any], name: str
+) -> None:
+    file = read_responses(shared / f"data/q2/{name}.csv")
+    table = golden["table2"][name.replace("_", "/")]
+    assert {each.inconsistent for each in file.responses} == {"inconsistent" in name.split("_")}
+    for baseline in ("overlap", "bleu"):
+        scores = baseline_scores(baseline, file.responses)
+        wanted = golden_scores["files"][name][baseline]
+        assert scores == pytest.approx(wanted, rel=0, abs=1e-9)
+        assert fmean(scores) == pytest.approx(table[baseline], rel=0, abs=1e-9)
+    assert round(fmean(baseline_scores("overlap", file.responses)), 3) == table["paper_overlap"]
+
+
+def test_bleu_is_the_papers_without_the_repeated_response(
+    shared: Path, golden: dict[str, Any]
+) -> None:
+    path = shared / "data/q2/dodeca_consistent.csv"
+    table = golden["table2"]["dodeca/consistent"]
+    whole, once = read_responses(path), read_responses(path, drop_repeated=True)
+    rows = table["after_drop_duplicates_response_knowledge"]["duplicate_rows"]
+    assert [each.id for each in whole.repeated] == [str(rows[1])]
+    assert (len(once.responses), once.dropped) == (149, 1)
+    assert round(fmean(baseline_scores("bleu", whole.responses)), 3) == 5.124
+    assert round(fmean(baseline_scores("bleu", once.responses)), 3) == table["paper_bleu"] == 5.136
+
+
+def test_cross_annotation_is_counted(cross: list[Judged], golden: dict[str, Any]) -> None:
+    counts, wanted = annotation_counts(cross), golden["cross_annotation"]
+    assert counts["contexts"] == wanted["contexts"] == 544
+    assert counts["inconsistent"] == {"dodeca": 186, "memnet": 274}
+    assert counts["exactly_one"] == wanted["exactly_one_inconsistent"] == 244
+    assert (counts["both"], counts["none"]) == (wanted["both"], wanted["none"])
+
+
+@pytest.mark.parametrize("measure", ["overlap", "bleu"])
+def test_simulated_systems_are_ranked_as_in_the_paper(
+    cross: list[Judged], golden: dict[str, Any], measure: str
+) -> None:
+    wanted = golden["table4"]["metrics"][measure]
+    contexts = contexts_of(cross, measure)
+    assert len(contexts) == golden["table4"]["contexts"]
+    assert list(Simulation().inconsistent) == golden["table4"]["inconsistent_counts_per_350"]
+
+    released = system_level(contexts, measure, Simulation(iterations=300, official=True))
+    assert released is not None
+    assert released.gap == pytest.approx(golden["table4"]["mean_gap"][measure], abs=1e-9)
+    mean, low, high = wanted["official_code_np_random_seed_0_n_iter_300"]
+    assert released.mean == pytest.approx(mean, rel=0, abs=1e-9)
+    assert released.interval == pytest.approx((low, high), rel=0, abs=1e-9)
+
+    own = system_level(contexts, measure, Simulation(seed=1))
+    assert own is not None
+    assert own.mean == pytest.approx(wanted["mean_of_means"], abs=4 * wanted["sd_of_means"])
+    assert own.unscored == 0
+    if measure == "overlap":
+        assert own.mean == pytest.approx(0.8775, abs=0.012)  # ± .004 a run; three of those
+
+
+def test_scores_stand_for_labels_at_a_threshold(shared: Path) -> None:
+    """The half of the released responses that is here, by the rule of the golden file."""
+    judged = []
+    for name in FILES:
+        file = read_responses(shared / f"data/q2/{name}.csv")
+        scores = baseline_scores("overlap", file.responses)
+        judged += [Judged(r, {"overlap": s}) for r, s in zip(file.responses, scores, strict=True)]
+    level = response_level(judged, "overlap", 0.3)
+    assert level is not None
+    below = [each for each in judged if (each.scores["overlap"] or 0) <= 0.3]
+    right = sum(bool(each.response.inconsistent) for each in below)
+    confusion = level.to_dict()["confusion"]
+    assert confusion["inconsistent_as_inconsistent"] == right
+    assert confusion["consistent_as_inconsistent"] == len(below) - right
+    assert level.to_dict()["inconsistent"]["precision"] == pytest.approx(right / len(below))
+    assert level.n == 300
+
+
+def test_answers_are_compared_as_in_the_released_code(golden: dict[str, Any]) -> None:
+    cases = golden["answer_f1_cases"]["cases"]
+    assert len(cases) == 11
+    for case in cases:
+        gold, predicted = case["gold"], case["pred"]
+        assert clean_officially(gold) == case["clean_gold"], case
+        assert clean_officially(predicted) == case["clean_pred"], case
+        found = overlap_of_answers(gold, predicted, official=True)
+        assert found == pytest.approx(case["f1"], rel=0, abs=1e-12), case
+
+
+def test_overlap_cases(golden: dict[str, Any]) -> None:
+    overlap = Overlap()
+    for case in golden["overlap_cases"]:
+        assert overlap.tokens(case["knowledge"].lower()) == case["tokens_knowledge"]
+        assert overlap.tokens(case["response"]) == case["tokens_response"]
+        found = overlap.score(case["response"], case["knowledge"])
+        assert found == pytest.approx(case["overlap"], rel=0, abs=1e-12)
+
+
+def test_answers_are_aggregated_as_in_the_released_code(golden: dict[str, Any]) -> None:
+    case = golden["aggregation_case"]
+    rows = [
+        Row(f"steps.csv:{line}", {name: str(value) for name, value in row.items()})
+        for line, row in enumerate(case["rows"], start=2)
+    ]
+    labels = {(each["premise"], each["hypothesis"]): each["label"] for each in case["nli_labels"]}
+    judge = WrittenJudge(labels=labels)
+    scores = compare_answers(scores_of_steps(rows, official=True), judge)
+
+    wanted = case["per_response"]
+    assert [score.response.id for score in scores] == list(wanted)
+    for score in scores:
+        for measure in ("q2", "q2_no_nli"):
+            assert score.value(measure) == pytest.approx(wanted[score.response.id][measure])
+    by_question = [
+        (question.worth(official=True), question.overlap(official=True))
+        for score in scores
+        for question in score.questions
+    ]
+    stated = [
+        row
+        for row, step in zip(case["per_question"], case["rows"], strict=True)
+        if step["score"] >= 0
+    ]
+    assert by_question == [(row["q2"], row["q2_no_nli"]) for row in stated]
+    system = summarise(scores, resamples=0)
+    for measure in ("q2", "q2_no_nli"):
+        assert system[measure]["value"] == pytest.approx(case["system"][measure], abs=1e-12)
+    # Equal bags, no answer, and "nan" are not worth a call.
+    assert len(judge.pairs) == 4 + 3
+    assert ("some knowledge", "hi there") in judge.pairs
+
+
+def test_default_differs_from_the_released_code_where_that_is_said(
+    golden: dict[str, Any],
+) -> None:
+    rows = [
+        Row(f"steps.csv:{line}", {name: str(value) for name, value in row.items()})
+        for line, row in enumerate(golden["aggregation_case"]["rows"], start=2)
+    ]
+    scores = {s.response.id: s for s in compare_answers(scores_of_steps(rows), WrittenJudge())}
+    # No valid question: NLI stands in for Q², and for nothing where there is to be no NLI.
+    assert scores["4"].q2 == 0.5
+    assert scores["4"].q2_no_nli is None
+    assert scores["4"].unscored("q2_no_nli") == "no valid question"
+    assert scores["2"].fallback is not None
+    # A knowledge that answers "nan" has answered.
+    assert scores["5"].questions[0].needs_entailment()
+    # "half" and "a half" are the same answer: nobody is asked, and it is worth 1.
+    assert scores["6"].q2 == 1.0
+    mean = summarise(list(scores.values()), resamples=0)["q2_no_nli"]
+    assert (mean["n"], mean["unscored"]) == (4, {"no valid question": 3})
+
+
+def test_responses_of_the_paper_are_integers_of_its_table(golden: dict[str, Any]) -> None:
+    """300 and 299 responses give the printed figures: the released one is repeated."""
+    from semqa.metrics.curves import AtThreshold
+
+    for name, (solution,) in golden["table3_printed"]["integer_solutions"].items():
+        row = golden["table3_printed"]["rows"][name]
+        hits, found = solution["inc_hit"], solution["con_hit"]
+        missed, false = solution["n_inc"] - hits, solution["n_con"] - found
+        at = AtThreshold(0.5, found, missed, false, hits)
+        assert 100 * at.accuracy == pytest.approx(row["accuracy"], abs=0.051)
+        for figure, wanted in (
+            (at.negative.precision, row["inc_P"]),
+            (at.negative.recall, row["inc_R"]),
+            (at.positive.precision, row["con_P"]),
+            (at.positive.recall, row["con_R"]),
+            (at.negative.f1, 100 * row["inc_F1"]),
+            (at.positive.f1, 100 * row["con_F1"]),
+        ):
+            assert figure.value is not None
+            assert 100 * figure.value == pytest.approx(wanted, abs=0.051)
+
+
+def test_end_to_end_nli_is_the_premise_of_the_knowledge() -> None:
+    judge = WrittenJudge(
+        labels={("Tea is hot.", "tea"): "entailment", ("no", "yes"): "contradiction"}
+    )
+    responses = [
+        Response("1", "tea", "Tea is hot."),
+        Response("2", "yes", "no"),
+        Response("3", "?", "K"),
+    ]
+    assert baseline_scores("nli", responses, judge=judge) == [1.0, 0.0, 0.5]
+    baseline_scores("nli", responses, judge=judge, official=True)
+    assert judge.pairs[-1].premise == "k"
