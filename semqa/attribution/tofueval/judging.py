@@ -1,0 +1,158 @@
+"""Judging whether summaries are consistent with their documents, by three methods.
+
+``direct`` and ``explained`` ask a language model for a verdict, the latter after an explanation;
+``entailment`` takes the probability that the document entails the text, a score to be turned into a
+verdict by a threshold (see `tune_threshold`). Sentences or whole summaries are judged.
+
+Source: Tang et al. 2024, TofuEval, section 5; the prompts are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
+from semqa.attribution.prompts import JudgePrompt
+from semqa.attribution.tofueval.verdicts import parse_verdict
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from semqa.attribution.judges.base import Judge
+    from semqa.attribution.tofueval.annotations import SummaryKey
+    from semqa.attribution.tofueval.rates import Level
+    from semqa.attribution.tofueval.released import Document
+
+__all__ = ["METHODS", "PROMPTS", "Judged", "Judgement", "Method", "judge_texts", "read_reply"]
+
+Method = Literal["direct", "explained", "entailment"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+PROMPTS = {"direct": "tofueval-judge", "explained": "tofueval-judge-explained"}
+"""The prompt of each method that has one."""
+
+_TOKENS = {"direct": 16, "explained": 256}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A text to judge.
+
+    Attributes:
+        key: the summary.
+        index: the sentence's number in it; None for the whole summary.
+        text: the sentence or summary.
+    """
+
+    key: SummaryKey
+    index: int | None
+    text: str
+
+    @property
+    def level(self) -> Level:
+        """What it is."""
+        return "summary" if self.index is None else "sentence"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge said of a text.
+
+    Attributes:
+        judged: the text.
+        inconsistent: the verdict; None where the reply has none that can be read.
+        score: of consistency, in [0, 1]; None where the judge gave a verdict alone.
+        reply: what a language model wrote.
+    """
+
+    judged: Judged
+    inconsistent: bool | None
+    score: float | None = None
+    reply: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row of a file of predictions, with the columns of the release."""
+        row: dict[str, Any] = {
+            "dataset": self.judged.key.dataset,
+            "doc_id": self.judged.key.doc_id,
+            "topic": self.judged.key.topic,
+            "model_name": self.judged.key.model,
+        }
+        if self.judged.index is not None:
+            row["sent_idx"] = self.judged.index
+        row["text"] = self.judged.text
+        row["label"] = {None: None, False: "yes", True: "no"}[self.inconsistent]
+        if self.score is not None:
+            row["score"] = self.score
+        if self.reply is not None:
+            row["reply"] = self.reply
+        return row
+
+
+def judge_texts(
+    texts: Sequence[Judged],
+    documents: Mapping[str, Document],
+    judge: Judge,
+    method: Method,
+    prompt: JudgePrompt | None = None,
+) -> list[Judgement]:
+    """Judge texts, all at once.
+
+    Args:
+        texts: sentences and summaries.
+        documents: by their ids.
+        judge: answers prompts, or says what is entailed, as the method needs.
+        method: one of `METHODS`.
+        prompt: in place of the method's own; gets ``document``, ``topic``, ``text`` and ``level``.
+
+    Raises:
+        InputError: a document is missing, or the judge cannot do this.
+    """
+    _check_documents(texts, documents)
+    if method == "entailment":
+        if not isinstance(judge, EntailmentJudge):
+            raise _cannot(judge, "judge entailment")
+        pairs = [Pair(documents[each.key.doc_id].text, each.text) for each in texts]
+        return [
+            Judgement(each, not found.entailed, found.entailment)
+            for each, found in zip(texts, judge.entailment(pairs), strict=True)
+        ]
+    if not isinstance(judge, CompletingJudge):
+        raise _cannot(judge, "answer prompts")
+    prompt = prompt or JudgePrompt.load(PROMPTS[method])
+    filled = [
+        prompt.fill(
+            document=documents[each.key.doc_id].text,
+            topic=each.key.topic,
+            text=each.text,
+            level=each.level,
+        )
+        for each in texts
+    ]
+    replies = judge.complete(filled, max_new_tokens=_TOKENS[method])
+    return [read_reply(each, reply) for each, reply in zip(texts, replies, strict=True)]
+
+
+def read_reply(judged: Judged, reply: str) -> Judgement:
+    """Return what a language model's reply says of a text."""
+    consistent = parse_verdict(reply)
+    return Judgement(judged, None if consistent is None else not consistent, reply=reply)
+
+
+def _check_documents(texts: Sequence[Judged], documents: Mapping[str, Document]) -> None:
+    missing = sorted({each.key.doc_id for each in texts} - documents.keys())
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"documents: missing: got none with the id {missing[0]!r}{more}, expected one for each "
+            "summary; add them (the release has ids alone: see docs/attribution.md)"
+        )
+
+
+def _cannot(judge: Judge, task: str) -> InputError:
+    return InputError(
+        f"judge: got {judge.name!r}, which cannot {task}, expected one that can; choose another "
+        "method or judge"
+    )
