@@ -6,6 +6,7 @@ import typer
 
 from semqa.cli.eval import ais, auto_ais, q2
 from semqa.cli.eval import ais, attrscore, q2
+from semqa.cli.eval import tofueval
 
 __all__ = ["app"]
 
@@ -27,3 +28,4 @@ def _eval() -> None:
 app.command("ais")(ais.ais)
 app.command("auto-ais")(auto_ais.auto_ais)
 app.add_typer(q2.app, name="q2")
+app.add_typer(tofueval.app, name="tofueval")

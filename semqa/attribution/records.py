@@ -1,0 +1,135 @@
+"""Records of runs: one JSON object that says what was run, with what, and what came of each example.
+
+A record holds all that its scores are computed from, so that they can be computed again without the
+data and without the judge.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import TYPE_CHECKING, Any
+
+import semqa
+from semqa.data.atomic import write_atomic
+from semqa.data.files import ByteBudget, decode_text, open_input
+from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.attribution.judges.base import Judge
+
+__all__ = [
+    "Record",
+    "describe_judge",
+    "read_record",
+    "read_record_rows",
+    "versions",
+    "write_record",
+]
+
+
+class Record:
+    """A record that was read.
+
+    Attributes:
+        name: the file as messages show it.
+        fields: all of it but for the rows.
+        rows: the examples.
+    """
+
+    def __init__(self, name: str, fields: Mapping[str, Any], rows: Sequence[Row]) -> None:
+        self.name = name
+        self.fields = fields
+        self.rows = rows
+
+
+def describe_judge(judge: Judge) -> dict[str, Any]:
+    """Return what a record says of a judge."""
+    found: dict[str, Any] = {"name": judge.name, "identity": judge.identity}
+    unparsed = getattr(judge, "unparsed", 0)
+    return found | ({"unparsed": unparsed} if unparsed else {})
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of semqa and of packages that are installed."""
+    found = {"semqa": semqa.__version__}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record, atomically; its rows stand one a line.
+
+    Args:
+        path: the file.
+        record: with the rows as ``rows``.
+
+    Raises:
+        InputError: it holds what is no JSON, or the file cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    head = encode_row({name: value for name, value in record.items() if name != "rows"})
+    rows = b",\n".join(encode_row(row).rstrip(b"\n") for row in record["rows"])
+    comma = b"" if head == b"{}\n" else b", "
+    write_atomic(path, [head.removesuffix(b"}\n"), comma, b'"rows": [\n', rows, b"\n]}\n"])
+
+
+def read_record(path: Path | str, kind: str) -> Record:
+    """Read a record.
+
+    Args:
+        path: the file; ``-`` is standard input.
+        kind: what its field ``kind`` must say.
+
+    Raises:
+        InputError: the file is no such record.
+    """
+    with open_input(path, ByteBudget()) as file:
+        value = decode_json(decode_text(file.read_all(), file.name), file.name)
+    said = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or said != kind:
+        raise InputError(
+            f"{file.name}: not a record: got {describe(value if said is None else said)}, expected one "
+            f"of the kind {kind!r}, as --out writes it; check the file"
+        )
+    return Record(file.name, value, _rows(value, file.name))
+
+
+def read_record_rows(path: Path | str) -> list[Row]:
+    """Read the rows of a record of any kind, or those of JSON lines.
+
+    Raises:
+        InputError: the file is neither.
+    """
+    from io import BytesIO
+
+    from semqa.data.files import InputFile
+
+    with open_input(path, ByteBudget()) as file:
+        raw = file.read_all()
+    text = decode_text(raw, file.name)
+    if text.lstrip().startswith("{") and '"rows"' in text:
+        try:
+            value = decode_json(text, file.name)
+        except InputError:
+            value = None  # JSON lines
+        if isinstance(value, dict) and isinstance(value.get("rows"), list):
+            return _rows(value, file.name)
+    lines = lines_of(InputFile(file.name, BytesIO(raw), ByteBudget()))
+    return [decode_row(line) for line in lines]
+
+
+def _rows(value: dict[str, Any], name: str) -> list[Row]:
+    rows = value.get("rows")
+    if not isinstance(rows, list):
+        raise InputError(
+            f"{name}: not a record: got {describe(rows)} as 'rows', expected an array; check the file"
+        )
+    return [as_row(row, f"{name}: row {number}") for number, row in enumerate(rows, 1)]

@@ -1,0 +1,105 @@
+"""Where the sentences of a plain text end, by rules that need no model and no package.
+
+What is scored a sentence at a time must be cut alike on every machine: so no tokenizer is used that
+may or may not be installed. Knows the abbreviations of English prose; for quoted answers there is
+`semqa.quotes.citations.sentence_spans`, which knows where quotes begin.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["sentence_ranges", "split_sentences"]
+
+_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？][”’」』）]*|\n+")
+_LAST_WORD = re.compile(r"(?<!\w)([A-Za-z](?:[A-Za-z.]*[A-Za-z])?)$")
+_NEXT = re.compile(r"[\s\"'“‘«„(\[]*(\w+)")
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_NEVER_LAST = _words(
+    "mr mrs ms dr prof gen col lt sgt capt cmdr rev hon gov sen rep pres vs cf ca approx e.g i.e viz"
+)
+"""Abbreviations that something follows: a sentence hardly ever ends with one."""
+
+_BEFORE_NUMBERS = _words("no nos vol vols fig figs p pp ch sec art eq")
+"""Words that are abbreviations where a number follows."""
+
+_PERHAPS_LAST = _words(
+    "jr sr inc ltd co corp bros etc al dept univ st mt ft est ave blvd rd a.m p.m "
+    "jan feb mar apr jun jul aug sept sep oct nov dec"
+)
+"""Abbreviations that may well end a sentence."""
+
+_STARTERS = _words(
+    "the a an this that these those it its he she his her they their we our you your i there here in "
+    "on at by for from with as after before when while if but and or however also although because "
+    "since both many most some all each one two three during other another"
+)
+"""Words with which, capitalised, sentences begin rather than names."""
+
+
+def sentence_ranges(text: str) -> list[tuple[int, int]]:
+    r"""Return where the sentences stand: (start, end), end exclusive, without the blanks around.
+
+    A sentence ends at the end of a line; and at ``.``, ``!`` or ``?``, with the quotation marks and
+    brackets that close after it, where white space follows and then anything but a lower-case
+    letter. Not so after titles (*Dr.*) and single initials, nor, before a word that is hardly a
+    sentence's first, after other abbreviations (*Inc.*, *U.S.*); nor after the number that begins
+    an item of a list.
+
+    Example:
+        >>> text = "Dr. J. Lee of the U.S. Navy left. (It rained.) Why?"
+        >>> [text[start:end] for start, end in sentence_ranges(text)]
+        ['Dr. J. Lee of the U.S. Navy left.', '(It rained.)', 'Why?']
+    """
+    ranges: list[tuple[int, int]] = []
+    start = 0
+    for match in _END.finditer(text):
+        if _ends(text, start, match):
+            _add(ranges, text, start, match.end())
+            start = match.end()
+    _add(ranges, text, start, len(text))
+    return ranges
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text; see `sentence_ranges`."""
+    return [text[start:end] for start, end in sentence_ranges(text)]
+
+
+def _add(ranges: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    if piece.strip():
+        ranges.append(
+            (start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip()))
+        )
+
+
+def _ends(text: str, start: int, match: re.Match[str]) -> bool:
+    mark = match[0]
+    if mark[0] in "\n。！？":
+        return True
+    rest = text[match.end() : match.end() + 80].lstrip()
+    if not rest or rest[0].islower():
+        return not rest
+    if mark != ".":
+        return True
+    before = text[max(start, match.start() - 40) : match.start()]
+    if before.strip().isdigit() and match.start() - start < 5:
+        return False  # "1." at the beginning of an item
+    word = _LAST_WORD.search(before)
+    if word is None:
+        return True
+    name = word[1].casefold()
+    if name in _NEVER_LAST or (len(name) == 1 and name != "i" and word[1].isupper()):
+        return False
+    if name in _BEFORE_NUMBERS:
+        return not rest[0].isdigit()
+    if name in _PERHAPS_LAST or "." in name:
+        following = _NEXT.match(rest)
+        return following is None or following[1].casefold() in _STARTERS
+    return True
