@@ -14,18 +14,30 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
 from semqa.attribution.prompts import JudgePrompt
+from semqa.attribution.tofueval.annotations import SummaryKey
 from semqa.attribution.tofueval.verdicts import parse_verdict
+from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from semqa.attribution.judges.base import Judge
-    from semqa.attribution.tofueval.annotations import SummaryKey
     from semqa.attribution.tofueval.rates import Level
     from semqa.attribution.tofueval.released import Document
+    from semqa.data.jsonl import Row
 
-__all__ = ["METHODS", "PROMPTS", "Judged", "Judgement", "Method", "judge_texts", "read_reply"]
+__all__ = [
+    "METHODS",
+    "PROMPTS",
+    "Judged",
+    "Judgement",
+    "Method",
+    "check_documents",
+    "judge_texts",
+    "judgement_of",
+    "read_reply",
+]
 
 Method = Literal["direct", "explained", "entailment"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -110,7 +122,7 @@ def judge_texts(
     Raises:
         InputError: a document is missing, or the judge cannot do this.
     """
-    _check_documents(texts, documents)
+    check_documents(texts, documents)
     if method == "entailment":
         if not isinstance(judge, EntailmentJudge):
             raise _cannot(judge, "judge entailment")
@@ -141,7 +153,42 @@ def read_reply(judged: Judged, reply: str) -> Judgement:
     return Judgement(judged, None if consistent is None else not consistent, reply=reply)
 
 
-def _check_documents(texts: Sequence[Judged], documents: Mapping[str, Document]) -> None:
+def judgement_of(row: Row) -> Judgement:
+    """Read a row that `Judgement.to_dict` made; a reply in it is read anew.
+
+    Raises:
+        InputError: a field is missing or of the wrong type.
+    """
+    key = SummaryKey(
+        row.text("dataset", ""), row.text("doc_id"), row.text("topic"), row.text("model_name")
+    )
+    index, score = row.fields.get("sent_idx"), row.fields.get("score")
+    if index is not None and (isinstance(index, bool) or not isinstance(index, int)):
+        raise InputError(
+            f"{row.where}: not a number: got {describe(index)} as 'sent_idx', expected the "
+            "sentence's number; correct it"
+        )
+    judged = Judged(key, index, row.text("text"))
+    if row.fields.get("reply") is not None:
+        return read_reply(judged, row.text("reply"))
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        raise InputError(
+            f"{row.where}: not a score: got {describe(score)}, expected a number; correct it"
+        )
+    label = row.fields.get("label")
+    if label not in ("yes", "no", None):
+        raise InputError(
+            f"{row.where}: not a label: got {describe(label)}, expected yes, no or null; correct it"
+        )
+    return Judgement(judged, None if label is None else label == "no", score)
+
+
+def check_documents(texts: Sequence[Judged], documents: Mapping[str, Document]) -> None:
+    """See that there is a document for every text.
+
+    Raises:
+        InputError: one is missing.
+    """
     missing = sorted({each.key.doc_id for each in texts} - documents.keys())
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,13 @@ class JudgeOptions:
     judge_dtype: str | None = None
     judge_batch: int | None = None
     judge_url: str | None = None
+
+    def apart(self, name: str) -> JudgeOptions:
+        """Return options whose judgements are kept in a folder of their own."""
+        folder = judging.default_cache() if self.judge_cache is None else self.judge_cache
+        if self.no_judge_cache:
+            return self
+        return replace(self, judge_cache=folder / f"run-{name.encode().hex()}")
 
     def open(self) -> CachedJudge:
         """Create the judge; see `judging.open_judge`."""

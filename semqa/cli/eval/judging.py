@@ -28,6 +28,7 @@ __all__ = [
     "JudgeUrl",
     "NoJudgeCache",
     "entailment_judge",
+    "default_cache",
     "judge_progress",
     "open_judge",
     "unparsed_note",
@@ -146,7 +147,7 @@ def open_judge(
     judge = create_judge(spec, options)
     if no_cache:
         return CachedJudge(judge, None)
-    folder = _default_cache() if cache is None else cache
+    folder = default_cache() if cache is None else cache
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--judge-cache: got the file {folder}, expected a folder; name another")
     from semqa.attribution.judges.cached import FILE_NAME
@@ -198,7 +199,8 @@ def judge_progress(judge: Judge, title: str) -> Iterator[None]:
             judge.on_progress = None
 
 
-def _default_cache() -> Path:
+def default_cache() -> Path:
+    """Return the folder where judgements are kept unless another is named."""
     from semqa.data.fetch import cache_folder
 
     return cache_folder() / "judgements"

@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.table import Table
 
+    from semqa.attribution.tofueval.judging import Judgement
     from semqa.attribution.tofueval.rates import ErrorCounts, Rate
 
-__all__ = ["evaluator_tables", "figure", "make_table", "rates_table", "tests_table", "types_table"]
+__all__ = [
+    "evaluator_tables",
+    "figure",
+    "judged_table",
+    "make_table",
+    "rates_table",
+    "tests_table",
+    "types_table",
+]
 
 
 def make_table(*columns: str, left: int = 1) -> Table:
@@ -101,6 +110,29 @@ def evaluator_tables(row: Mapping[str, Any]) -> list[Table]:
             "" if alone is None else figure(alone["recall"]),
         )
     return [table, *([recall] if run["recall_by_error_type"] else [])]
+
+
+def judged_table(judgements: Sequence[Judgement]) -> Table:
+    """Return one row a model: texts, how many are inconsistent, how many replies have no verdict."""
+    rows: dict[str, list[Judgement]] = {}
+    for each in judgements:
+        rows.setdefault(each.judged.key.model, []).append(each)
+    level = judgements[0].judged.level if judgements else "text"
+    table = make_table(
+        "model",
+        "sentences" if level == "sentence" else "summaries",
+        "inconsistent",
+        "%",
+        "no verdict",
+    )
+    names = [*sorted(rows), *(["all"] if len(rows) > 1 else [])]
+    for name in names:
+        some = judgements if name == "all" and name not in rows else rows[name]
+        wrong = sum(each.inconsistent is True for each in some)
+        unread = sum(each.inconsistent is None for each in some)
+        share = figure(100 * wrong / (len(some) - unread) if len(some) > unread else None)
+        table.add_row(name, str(len(some)), str(wrong), share, str(unread))
+    return table
 
 
 def tests_table(tests: Iterable[Mapping[str, Any]]) -> Table:
