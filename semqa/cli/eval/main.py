@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from semqa.cli.eval import ais, auto_ais, q2
-from semqa.cli.eval import ais, attrscore, q2
-from semqa.cli.eval import tofueval
+from semqa.cli.eval import ais, attrscore, auto_ais, q2, tofueval
 
 __all__ = ["app"]
 
@@ -16,16 +14,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("ais")(ais.ais)
-app.add_typer(attrscore.app, name="attrscore")
-app.add_typer(q2.app, name="q2")
-
-
-@app.callback()
-def _eval() -> None:
-    """Measure attribution: AIS, AttrScore, Q², TofuEval, citations."""
-
-
-app.command("ais")(ais.ais)
 app.command("auto-ais")(auto_ais.auto_ais)
+app.add_typer(attrscore.app, name="attrscore")
 app.add_typer(q2.app, name="q2")
 app.add_typer(tofueval.app, name="tofueval")

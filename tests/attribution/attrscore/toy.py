@@ -31,7 +31,13 @@ def toy_examples(count: int = 48) -> list[Example]:
         verb, label = verbs[i % 3]
         noun, other = NOUNS[i % 8], NOUNS[(i // 3 + 1) % 8]
         rows.append(
-            Example(str(i), f"what of the {noun} ?", f"it {verb} the {other}", f"the {noun} stands", label)
+            Example(
+                str(i),
+                f"what of the {noun} ?",
+                f"it {verb} the {other}",
+                f"the {noun} stands",
+                label,
+            )
         )
     return rows
 
