@@ -104,7 +104,7 @@ def _part(name: str, bench: Bench, requests: list[Request], options: argparse.Na
         case "replay":
             return replay_part(bench, requests, 1 if smoke else options.rounds, 1 if smoke else 10)
         case "scaling":
-            sizes = (1_000, 3_000) if smoke else (1_000, 10_000, 100_000, 1_000_000)
+            sizes = (300, 1_000) if smoke else (1_000, 10_000, 100_000, 1_000_000)
             return scaling_part(bench, sizes, 3 if smoke else 200)
         case "hostile":
             return hostile_part(
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     path = options.data or (examples if options.smoke else default_data())
 
     bench = Bench(options.budget)
-    requests = bench.requests(path, 2 if options.smoke else None)
+    requests = bench.requests(path, 1 if options.smoke else None)
     machine = describe_machine()
     versions = {name: version(name) for name in ("llguidance", "mistral-common", "numba", "numpy")}
     versions["xgrammar"] = xgrammar_version()

@@ -12,6 +12,7 @@ from semqa import Source
 from semqa.decoding import QuotePolicy, find_breach
 from tests.decoding.oracle import is_answer
 from tests.decoding.strategies import FREE, TEXTS, policies, questions, source_lists
+from tests.effort import effort
 
 SOURCES = [Source("In 1943, Anna sang. Anna wrote.", title="Song"), Source("blue and red")]
 
@@ -44,7 +45,7 @@ def test_a_breach_is_told_in_words(text: str, rules: dict[str, object], reason: 
     assert re.search(reason, found)
 
 
-@settings(max_examples=400)
+@settings(max_examples=effort(150))
 @given(st.data())
 def test_it_agrees_with_the_definition(data: st.DataObject) -> None:
     sources = data.draw(source_lists)

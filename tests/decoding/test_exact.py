@@ -16,6 +16,7 @@ from semqa.decoding.naive import NaiveConstraint
 from semqa.decoding.vocabulary import Vocabulary
 from tests.decoding.oracle import is_answer_bytes, masks_by_enumeration
 from tests.decoding.strategies import FAR_OFF, Case, cases, fitting, policies, questions
+from tests.effort import effort
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,7 @@ def bits_of(mask: np.ndarray[Any, Any], size: int) -> list[int]:
     return [token for token in range(size) if mask[token // 32] >> (token % 32) & 1]
 
 
-@settings(relaxed, max_examples=100)
+@settings(relaxed, max_examples=effort(50))
 @given(
     case=cases(),
     max_tokens=st.none() | st.integers(1, 25) | st.just(FAR_OFF),
@@ -125,7 +126,7 @@ def tiny_cases(draw: st.DrawFn) -> Case:
 
 
 @impls
-@settings(relaxed, max_examples=100)
+@settings(relaxed, max_examples=effort(50))
 @given(case=tiny_cases(), most=st.integers(0, 6))
 def test_masks_are_those_of_all_answers_written_out(
     impl: Callable[..., Any], case: Case, most: int
@@ -153,7 +154,7 @@ def test_masks_are_those_of_all_answers_written_out(
 
 
 @impls
-@settings(relaxed, max_examples=40)
+@settings(relaxed, max_examples=effort(20))
 @given(
     case=cases(), max_tokens=st.none() | st.integers(1, 40), rng=st.randoms(use_true_random=False)
 )

@@ -18,6 +18,7 @@ from semqa.data import read_quotesum
 from semqa.decoding import QuotePolicy, find_breach
 from semqa.decoding.grammar import MAX_FIELDS, MAX_PIECES, RULES, quoting_grammar
 from tests.decoding.strategies import FREE, QUESTIONS, TEXTS
+from tests.effort import effort
 
 llguidance: Any = pytest.importorskip("llguidance", reason="needs llguidance")
 
@@ -79,7 +80,7 @@ def answers(draw: st.DrawFn, given_sources: Sequence[Source]) -> str:
     return "".join(pieces)
 
 
-@settings(max_examples=150)
+@settings(max_examples=effort(60))
 @given(st.data(), sources, policies, st.sampled_from(QUESTIONS[:3]))
 def test_it_admits_what_the_language_does(
     data: st.DataObject, given_sources: list[Source], policy: QuotePolicy, question: str

@@ -20,6 +20,7 @@ from tests.decoding.vocabularies import (
     straddling_vocabulary,
     tekken_vocabulary,
 )
+from tests.effort import effort
 
 SENTENCE = "The cat saw the Ünit in 1942; the cat 日本語 and the dog sang. "
 
@@ -86,8 +87,8 @@ def test_places_with_many_continuations_near_limits() -> None:
     "policy", [QuotePolicy(boundary="char"), QuotePolicy(numbers="quoted", names="quoted")]
 )
 def test_masks_of_real_vocabularies_are_those_of_the_definition(policy: QuotePolicy) -> None:
-    compare(tekken_vocabulary(), ARTICLES, policy, 40)
-    compare(sentencepiece_vocabulary(), ARTICLES, policy, 150)
+    compare(tekken_vocabulary(), ARTICLES, policy, effort(20))
+    compare(sentencepiece_vocabulary(), ARTICLES, policy, effort(75))
 
 
 @pytest.mark.parametrize(
@@ -96,8 +97,8 @@ def test_masks_of_real_vocabularies_are_those_of_the_definition(policy: QuotePol
     ids=str,
 )
 def test_masks_of_real_vocabularies_near_limits(policy: QuotePolicy) -> None:
-    compare(sentencepiece_vocabulary(), ARTICLES, policy, 60)
-    compare(tekken_vocabulary(), ARTICLES, policy, 15)
+    compare(sentencepiece_vocabulary(), ARTICLES, policy, effort(30))
+    compare(tekken_vocabulary(), ARTICLES, policy, effort(7))
 
 
 def test_masks_of_a_real_vocabulary_when_tokens_run_out() -> None:

@@ -36,6 +36,7 @@ from tests.decoding.vocabularies import (
     straddling_vocabulary,
     tekken_vocabulary,
 )
+from tests.effort import effort
 
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -131,9 +132,9 @@ def test_programs_follow_the_constraint(
     constraint = CopyConstraint(make(), ODD, policy, question=question or "")
     rng, compared = random.Random(1), 0
     for budget in (None, 12, 15, 20, 30, 60, 2_000):
-        for _ in range(6):
+        for _ in range(effort(3)):
             compared += walk(constraint, budget, rng, 40, tries=8)
-    assert compared > 400
+    assert compared > effort(200)
 
 
 @pytest.mark.parametrize("make", [tekken_vocabulary, sentencepiece_vocabulary])
@@ -150,7 +151,7 @@ def test_programs_over_real_vocabularies(make: Any) -> None:
     assert compared > 100
 
 
-@settings(relaxed, max_examples=80)
+@settings(relaxed, max_examples=effort(40))
 @given(
     case=cases(kinds=("bytes", "chunks", "straddling")),
     max_tokens=st.none() | st.integers(1, 25),

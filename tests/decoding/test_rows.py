@@ -19,6 +19,7 @@ from semqa.decoding.masking import mask_in_place
 from semqa.decoding.rows import ConstraintRows, ends_mask
 from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
 from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary
+from tests.effort import effort
 
 VOCABULARY = straddling_vocabulary()
 
@@ -203,7 +204,7 @@ def on_device_plainly(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return kept
 
 
-@settings(max_examples=200)
+@settings(max_examples=effort(100))
 @given(data=st.data())
 def test_masking_in_place(data: st.DataObject) -> None:
     height, width = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 100))

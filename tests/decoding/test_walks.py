@@ -13,6 +13,7 @@ from semqa.decoding.naive import NaiveConstraint
 from tests.decoding.oracle import cuts_no_word, is_answer
 from tests.decoding.strategies import FREE, QUESTIONS, TEXTS, case_of
 from tests.decoding.vocabularies import byte_vocabulary, straddling_vocabulary, tekken_vocabulary
+from tests.effort import effort
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,7 +139,9 @@ def check(text: str, walk: Walk) -> int:
     return len(parsed.quotes)
 
 
-@pytest.mark.parametrize(("impl", "steps"), [(NaiveConstraint, 1_500), (CopyConstraint, 100_000)])
+@pytest.mark.parametrize(
+    ("impl", "steps"), [(NaiveConstraint, effort(700)), (CopyConstraint, effort(50_000))]
+)
 def test_every_walk_ends_in_a_verified_answer(impl: Callable[..., Any], steps: int) -> None:
     ways, rng, quotes = walks(), random.Random(20), 0
     for walk in ways:
@@ -213,7 +216,7 @@ def crowded_case(rng: random.Random) -> Walk:
 def test_no_walk_meets_a_dead_end() -> None:
     """A mask is never empty, and `shortest_completion` keeps every limit, from wherever it starts."""
     rng, walked, quotes = random.Random(2), 0, 0
-    for _ in range(4_000):
+    for _ in range(effort(1_500)):
         try:
             walk = crowded_case(rng)
             constraint = CopyConstraint(
@@ -227,7 +230,7 @@ def test_no_walk_meets_a_dead_end() -> None:
             walked += 1
             quotes += text.count("[")
             assert is_answer(text, walk.sources, walk.policy, walk.question), (walk, text)
-    assert walked > 6_000
+    assert walked > effort(2_000)
     assert quotes > walked / 2
 
 

@@ -55,6 +55,8 @@ def as_tensor(rows: list[Row], device: torch.device) -> torch.Tensor:
 def test_masks_are_what_each_token_leads_to(
     form: Form, dtype: torch.dtype, size: int, columns: int
 ) -> None:
+    if columns > 1000 and dtype != torch.float32:
+        pytest.skip("many columns are masked alike in every type")
     rng = random.Random(size)
     shared = invented_shared(rng, size)
     tables = tables_of(5, form.device, invented(rng, shared), invented(rng, shared))

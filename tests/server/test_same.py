@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from semqa import QuotedAnswer, Source
+from tests.effort import effort
 from tests.server.serving import client
 from tests.server.stand_ins import Scripted, Written
 from tests.strategies import answers
@@ -70,7 +71,8 @@ def wire(value: Any) -> str:
 
 sendable = answers().filter(lambda drawn: any((s.text + s.title).strip() for s in drawn[1]))
 many = settings(
-    max_examples=150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    max_examples=effort(80),
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 ENGINES = st.sampled_from([STREAMED.name, WHOLE.name])
 

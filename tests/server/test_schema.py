@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from semqa.server import ServerSettings, create_app
+from tests.effort import effort
 from tests.server.stand_ins import Scripted
 
 FOLDER = tempfile.TemporaryDirectory()
@@ -40,7 +41,7 @@ def folder() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @schema.parametrize()
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=effort(12), suppress_health_check=list(HealthCheck))
 def test_no_server_error(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate(
         checks=[
