@@ -33,7 +33,8 @@ class CsvRecord:
     Attributes:
         where: ``file:line`` of its first line, for messages.
         cells: its fields, without quoting.
-        raw: the characters that it was read from, with the line end; empty where it was made.
+        raw: the characters that it was read from, with the line end and blank lines before it;
+            empty where it was made.
     """
 
     where: str
@@ -51,6 +52,7 @@ class CsvFile:
         records: one a row, as many cells each as the header has.
         header_raw: the characters of the header's line.
         marked: whether the file begins with a byte order mark.
+        tail: blank lines at the end.
     """
 
     name: str
@@ -58,10 +60,11 @@ class CsvFile:
     records: tuple[CsvRecord, ...]
     header_raw: str = ""
     marked: bool = False
+    tail: str = ""
 
 
 def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
-    """Read a CSV file of UTF-8 with a header; blank lines between records are skipped.
+    """Read a CSV file of UTF-8 with a header; blank lines are no records.
 
     Args:
         path: the file; ``-`` is standard input.
@@ -95,7 +98,9 @@ def csv_of(file: InputFile) -> CsvFile:
                 f"{row.where}: wrong number of cells: got {len(row.cells)}, expected "
                 f"{len(header.cells)} as in the header; correct the row"
             )
-    return CsvFile(file.name, header.cells, tuple(rows), header.raw, lines.marked)
+    return CsvFile(
+        file.name, header.cells, tuple(rows), header.raw, lines.marked, "".join(lines.taken)
+    )
 
 
 def write_csv(path: Path | str, file: CsvFile) -> None:
@@ -116,17 +121,22 @@ def encode_record(cells: Iterable[str], line_end: str = "\r\n") -> str:
         'a,"say ""b"", c"\r\n'
     """
     out = io.StringIO()
-    csv.writer(out, lineterminator=line_end).writerow(cells)
-    return out.getvalue()
+    # Python quotes what stands in the line end: both characters, whatever ends the line here.
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().removesuffix("\r\n") + line_end
 
 
 def _encoded(file: CsvFile) -> Iterator[bytes]:
     line_end = "\n" if file.header_raw.endswith("\n") and "\r" not in file.header_raw else "\r\n"
     if file.marked:
         yield BOM
-    yield (file.header_raw or encode_record(file.header, line_end)).encode("utf-8")
-    for record in file.records:
-        yield (record.raw or encode_record(record.cells, line_end)).encode("utf-8")
+    before = ""
+    for record in (CsvRecord("", file.header, file.header_raw), *file.records):
+        if before and not before.endswith("\n"):  # was the last line of its file
+            yield line_end.encode()
+        before = record.raw or encode_record(record.cells, line_end)
+        yield before.encode("utf-8")
+    yield file.tail.encode("utf-8")
 
 
 class _Lines:
@@ -153,7 +163,6 @@ class _Lines:
 def _records(lines: _Lines) -> Iterator[CsvRecord]:
     reader = csv.reader(lines, strict=True)
     while True:
-        lines.taken.clear()
         first = lines.number + 1
         try:
             cells = next(reader, None)
@@ -165,3 +174,4 @@ def _records(lines: _Lines) -> Iterator[CsvRecord]:
             return
         if cells:
             yield CsvRecord(f"{lines.name}:{first}", tuple(cells), "".join(lines.taken))
+            lines.taken.clear()

@@ -60,7 +60,7 @@ def _of_row(row: ReleasedRow) -> list[str]:
         found.append("Q2 is answered though INT is 0")
     if verdict.interpretable and not answered:
         found.append("Q2 is not answered though INT is 1")
-    if second == ATTRIBUTABLE and not verdict.attributable:
+    if second == ATTRIBUTABLE and not verdict.attributable and not row.remarks:
         found.append("Q2 says yes though INT & AIS is 0")
     if verdict.interpretable is not None and verdict.agree_int not in _OF_FIVE:
         found.append("# agree (INT) is not 3 to 5")

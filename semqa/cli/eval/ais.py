@@ -127,6 +127,12 @@ def ais(
             "CSV file of verdicts, or JSON lines of ratings"
         )
     check_stdin_once(*given, *rated)
+    for path in given:
+        if path.suffix.lower() in (".jsonl", ".json"):
+            raise InputError(
+                f"{path}: not a file of verdicts: got JSON lines, expected CSV; name ratings with "
+                "--ratings"
+            )
     check_not_an_input(out, *given, *rated)
     settings = Settings(
         test=test,

@@ -66,8 +66,8 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
     name = _name(task)
     if settings.baseline is None and task.comparisons:
         best = {each.measure: each.other for each in task.comparisons}
-        cells = (f"{SHOWN[measure]} {system}" for measure, system in best.items())
-        yield f"{name}: best: {', '.join(cells)}"
+        columns = (f"{SHOWN[measure]} {system}" for measure, system in best.items())
+        yield f"{name}: best: {', '.join(columns)}"
     for what, count in task.oddities.items():
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
     for question, count in task.ties.items():

@@ -1,0 +1,174 @@
+"""Released files with everything that is odd about them."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from semqa.attribution.ais import (
+    ReleasedFile,
+    drop_doubles,
+    oddities,
+    read_released,
+    system_rates,
+    write_released,
+)
+from semqa.attribution.ais.released import COLUMNS
+from semqa.errors import InputError
+from tests.attribution.ais.makers import released_csv
+
+
+def read(tmp_path: Path, content: str) -> ReleasedFile:
+    path = tmp_path / "ann_toy.csv"
+    path.write_bytes(content.encode())
+    return read_released(path)
+
+
+@pytest.mark.parametrize("marker", ["", "-", "NA", "N/A", "NA ( Flagged)", "nan", " "])
+def test_markers_of_nothing(marker: str, tmp_path: Path) -> None:
+    flagged = {"INT": marker, "INT & AIS": marker, "Flagged": "1", "Q1": marker, "Q2": marker}
+    flagged |= {"# agree (INT)": marker, "# agree (AIS)": marker}
+    file = read(tmp_path, released_csv([flagged, {"doc-url": marker}]))
+    first, second = file.verdicts
+    assert (first.flagged, first.interpretable, first.attributable) == (True, None, None)
+    assert (first.agree_int, first.agree_ais) == (None, None)
+    assert (second.flagged, second.interpretable, second.attributable) == (False, True, True)
+    assert second.doc_url == ""
+    assert oddities(file.rows) == {"of an item and system that an earlier row has": 1}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("ex-idx ", *COLUMNS[1:]),
+        (" EX-IDX", *COLUMNS[1:5], "int", "int  & ais", "flagged", *COLUMNS[8:]),
+        (*COLUMNS[:10], "Q1 agree", "Q2 agree"),
+    ],
+)
+def test_names_of_columns_vary(header: tuple[str, ...], tmp_path: Path) -> None:
+    content = released_csv([{"INT & AIS": "0", "# agree (AIS)": "3"}], header=header)
+    verdict = read(tmp_path, content).verdicts[0]
+    assert (verdict.item, verdict.system, verdict.task) == ("1:1", "m", "toy")
+    assert (verdict.interpretable, verdict.attributable) == (True, False)
+    assert (verdict.agree_int, verdict.agree_ais) == (5, 3)
+
+
+def test_q2_does_not_overrule_the_numbers(tmp_path: Path) -> None:
+    unclear = {"INT": "0", "INT & AIS": "0", "Q1": "No, the response is unclear.}}"}
+    file = read(tmp_path, released_csv([unclear | {"# agree (AIS)": "-1"}]))
+    verdict = file.verdicts[0]
+    assert (verdict.interpretable, verdict.attributable) == (False, None)
+    assert verdict.agree_ais is None
+    assert oddities(file.rows) == {
+        "stray characters in a label": 1,
+        "Q2 is answered though INT is 0": 1,
+        "Q2 says yes though INT & AIS is 0": 1,
+    }
+
+
+@pytest.mark.parametrize("count", ["-1", "0", "2", "6", "10"])
+def test_counts_that_are_not_of_five(count: str, tmp_path: Path) -> None:
+    file = read(tmp_path, released_csv([{"# agree (INT)": count, "# agree (AIS)": count}]))
+    expected = None if count == "-1" else int(count)
+    assert (file.verdicts[0].agree_int, file.verdicts[0].agree_ais) == (expected, expected)
+    assert oddities(file.rows) == {
+        "# agree (INT) is not 3 to 5": 1,
+        "# agree (AIS) is not 3 to 5": 1,
+    }
+
+
+def test_numbers_that_contradict_each_other_are_remarked(tmp_path: Path) -> None:
+    rows = [
+        {"Flagged": "1", "ex-idx": "1"},
+        {"INT": "0", "Q2": "", "ex-idx": "2"},
+        {"INT": "", "INT & AIS": "-", "Q2": "", "ex-idx": "3"},
+        {"INT": "1.0", "INT & AIS": "0.0", "Q2": "No, not fully attributable.", "ex-idx": "4"},
+    ]
+    file = read(tmp_path, released_csv(rows))
+    assert oddities(file.rows) == {
+        "INT or INT & AIS is 1 though the row is flagged, which counts as flagged": 1,
+        "INT & AIS is 1 though INT is 0, which counts as 0": 1,
+        "no number in Flagged, INT or INT & AIS, which counts as 0": 1,
+    }
+    rates = system_rates(file.verdicts)[0].rates
+    assert {name: (rate.count, rate.n) for name, rate in rates.items()} == {
+        "flag": (1, 4),
+        "int": (1, 3),
+        "ais": (0, 1),
+        "int_and_ais": (0, 3),
+    }
+
+
+def test_doubles_are_counted_and_can_be_dropped(tmp_path: Path) -> None:
+    file = read(tmp_path, released_csv([{}, {}, {"INT & AIS": "0"}, {"model-name": "other"}]))
+    found = oddities(file.rows)
+    assert found["the same as an earlier row in every cell"] == 1
+    assert found["of an item and system that an earlier row has"] == 2
+    assert [v.attributable for v in drop_doubles(file.verdicts)] == [True, True]
+    assert system_rates(file.verdicts)[0].n == 3
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_files_are_written_as_they_were(quoting: int, line_end: str, tmp_path: Path) -> None:
+    rows = [
+        {"Q1": "No, the response is unclear.}}", "INT": "0", "INT & AIS": "0"},
+        {"output": 'two\nlines, and a "quote"', "ex-idx": " 7 "},
+        {"INT": "NA", "INT & AIS": "", "Flagged": "1", "# agree (INT)": "-"},
+    ]
+    content = released_csv(
+        rows, header=("ex-idx ", *COLUMNS[1:]), line_end=line_end, quoting=quoting
+    )
+    file = read(tmp_path, content)
+    write_released(tmp_path / "copy.csv", file)
+    assert (tmp_path / "copy.csv").read_bytes() == content.encode()
+
+
+def test_a_changed_row_is_written_anew_and_keeps_what_is_not_ours(tmp_path: Path) -> None:
+    path = tmp_path / "ann_toy.csv"
+    lines = released_csv([{}, {"ex-idx": "2:2"}], line_end="\n").splitlines()
+    content = "\n".join(f"{line},{extra}" for line, extra in zip(lines, "x12", strict=True))
+    path.write_text(content, encoding="utf-8")
+    file = read_released(path)
+    changed = replace(file.rows[1].verdict, attributable=False, agree_ais=3)
+    rows = (file.rows[0], replace(file.rows[1], verdict=changed))
+    write_released(path, replace(file, rows=rows))
+    again = path.read_text(encoding="utf-8").splitlines()
+    assert again[:2] == content.splitlines()[:2]
+    assert again[2].endswith(",5,3,2")
+    assert read_released(path).verdicts == (rows[0].verdict, changed)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            released_csv([{}, {"INT": "maybe"}]),
+            'ann_toy.csv:3: not a count in column "INT": got "maybe", expected 0 or 1',
+        ),
+        (released_csv([{"Flagged": "2"}]), 'column "Flagged": got "2", expected 0 or 1'),
+        (
+            released_csv([{"# agree (INT)": "all"}]),
+            'column "# agree (INT)": got "all", expected a whole number',
+        ),
+        (
+            released_csv([{"output": "a\nb"}, {"model-name": " "}]),
+            "ann_toy.csv:4: no system: got an empty cell",
+        ),
+        (
+            released_csv([{}], header=[name for name in COLUMNS if name != "INT"] + ["x"]),
+            'ann_toy.csv: missing column "INT"',
+        ),
+        (
+            released_csv([{}], header=[*COLUMNS[:9], "INT", *COLUMNS[10:]]),
+            'doubled column: got "INT" in columns 6 and 10',
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named(content: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, content)
+    assert message in str(caught.value)

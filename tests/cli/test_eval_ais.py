@@ -1,0 +1,241 @@
+"""`semqa eval ais`: tables, JSON, mistakes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.ais import (
+    ReleasedFile,
+    Verdict,
+    read_released,
+    write_ratings,
+    write_released,
+)
+from semqa.cli.main import main
+from tests.attribution.ais.makers import ROW, released_csv, said, verdicts
+from tests.cli.conftest import Command, Outcome
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Call as `semqa`; runs in this process, which is much faster than one of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def command(*args: str | Path) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["semqa", *map(str, args)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return Outcome(code, out, err)
+
+    return command
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    """Three systems: the best, one beside it, and one far below."""
+    rows: list[Verdict] = [
+        *verdicts("good", not_ais=10, ais=90),
+        *verdicts("close", unclear=2, not_ais=15, ais=83),
+        *verdicts("bad", flagged=4, unclear=30, not_ais=36, ais=30),
+    ]
+    path = tmp_path / "ann_toy.csv"
+    write_released(path, ReleasedFile.of(rows))
+    return path
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    answers = {
+        "two-step": ["yyy", "nnn", "uuu", "yyn"],
+        "one-step": ["yyy", "yyy", "yyn", "fff"],
+    }
+    lines = [
+        rating
+        for design, outputs in answers.items()
+        for item, letters in enumerate(outputs)
+        for rating in said(letters, item=str(item), design=design, task="t", seconds=20.0 + item)
+    ]
+    path = tmp_path / "ratings.jsonl"
+    write_ratings(path, lines)
+    return path
+
+
+def cell(table: str, system: str, column: int) -> str:
+    (row,) = [line for line in table.splitlines() if line.split()[:1] == [system]]
+    return row.split()[column]
+
+
+def test_a_table_with_stars(semqa: Command, toy: Path) -> None:
+    outcome = semqa("eval", "ais", toy)
+    assert (outcome.code, outcome.err) == (0, "")
+    # system, n, then rate and interval of Flag, Int, AIS, Int & AIS
+    assert [cell(outcome.out, "bad", k) for k in (1, 2, 4, 6)] == ["100", "4.0", "68.8*", "45.5*"]
+    assert [cell(outcome.out, "close", k) for k in (4, 6)] == ["98.0", "84.7"]
+    assert cell(outcome.out, "good", 7) == "83–94"
+    assert "toy: best: Int good, AIS good" in outcome.out
+    assert "p < 0.01: pooled z-test of two rates, two-sided" in outcome.out
+
+
+def test_json_has_every_figure(run: Command, toy: Path) -> None:
+    record = run("eval", "ais", toy, "--json").json
+    (task,) = record["tasks"]
+    assert (task["task"], task["origin"]) == ("toy", "released")
+    bad = task["systems"][2]
+    assert bad["ais"]["count"] == 30
+    assert bad["ais"]["percent"] == pytest.approx(100 * 30 / 66)
+    assert bad["int"]["interval"] == pytest.approx([58.9, 77.2], abs=0.1)
+    assert task["total"]["n"] == 300
+    stars = {(c["system"], c["measure"]) for c in task["comparisons"] if c["significant"]}
+    assert stars == {("bad", "int"), ("bad", "ais"), ("bad", "int_and_ais")}
+    assert record["settings"]["test"] == "z"
+    assert {"semqa", "scipy", "krippendorff"} <= record["versions"].keys()
+    assert task["agreement"] == []
+
+
+@pytest.mark.parametrize("test", ["fisher", "chi2", "welch", "mcnemar"])
+def test_other_tests_and_a_baseline(run: Command, toy: Path, test: str) -> None:
+    record = run(
+        "eval", "ais", toy, "--test", test, "--baseline", "close", "--correction", "holm", "--json"
+    ).json
+    found = {(c["system"], c["measure"]): c for c in record["tasks"][0]["comparisons"]}
+    assert {c["other"] for c in found.values()} == {"close"}
+    worse = found["bad", "int"]
+    assert worse["significant"]
+    assert worse["adjusted"] >= worse["p"]
+    assert found["good", "ais"]["difference"] > 0
+
+
+def test_ratings_give_rates_agreement_designs_and_times(run: Command, ratings: Path) -> None:
+    record = run("eval", "ais", "--ratings", ratings, "--by", "design", "--json").json
+    tasks = {task["design"]: task for task in record["tasks"]}
+    two, one = tasks["two-step"], tasks["one-step"]
+    assert (two["systems"][0]["int"]["count"], two["systems"][0]["ais"]["count"]) == (3, 2)
+    assert one["systems"][0]["flag"]["percent"] == 25
+    assert [each["question"] for each in two["agreement"]] == ["flag", "int", "ais"]
+    designs = {each["measure"]: each for each in record["designs"]}
+    assert (designs["ais"]["n"], designs["ais"]["only_second"]) == (2, 1)
+    assert [(t["design"], t["n"], t["median_seconds"]) for t in record["times"]] == [
+        ("two-step", 12, 21.5),
+        ("one-step", 12, 21.5),
+    ]
+    shown = run("eval", "ais", "--ratings", ratings, "--by", "design").out
+    assert "t: two-step / one-step" in shown
+    times = shown[shown.index("seconds") :]
+    assert "t, one-step   12     21.5   21.5         0" in times
+
+
+def test_ratings_of_sentences_become_answers(run: Command, tmp_path: Path) -> None:
+    lines = [
+        *said("yyy", sentence=1, output="One."),
+        *said("nny", sentence=2, output="Two."),
+    ]
+    write_ratings(tmp_path / "r.jsonl", lines)
+    outcome = run("eval", "ais", "--ratings", "r.jsonl", "--out", "v.csv", "--json")
+    (task,) = outcome.json["tasks"]
+    assert task["systems"][0]["n"] == 1
+    assert task["systems"][0]["ais"]["count"] == 0
+    assert task["sentences"][0]["attributable_sentences"] == {"value": 0.5, "n": 2}
+    (verdict,) = read_released(tmp_path / "v.csv").verdicts
+    assert (verdict.output, verdict.attributable) == ("One. Two.", False)
+
+
+def test_ratings_from_standard_input(semqa: Command, ratings: Path) -> None:
+    outcome = semqa("eval", "ais", "--ratings", "-", "--json", stdin=ratings.read_bytes())
+    assert outcome.json == semqa("eval", "ais", "--ratings", ratings, "--json").json
+
+
+def test_a_file_is_written_as_it_was(run: Command, tmp_path: Path) -> None:
+    content = released_csv([{}, {"Q1": "No, the response is unclear.}}"}], line_end="\n")
+    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
+    assert run("eval", "ais", "a.csv", "--out", "b.csv").code == 0
+    assert (tmp_path / "b.csv").read_text(encoding="utf-8") == content
+
+
+def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> None:
+    rows: list[dict[str, str]] = [{}, {}, {"model-name": "other", "INT & AIS": "0"}]
+    (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")
+    both = run("eval", "ais", "a.csv")
+    assert "a: 1 row: the same as an earlier row in every cell" in both.out
+    assert cell(both.out, "m", 1) == "2"
+    args = ("eval", "ais", "a.csv", "--without", "other", "--drop-doubles", "--out", "b.csv")
+    left = run(*args)
+    assert cell(left.out, "m", 1) == "1"
+    assert "other " not in left.out.splitlines()[3]
+    assert len(read_released(tmp_path / "b.csv").rows) == 1
+
+
+def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path: Path) -> None:
+    rows = [ROW | {"ex-idx": str(k), "INT & AIS": str(k % 2)} for k in range(9)]
+    (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")
+    outcome = run("eval", "ais", "a.csv", toy, "--agreement", "--json")
+    first, second = (task["agreement"] for task in outcome.json["tasks"])
+    assert first[1]["pairwise_agreement"]["value"] == pytest.approx(0.6)
+    assert first[0]["krippendorff_alpha"]["unscored"].startswith("all labels are the same")
+    # The other file has no counts.
+    assert second[0]["krippendorff_alpha"]["unscored"] == "no item has two labels or more"
+    assert second[0]["dropped"] == 296
+    shown = run("eval", "ais", "a.csv", toy, "--agreement").out
+    assert "agreement of released files is derived" in shown
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "nothing to evaluate: got neither FILE nor --ratings"),
+        (("none.csv",), "none.csv: cannot be read: got 'no such file'"),
+        (("ann_toy.csv", "--baseline", "gpt"), "unknown system: got 'gpt' as the baseline"),
+        (("ann_toy.csv", "--without", "gpt"), "unknown system: got 'gpt' to leave out"),
+        (("ann_toy.csv", "--level", "2"), "level: got 2.0"),
+        (("ann_toy.csv", "--confidence", "95"), "confidence: got 95"),
+        (("-", "--ratings", "-"), "standard input named twice"),
+        (("ann_toy.csv", "--out", "ann_toy.csv"), "ann_toy.csv: would be overwritten"),
+        (("ratings.jsonl",), "ratings.jsonl: not a file of verdicts: got JSON lines"),
+        (("--ratings", "ann_toy.csv"), "ann_toy.csv:1: invalid JSON"),
+        (
+            ("ann_toy.csv", "--test", "chi2", "--alternative", "less"),
+            "χ² has no direction; take another test",
+        ),
+    ],
+)
+def test_mistakes(
+    run: Command, toy: Path, ratings: Path, args: tuple[str, ...], message: str
+) -> None:
+    outcome = run("eval", "ais", *args)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+def test_a_bad_cell_is_named_with_its_line(fails: Callable[..., str], tmp_path: Path) -> None:
+    content = released_csv([{"output": "two\nlines"}, {"INT": "x"}])
+    (tmp_path / "a.csv").write_bytes(content.encode())
+    assert fails("eval", "ais", "a.csv").startswith('error: a.csv:4: not a count in column "INT"')
+
+
+def test_the_help_names_every_option(run: Command) -> None:
+    shown = run("eval", "ais", "--help").out
+    for option in ("--ratings", "--test", "--baseline", "--by", "--agreement", "--json"):
+        assert option in shown
+
+
+def test_published_figures(run: Command, shared: Path) -> None:
+    files = [shared / f"data/ais/ann_{task}.csv" for task in ("qrecc", "wow")]
+    golden: dict[str, Any] = json.loads((shared / "golden/ais.json").read_text("utf-8"))["tables"]
+    record = run("eval", "ais", *files, "--json").json
+    for task in record["tasks"]:
+        total = golden[task["task"]]["total"]
+        assert task["total"]["n"] == total["rows"]
+        assert task["total"]["flag"]["count"] == total["flagged"]
+        assert task["total"]["ais"]["n"] == total["n_int"]
+        assert task["total"]["ais"]["count"] == total["n_int_and_ais"]

@@ -1,0 +1,92 @@
+"""CSV as records of text: read strictly, written as it was read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.data.csv_rows import CsvFile, CsvRecord, encode_record, read_csv, write_csv
+from semqa.errors import InputError
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=8)
+TABLES = st.integers(2, 4).flatmap(
+    lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=6)
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b\r\n1,2\r\n",
+        "a,b\n1,2",
+        "\ufeffa,b\r\n1,2\r\n",
+        'a,b\r\n"1","2"\r\n',
+        'a,b\n\n1,"two\nlines, and ""more"""\n\n3,4\n\n\n',
+        "a ,b\r\n, NA \r\n",
+        'a,b\nsay "1" now,2\n',
+    ],
+)
+def test_a_file_is_written_as_it_was_read(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content.encode())
+    write_csv(tmp_path / "copy.csv", read_csv(path))
+    assert (tmp_path / "copy.csv").read_bytes() == path.read_bytes()
+
+
+@given(TABLES, st.sampled_from(["\n", "\r\n"]))
+def test_cells_are_those_of_the_standard_library(table: list[list[str]], line_end: str) -> None:
+    content = "".join(encode_record(row, line_end) for row in table)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_bytes(content.encode())
+        found = read_csv(path)
+    rows = [found.header, *(record.cells for record in found.records)]
+    assert rows == [tuple(row) for row in csv.reader(io.StringIO(content, newline=""))]
+    assert rows == [tuple(row) for row in table]
+
+
+def test_places_and_nothing_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n"x\ny",NA\n\n-,\n', encoding="utf-8")
+    found = read_csv(path)
+    assert [record.cells for record in found.records] == [("x\ny", "NA"), ("-", "")]
+    assert [record.where for record in found.records] == [f"{path}:2", f"{path}:5"]
+
+
+def test_a_record_made_follows_one_without_a_line_end(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2", encoding="utf-8")
+    found = read_csv(path)
+    more = CsvFile(
+        found.name, found.header, (*found.records, CsvRecord("", ("3", "x,y"))), found.header_raw
+    )
+    write_csv(path, more)
+    assert path.read_text(encoding="utf-8") == 'a,b\n1,2\n3,"x,y"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "nothing to read: got an empty file, expected CSV with a header"),
+        (b"\n\n", "nothing to read"),
+        (b"a,b\n1\n", "t.csv:2: wrong number of cells: got 1, expected 2 as in the header"),
+        (b'a,b\n1,2\n"3,4\n5,6\n', "t.csv:3: not CSV: got 'unexpected end of data'"),
+        (b'a,b\n"1"x,2\n', "t.csv:2: not CSV"),
+        (b"a,b\n1,\xff\n", "t.csv:2: invalid UTF-8: got byte 0xff"),
+        (b"a\0b\n", "not text: got a NUL byte"),
+        (b"a,b\r1,2\r", "t.csv:1: not CSV"),
+        (b'a,b\n"' + b"x\n" * 90_000 + b'",2\n', "t.csv:2: not CSV: got 'field larger than"),
+    ],
+)
+def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_csv(path)
+    assert message in str(caught.value)
