@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from semqa.attribution.ais.verdict import ATTRIBUTABLE, CLEAR, NOT_ATTRIBUTABLE, UNCLEAR
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["drop_doubles", "oddities"]
 
-_INT_LABELS = (CLEAR, UNCLEAR)
-_AIS_LABELS = (ATTRIBUTABLE, NOT_ATTRIBUTABLE)
 _STRAY = "{}[] \t\r\n"
 _OF_FIVE = (3, 4, 5)
 
@@ -50,17 +46,17 @@ def drop_doubles(verdicts: Iterable[Verdict]) -> list[Verdict]:
 def _of_row(row: ReleasedRow) -> list[str]:
     verdict = row.verdict
     found = list(row.remarks)
-    first, second = row.int_label.strip(_STRAY), row.ais_label.strip(_STRAY)
-    if (first in _INT_LABELS and first != row.int_label) or (
-        second in _AIS_LABELS and second != row.ais_label
-    ):
+    labels = (row.int_label, row.ais_label)
+    if any(label.strip() and label.strip(_STRAY) != label for label in labels):
         found.append("stray characters in a label")
-    answered = second in _AIS_LABELS
+    # By their first word: the wording differs between tasks, and "NA" is no "no".
+    second = row.ais_label.strip(_STRAY).partition(" ")[0].rstrip(",.").lower()
+    answered = second in ("yes", "no")
     if answered and verdict.interpretable is False:
         found.append("Q2 is answered though INT is 0")
     if verdict.interpretable and not answered:
         found.append("Q2 is not answered though INT is 1")
-    if second == ATTRIBUTABLE and not verdict.attributable and not row.remarks:
+    if second == "yes" and not verdict.attributable and not row.remarks:
         found.append("Q2 says yes though INT & AIS is 0")
     if verdict.interpretable is not None and verdict.agree_int not in _OF_FIVE:
         found.append("# agree (INT) is not 3 to 5")

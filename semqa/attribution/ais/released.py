@@ -64,7 +64,7 @@ _ALIASES = {
 }
 _NAMES = {name.lower(): name for name in COLUMNS} | _ALIASES
 _REQUIRED = ("ex-idx", "model-name", "INT", "INT & AIS", "Flagged")
-_MISSING = re.compile(r"\s*(-|–|n\s*/?\s*a\b.*|nan|none|null)?\s*", re.IGNORECASE | re.DOTALL)
+_MISSING = re.compile(r"\s*(-|–|#?n\s*/?\s*a\b.*|nan|none|null)?\s*", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
 
 

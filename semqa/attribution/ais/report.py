@@ -16,7 +16,7 @@ from semqa.attribution.ais.times import completion_times
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from semqa.attribution.ais.annotators import Agreement
     from semqa.attribution.ais.comparison import Comparison, SystemTest
@@ -147,7 +147,7 @@ class Report:
 
 
 def report(
-    files: Iterable[ReleasedFile], ratings: Sequence[Rating], settings: Settings | None = None
+    files: Sequence[ReleasedFile], ratings: Sequence[Rating], settings: Settings | None = None
 ) -> Report:
     """Look at released files and at ratings.
 
@@ -238,7 +238,7 @@ def _comparisons(task: TaskReport, settings: Settings) -> list[Comparison]:
     ]
 
 
-def _systems(files: Iterable[ReleasedFile]) -> list[str]:
+def _systems(files: Sequence[ReleasedFile]) -> list[str]:
     return [row.verdict.system for file in files for row in file.rows]
 
 

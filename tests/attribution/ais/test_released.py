@@ -27,7 +27,7 @@ def read(tmp_path: Path, content: str) -> ReleasedFile:
     return read_released(path)
 
 
-@pytest.mark.parametrize("marker", ["", "-", "NA", "N/A", "NA ( Flagged)", "nan", " "])
+@pytest.mark.parametrize("marker", ["", "-", "NA", "N/A", "#N/A", "NA ( Flagged)", "nan", " "])
 def test_markers_of_nothing(marker: str, tmp_path: Path) -> None:
     flagged = {"INT": marker, "INT & AIS": marker, "Flagged": "1", "Q1": marker, "Q2": marker}
     flagged |= {"# agree (INT)": marker, "# agree (AIS)": marker}
