@@ -4,7 +4,7 @@ From single ratings, or from released files, which only tell how many of five sa
 did: rows whose count is not 3 to 5 cannot be of five annotators (some were not asked, or a row was
 rated twice) and are left out there.
 
-Source: Rashkin et al. 2023, section 5 and table 7: F1 against the consensus (mean over yes and no),
+Source: Rashkin et al. 2023, table 7: F1 against the consensus (mean over yes and no),
 pairwise agreement, Krippendorff's alpha.
 """
 

@@ -104,6 +104,11 @@ def compare_systems(
     """
     if not 0 < level < 1:
         raise InputError(f"level: got {level}, expected a number between 0 and 1")
+    if test == "mcnemar" and alternative != "two-sided":
+        raise InputError(
+            f"alternative: got {alternative!r} for McNemar's test, expected two-sided, for it has "
+            "no direction here; take another test"
+        )
     rates = {each.system: each for each in system_rates(verdicts)}
     if baseline is not None and baseline not in rates:
         raise InputError(

@@ -3,7 +3,7 @@
 The same outputs are rated under each design, so designs are compared output by output, on their
 consensus, by McNemar's exact test.
 
-Source: Rashkin et al. 2023, section 5; McNemar 1947.
+Source: Rashkin et al. 2023; McNemar 1947.
 """
 
 from __future__ import annotations

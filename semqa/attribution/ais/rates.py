@@ -4,7 +4,7 @@ Flag is over all outputs, Int over those that are not flagged, AIS over those th
 interpretable; Int & AIS, over those that are not flagged, is what a reader gets.
 
 Source: Rashkin et al., "Measuring Attribution in Natural Language Generation Models"
-(Computational Linguistics 2023), tables 3 to 6.
+(Computational Linguistics 49, 2023), tables 3 and 4.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The order is the point of the procedure. Who has read the source reads its sense
 cannot be understood by itself; so the source is shown only once that question is answered, and the
 answer cannot be taken back then.
 
-Source: Rashkin et al. 2023, sections 3 and 4.
+Source: Rashkin et al. 2023, the two-stage procedure.
 """
 
 from __future__ import annotations

@@ -46,20 +46,24 @@ def ais_tables(found: Report) -> Iterator[Table]:
 def ais_notes(found: Report) -> Iterator[str]:
     """Yield what a reader of the tables has to know, a line each."""
     settings = found.settings
-    against = settings.baseline or "the best of its column"
-    side = {"two-sided": "other than", "less": "below", "greater": "above"}[settings.alternative]
-    corrected = "" if settings.correction == "none" else f", {settings.correction} correction"
-    yield (
-        f"* {side} {against}, p < {settings.level:g}: {TESTS[settings.test]}, "
-        f"{'two-sided' if settings.test in ('mcnemar', 'chi2') else settings.alternative}"
-        f"{corrected}"
-    )
+    if any(task.comparisons for task in found.tasks):
+        yield _star(settings)
     name = {"wilson": "Wilson's", "bootstrap": "bootstrap"}[settings.interval]
-    yield f"after each rate: its {name} interval, {settings.confidence:.0%}"
+    yield f"after each rate: {name} interval, {settings.confidence:.0%}"
     for task in found.tasks:
         yield from _task_notes(task, settings)
     if any(task.agreement and task.origin == "released" for task in found.tasks):
         yield "agreement of released files is derived: k of 5 agree, where k is 3 to 5"
+
+
+def _star(settings: Settings) -> str:
+    against = settings.baseline or "the best of its column"
+    side = {"two-sided": "other than", "less": "below", "greater": "above"}[settings.alternative]
+    exact = settings.test in ("mcnemar", "chi2")
+    direction = "two-sided" if exact or settings.alternative == "two-sided" else "one-sided"
+    corrected = "" if settings.correction == "none" else f", {settings.correction} correction"
+    test = TESTS[settings.test]
+    return f"* {side} {against}, p < {settings.level:g}: {test}, {direction}{corrected}"
 
 
 def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
@@ -70,8 +74,10 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
         yield f"{name}: best: {', '.join(columns)}"
     for what, count in task.oddities.items():
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
+    meaning = {"no": "counted as no", "yes": "counted as yes", "open": "left out of the rates"}
     for question, count in task.ties.items():
-        yield f"{name}: {count} tied in {SHOWN['int' if question == 'int' else 'ais']}: {settings.ties}"
+        column = SHOWN["int" if question == "int" else "ais"]
+        yield f"{name}: {count} tied in {column}: {meaning[settings.ties]}"
     reasons: dict[str, list[str]] = {}
     for each in task.comparisons:
         if each.unscored is not None:

@@ -87,6 +87,8 @@ def test_a_mistake_in_the_settings_is_named() -> None:
         InputError, match="got 'bset' as the baseline, expected one of close, worst"
     ):
         compare_systems(ALL, "ais", baseline="bset")
+    with pytest.raises(InputError, match="got 'less' for McNemar's test, expected two-sided"):
+        compare_systems(ALL, "ais", test="mcnemar", alternative="less")
     with pytest.raises(InputError, match="level: got 1"):
         compare_systems(ALL, "ais", level=1)
 
