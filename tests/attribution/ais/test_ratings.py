@@ -18,6 +18,7 @@ from semqa.attribution.ais import (
     completion_times,
     consensus,
     read_ratings,
+    system_rates,
     write_ratings,
 )
 from semqa.attribution.ais.consensus import Ties
@@ -62,6 +63,14 @@ def test_each_majority_is_among_those_who_were_asked(letters: str, expected: Any
 def test_half_against_half(letters: str, no: Any, yes: Any, left_open: Any) -> None:
     assert [outcome(letters, ties) for ties in ("no", "yes", "open")] == [no, yes, left_open]
     assert bool(consensus(said(letters))[0].tied) is (no != left_open)
+
+
+def test_what_is_left_open_is_in_no_rate_that_it_would_decide() -> None:
+    ratings = [*said("yynn"), *said("yyuu", item="2"), *said("yyy", item="3")]
+    verdicts = [unit.verdict for unit in consensus(ratings, ties="open")]
+    rates = system_rates(verdicts)[0].rates
+    counts = {measure: (rate.count, rate.n) for measure, rate in rates.items()}
+    assert counts == {"flag": (0, 3), "int": (2, 2), "ais": (1, 1), "int_and_ais": (1, 1)}
 
 
 @given(LETTERS, st.randoms())
@@ -165,6 +174,14 @@ def test_agreement_on_each_question_is_among_those_who_were_asked() -> None:
     assert whole.pairs.value == pytest.approx((1 + 0.4 + 0.6) / 3)
     assert whole.fit.accuracy.value == pytest.approx((5 + 3 + 4) / 15)
     assert whole.to_dict()["f1_no"]["value"] == pytest.approx(2 * 3 / (4 + 5))
+
+
+def test_a_tie_is_no_consensus_to_hold_an_annotator_to() -> None:
+    ratings = [*said("yynn"), *said("yyyn", item="2"), *said("yyuu", item="3")]
+    _, clear, whole = agreement_of_ratings(consensus(ratings))
+    assert (whole.items, whole.fit.accuracy.n) == (2, 4)
+    assert (clear.items, clear.fit.accuracy.n) == (3, 8)
+    assert whole.fit.accuracy.value == 0.75
 
 
 def test_agreement_of_one_opinion_is_unscored() -> None:
