@@ -32,6 +32,9 @@ _LEAST_WINDOW = 16
 """Tokens of the premise that must fit beside a hypothesis."""
 
 
+_MARGIN = 4
+
+
 class _Window(NamedTuple):
     """A hypothesis and a part of its premise, as token ids.
 
@@ -103,14 +106,28 @@ class Entailer:
                     f"{' '.join(pair.hypothesis.split())[:60]!r}…, which leaves {room} tokens for "
                     f"the premise, expected {_LEAST_WINDOW} at least of {longest}; split it"
                 )
-            spans = self._spans(tokenizer, pair.premise, room)
-            windows = [self._encode(pair.premise[a:b], pair.hypothesis) for a, b in spans]
-        return [_Window(number, {name: row[name][:longest] for name in row}) for row in windows]
+            return [
+                _Window(number, row)
+                for start, end in self._spans(tokenizer, pair.premise, room)
+                for row in self._fitting(pair.premise[start:end], pair.hypothesis)
+            ]
+
+    def _fitting(self, premise: str, hypothesis: str) -> list[dict[str, list[int]]]:
+        """Return a window, or two where a text that is cut has more tokens than its part had."""
+        row = self._encode(premise, hypothesis)
+        if len(row["input_ids"]) <= self._loaded.longest or len(premise) < 2:
+            return [row]
+        half = len(premise) // 2
+        return [
+            each
+            for part in (premise[:half], premise[half:])
+            for each in self._fitting(part, hypothesis)
+        ]
 
     def _spans(self, tokenizer: Any, text: str, room: int) -> list[tuple[int, int]]:
         """Return where windows of a text begin and end, in characters."""
-        # A text that is cut may take a token more than its part of the whole.
-        size = max(1, room - 4)
+        # A text that is cut may take some tokens more than its part of the whole.
+        size = max(1, room - _MARGIN)
         stride = min(self._settings.stride, size // 2)
         offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
             "offset_mapping"

@@ -160,7 +160,7 @@ def read_parts(spec: str, carried: str) -> tuple[dict[str, str], dict[str, objec
         else:
             names = (*_PARTS, *_TEXTS, *_NUMBERS)
             close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]}?" if close else "write such as transformers:nli=MODEL"
+            hint = f"did you mean {close[0]}=?" if close else "write such as transformers:nli=MODEL"
             raise InputError(
                 f"judge: got {piece!r} in {spec!r}, expected one of "
                 f"{', '.join(f'{each}=' for each in names)}; {hint}"

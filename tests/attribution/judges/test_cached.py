@@ -1,0 +1,211 @@
+"""What is judged once is kept: across processes, kills and damage."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from semqa.attribution.judges import (
+    AnsweringJudge,
+    AskingJudge,
+    CachedJudge,
+    CompletingJudge,
+    Entailment,
+    EntailmentJudge,
+    Pair,
+    Reading,
+    Span,
+    create_judge,
+)
+from semqa.errors import InputError, UnavailableError
+
+PAIRS = [Pair(f"premise {number}", "hypothesis") for number in range(10)]
+
+
+class Counting:
+    """A judge that tells how often it was asked what."""
+
+    def __init__(self, identity: str = "counting", fail_at: int | None = None) -> None:
+        self.name, self.identity = "counting", identity
+        self.seen: list[Pair] = []
+        self._fail_at = fail_at
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        if self._fail_at is not None and len(self.seen) >= self._fail_at:
+            raise KeyboardInterrupt
+        self.seen += pairs
+        return [Entailment(0.1, 0.7, 0.2) for _ in pairs]
+
+
+def test_what_was_asked_once_is_not_asked_again(tmp_path: Path) -> None:
+    judge = Counting()
+    file = tmp_path / "new" / "kept.sqlite3"
+    first = CachedJudge(judge, file)
+    expected = first.entailment(PAIRS[:4])
+    assert expected == [Entailment(0.1, 0.7, 0.2)] * 4
+    first.close()
+    again = CachedJudge(judge, file)
+    assert again.entailment([*PAIRS[2:6], PAIRS[2]]) == [Entailment(0.1, 0.7, 0.2)] * 5
+    assert judge.seen == PAIRS[:6]
+    assert (again.asked, again.kept) == (2, 3)
+    again.close()
+
+
+def test_equal_inputs_are_asked_once_and_order_is_kept(tmp_path: Path) -> None:
+    cached = CachedJudge(create_judge("lexical"), None)
+    pairs = [Pair("It is red.", text) for text in ("It is red.", "It is blue.", "It is red.")]
+    assert cached.entailment(pairs) == create_judge("lexical").entailment(pairs)  # type: ignore[attr-defined]
+    assert cached.asked == 2
+    cached.close()
+
+
+def test_judges_of_other_identity_share_nothing(tmp_path: Path) -> None:
+    one, other = Counting("one"), Counting("other")
+    for judge in (one, other):
+        cached = CachedJudge(judge, tmp_path)
+        cached.entailment(PAIRS)
+        cached.close()
+    assert one.seen == other.seen == PAIRS
+    assert (tmp_path / "judgements.sqlite3").is_file()
+
+
+def test_an_interrupted_call_keeps_its_finished_chunks(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        CachedJudge(Counting(fail_at=6), tmp_path, chunk=3).entailment(PAIRS)
+    judge = Counting()
+    CachedJudge(judge, tmp_path).entailment(PAIRS)
+    assert judge.seen == PAIRS[6:]
+
+
+def test_all_four_questions_are_kept_as_they_were_answered(tmp_path: Path) -> None:
+    text = "Ann Lee built the bridge in 1932."
+    plain = create_judge("lexical")
+    for _ in range(2):
+        cached = CachedJudge(plain, tmp_path)
+        assert cached.answer([Reading("Who built the bridge?", text), Reading("Why?", text)]) == [
+            Span("Ann Lee", 0, 7, 1.0),
+            None,
+        ]
+        assert cached.ask([("1932", text)], count=1) == [
+            ["Ann Lee built the bridge in which year?"]
+        ]
+        assert len(cached.ask([("1932", text)], count=2)[0]) == 2
+        assert cached.complete([f"Yes or No?\nClaim: It is red.\nReference: {text}"]) == ["No"]
+        cached.close()
+    assert (cached.asked, cached.kept) == (0, 5)
+
+
+def test_a_judge_that_remembers_can_what_the_judge_can() -> None:
+    every = (EntailmentJudge, AnsweringJudge, AskingJudge, CompletingJudge)
+    assert all(isinstance(CachedJudge(create_judge("lexical"), None), kind) for kind in every)
+    some = [isinstance(CachedJudge(Counting(), None), kind) for kind in every]
+    assert some == [True, False, False, False]
+
+
+def test_progress_counts_inputs_of_a_call() -> None:
+    cached = CachedJudge(Counting(), None, chunk=4)
+    seen: list[tuple[int, int]] = []
+    cached.on_progress = lambda done, total: seen.append((done, total))
+    cached.entailment([*PAIRS[:6], PAIRS[0]])
+    assert seen == [(0, 7), (5, 7), (7, 7)]
+
+
+@pytest.mark.parametrize(
+    "damage", [b"no database at all" * 100, b"SQLite format 3\0" + b"x" * 8000]
+)
+def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, damage: bytes) -> None:
+    file = tmp_path / "kept.sqlite3"
+    file.write_bytes(damage)
+    with pytest.raises(InputError, match=r"kept.sqlite3: no file of judgements, or a damaged one"):
+        CachedJudge(Counting(), file)
+    assert file.read_bytes() == damage
+
+
+def test_another_programs_database_is_not_written_to(tmp_path: Path) -> None:
+    file = tmp_path / "other.sqlite3"
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE theirs (a)")
+    connection.close()
+    with pytest.raises(InputError, match="another program's database"):
+        CachedJudge(Counting(), file)
+
+
+def test_a_file_damaged_in_the_middle_is_an_error_and_no_wrong_judgement(tmp_path: Path) -> None:
+    file = tmp_path / "kept.sqlite3"
+    cached = CachedJudge(Counting(), file)
+    many = [Pair(f"premise {number}", "hypothesis") for number in range(2000)]
+    cached.entailment(many)
+    cached.close()
+    raw = bytearray(file.read_bytes())
+    raw[8192:-4096] = b"\xff" * (len(raw) - 8192 - 4096)
+    file.write_bytes(raw)
+    with pytest.raises(InputError, match="a damaged one"):
+        CachedJudge(Counting(), file).entailment(many)
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnavailableError, match="cannot be used"):
+        CachedJudge(Counting(), tmp_path / "file" / "kept.sqlite3")
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from semqa.attribution.judges import CachedJudge, Entailment, Pair
+
+class Slow:
+    name = identity = "slow"
+    def entailment(self, pairs):
+        time.sleep(0.01)
+        return [Entailment(0.0, 1.0, 0.0) for _ in pairs]
+
+begin = int(sys.argv[2])
+cached = CachedJudge(Slow(), Path(sys.argv[1]), chunk=1)
+cached.entailment([Pair(str(n), "h") for n in range(begin, begin + 400)])
+"""
+
+
+def _start(file: Path, begin: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-P", "-c", SLOW, str(file), str(begin)])
+
+
+def _count(file: Path) -> int:
+    connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=30)
+    try:
+        (count,) = connection.execute("SELECT count(*) FROM judgements").fetchone()
+        return int(count)
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+def test_a_killed_process_leaves_what_it_had_finished_and_others_go_on(tmp_path: Path) -> None:
+    """Three processes write one file; one is killed, the others finish, and a new one resumes."""
+    file = tmp_path / "kept.sqlite3"
+    processes = [_start(file, begin) for begin in (0, 1000, 2000)]
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (file.exists() and _count(file) > 60):
+        time.sleep(0.05)
+    os.kill(processes[0].pid, signal.SIGKILL)
+    assert [process.wait(timeout=60) for process in processes] == [-signal.SIGKILL, 0, 0]
+    kept = _count(file)
+    assert 800 < kept < 1200
+    cached = CachedJudge(_named("slow"), file)
+    cached.entailment([Pair(str(number), "h") for number in range(400)])
+    assert cached.asked == 1200 - kept
+    assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    cached.close()
+
+
+def _named(identity: str) -> Counting:
+    return Counting(identity)

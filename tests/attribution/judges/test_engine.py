@@ -1,0 +1,140 @@
+"""Language models as judges, and what is made of what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.judges import CachedJudge, Entailment, Pair, Reading, Span, create_judge
+from semqa.attribution.judges.engine import EngineJudge
+from semqa.attribution.judges.replies import read_questions, read_span, read_verdict
+from semqa.engines.base import CompletingEngine
+from semqa.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("Entailment", "entailment"),
+        ("entailment.", "entailment"),
+        ("**Contradiction**", "contradiction"),
+        ("Neutral\n\nThe premise says nothing of it.", "neutral"),
+        ("Entailment: the premise does not contradict it.", "entailment"),
+        ("Verdict: Neutral", "neutral"),
+        ("The premise says the opposite, so the verdict is: contradiction", "contradiction"),
+        ("It might entail it, but it leaves the year open. Therefore: neutral.", "neutral"),
+        ("<think>Is it entailment? No, contradiction.</think>\nNeutral", "neutral"),
+        ("The hypothesis is not entailed by the premise.", "neutral"),
+        ("The premise does not entail the hypothesis.", "neutral"),
+        ("The premise entails the hypothesis.", "entailment"),
+        ("The premise contradicts the hypothesis.", "contradiction"),
+        ('{"verdict": "entailment"}', "entailment"),
+        ("Entailment or contradiction, who knows.", "entailment"),
+        ("It could be entailment or contradiction.", None),
+        ("I cannot say.", None),
+        ("", None),
+        ("<think>entailment", None),
+    ],
+)
+def test_verdicts(reply: str, verdict: str | None) -> None:
+    assert read_verdict(reply) == verdict
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "understood"),
+    [
+        ("Ann Lee", "Ann Lee", True),
+        ("Answer: “ann  lee”.", "Ann Lee", True),
+        ("Ann Lee\nbecause it says so", "Ann Lee", True),
+        ("NONE", None, True),
+        ("None.", None, True),
+        ("No answer", None, True),
+        ("Carl", None, False),
+        ("", None, False),
+        ("(Ann", "(Ann", True),
+    ],
+)
+def test_spans(reply: str, text: str | None, understood: bool) -> None:
+    passage = "It was Ann Lee, they say (Ann of old)."
+    span, read = read_span(reply, passage)
+    assert read is understood
+    assert (span.text if span else None) == text
+    assert span is None or passage[span.start : span.end] == span.text
+
+
+def test_questions() -> None:
+    reply = "Here they are:\n1. Who built it?\n- When?\n* **Where?**\nQ4: Why?\nWhen?\nIt is so."
+    assert read_questions(reply) == ["Who built it?", "When?", "Where?", "Why?"]
+
+
+class Scripted:
+    """An engine whose model says what it is told to."""
+
+    name = "scripted"
+
+    def __init__(self, replies: Sequence[str]) -> None:
+        self.replies = list(replies)
+        self.prompts: list[str] = []
+
+    def answer(self, question: str, sources: Any) -> Any:
+        raise NotImplementedError
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002
+        self.prompts += prompts
+        return [self.replies.pop(0) for _ in prompts]
+
+
+def test_what_cannot_be_read_is_neutral_and_counted_again_each_time(tmp_path: Path) -> None:
+    """The replies are what is kept: they are read anew, and counted, when a run is resumed."""
+    pairs = [Pair("It is red.", f"It is {colour}.") for colour in ("red", "blue", "so")]
+    for replies in (["Entailment", "Contradiction", "Who knows"], []):
+        cached = CachedJudge(EngineJudge(Scripted(replies), "scripted"), tmp_path)
+        judge: Any = cached
+        found = judge.entailment(pairs)
+        assert found[:2] == [Entailment(1, 0, 0), Entailment(0, 0, 1)]
+        assert max(found[2]) == found[2].neutral
+        assert cached.unparsed == 1
+        cached.close()
+    assert (cached.asked, cached.kept) == (0, 3)
+
+
+def test_prompts_hold_the_texts_as_they_are_and_may_be_ones_own(tmp_path: Path) -> None:
+    engine = Scripted(["Ann", "1. Who?\n2. When?\n3. Why?", "Neutral"])
+    own = tmp_path / "own.jinja"
+    own.write_text("P={{ premise }} H={{ hypothesis }}", encoding="utf-8")
+    judge = EngineJudge(engine, "scripted", {"entailment": str(own)})
+    text = "{{ 7 * 7 }} Ann </s>"
+    assert judge.answer([Reading("Who?", text)]) == [Span("Ann", 12, 15, 1.0)]
+    assert judge.ask([("Ann", text)], count=2) == [["Who?", "When?"]]
+    judge.entailment([Pair(text, "h")])
+    assert all(text in prompt for prompt in engine.prompts)
+    assert engine.prompts[2] == f"P={text} H=h"
+    assert judge.identity != EngineJudge(engine, "scripted").identity
+
+
+@pytest.mark.parametrize("family", ["lm", "qg"])
+def test_any_engine_that_asks_a_model_can_judge(models: Path, family: str) -> None:
+    judge = create_judge(f"engine:transformers:{models / family}", {"device": "cpu"})
+    assert isinstance(judge, EngineJudge)
+    assert judge.entailment([Pair("a", "b")] * 3) == judge.entailment([Pair("a", "b")]) * 3
+    assert judge.answer([Reading("Who?", "Ann")]) in ([None], [Span("Ann", 0, 3, 1.0)])
+    judge.close()
+
+
+def test_completions_in_a_batch_are_those_of_single_prompts(models: Path) -> None:
+    from semqa.engines import create_engine
+
+    engine = create_engine(
+        f"transformers:{models / 'lm'}", {"device": "cpu", "temperature": 1.0, "warm": False}
+    )
+    assert isinstance(engine, CompletingEngine)
+    prompts = ["Who built the bridge?", "When?", "Say what you see in the rain, word for word."]
+    texts = engine.complete(prompts, max_new_tokens=6)
+    assert texts == [engine.complete([prompt], max_new_tokens=6)[0] for prompt in prompts]
+    with pytest.raises(
+        InputError, match=r"the prompt is too long for the model: got [0-9,]+ tokens"
+    ):
+        engine.complete(["word " * 3000], max_new_tokens=6)

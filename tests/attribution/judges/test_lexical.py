@@ -1,0 +1,158 @@
+"""The judge that needs no model: what it may never entail, and what it can read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa.attribution.judges import (
+    AnsweringJudge,
+    AskingJudge,
+    CompletingJudge,
+    EntailmentJudge,
+    Pair,
+    Reading,
+    create_judge,
+)
+from semqa.attribution.judges.lexical import LexicalJudge
+from semqa.attribution.judges.lexical_words import sentences
+from semqa.errors import InputError
+
+PREMISE = (
+    "Ann Lee opened the bridge in 1932. It is red. The mayor, Bob Fox, did not attend the opening. "
+    "About 1,200 people came."
+)
+JUDGE = LexicalJudge()
+
+
+def judge(hypothesis: str, premise: str = PREMISE) -> str:
+    (found,) = JUDGE.entailment([Pair(premise, hypothesis)])
+    assert sum(found) == pytest.approx(1)
+    assert min(found) >= 0
+    return max(found._fields, key=lambda name: getattr(found, name))
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "relation"),
+    [
+        ("The bridge was opened by Ann Lee.", "entailment"),
+        ("Ann Lee opened the bridge in 1932, and it is red.", "entailment"),
+        ("Bob Fox did not attend the opening.", "entailment"),
+        ("1200 people came.", "entailment"),
+        ("Who opened it? Ann Lee.", "entailment"),
+        ("Ann Lee opened the bridge in 1933.", "contradiction"),
+        ("Ann Lee did not open the bridge.", "contradiction"),
+        ("Bob Fox attended the opening.", "contradiction"),
+        ("The bridge is blue.", "neutral"),
+        ("Ann Lee opened the bridge with Carl Orff.", "neutral"),
+        ("Who opened it?", "neutral"),
+        ("It is so.", "neutral"),
+        ("", "neutral"),
+    ],
+)
+def test_entailment_by_words(hypothesis: str, relation: str) -> None:
+    assert judge(hypothesis) == relation
+
+
+def test_everything_of_several_sentences_must_follow() -> None:
+    assert judge("Ann Lee opened the bridge. Whales sing in winter.") == "neutral"
+    assert judge("Ann Lee opened the bridge. It was not red. Bob Fox attended the opening.") == (
+        "contradiction"
+    )
+
+
+@given(st.text(max_size=60), st.integers(min_value=2000, max_value=9999))
+def test_a_number_that_the_premise_lacks_is_never_entailed(text: str, number: int) -> None:
+    assert judge(f"{text} {number} .", "Ann Lee opened the bridge in 1932.") != "entailment"
+
+
+@given(st.text(), st.text())
+@settings(max_examples=200)
+def test_whatever_the_texts_there_is_a_judgement(premise: str, hypothesis: str) -> None:
+    judge(hypothesis, premise)
+    (span,) = JUDGE.answer([Reading(hypothesis, premise)])
+    assert span is None or (premise[span.start : span.end] == span.text and 0 <= span.score <= 1)
+    JUDGE.ask([(hypothesis, premise)])
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
+def test_a_judgement_does_not_depend_on_its_neighbours(texts: list[tuple[str, str]]) -> None:
+    pairs = [Pair(*each) for each in texts]
+    assert JUDGE.entailment(pairs) == [JUDGE.entailment([pair])[0] for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When was the bridge opened?", "1932"),
+        ("Who opened the bridge?", "Ann Lee"),
+        ("How many people came?", "1,200"),
+        ("Who did not attend the opening?", "Bob Fox"),
+        ("What colour is the sea?", None),
+        ("Who?", None),
+        ("", None),
+    ],
+)
+def test_answers(question: str, answer: str | None) -> None:
+    (span,) = JUDGE.answer([Reading(question, PREMISE)])
+    assert (span.text if span else None) == answer
+
+
+@pytest.mark.parametrize("answer", ["Ann Lee", "1932", "Bob Fox", "1,200 people"])
+def test_what_it_asks_it_can_answer(answer: str) -> None:
+    (questions,) = JUDGE.ask([(answer, PREMISE)])
+    assert questions
+    for question in questions:
+        assert answer not in question
+        (span,) = JUDGE.answer([Reading(question, PREMISE)])
+        assert span is not None
+        assert span.text in answer
+
+
+def test_what_a_passage_lacks_is_not_asked_about() -> None:
+    assert JUDGE.ask([("Carl", PREMISE), ("", PREMISE), ("Ann", "Annual.")]) == [[], [], []]
+    assert [len(each) for each in JUDGE.ask([("1932", PREMISE)], count=1)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "verdict"),
+    [
+        ("Say Attributable, Extrapolatory or Contradictory.\nClaim: {}\nReference: {}", "ab"),
+        ("Is it Entailment, Neutral or Contradiction?\nPremise: {1}\nHypothesis: {0}", "ab"),
+        ("Reply Yes or No.\n\nDocument: {1}\n\nSentence: {0}\n\nAnswer:", "yes"),
+    ],
+)
+def test_prompts_that_ask_for_a_verdict_get_one_of_their_words(prompt: str, verdict: str) -> None:
+    good, bad = ("It is red.", "The bridge opened in 1933.")
+    texts = JUDGE.complete([prompt.format(claim, PREMISE) for claim in (good, bad)])
+    assert texts[0] in ("Attributable", "Entailment", "Yes")
+    assert texts[1] in ("Contradictory", "Contradiction", "Extrapolatory", "Neutral", "No")
+    assert all(text in prompt for text in texts)
+
+
+def test_the_last_text_of_a_label_counts() -> None:
+    example = "Claim: It is green.\nReference: It is blue.\nVerdict: No\n\n"
+    prompt = f"Yes or No?\n{example}Claim: It is red.\nReference: {PREMISE}\nVerdict:"
+    assert JUDGE.complete([prompt]) == ["Yes"]
+
+
+def test_anything_else_takes_a_language_model() -> None:
+    with pytest.raises(
+        InputError, match=r"judge lexical: cannot write: got .*Tell a story.*engine:"
+    ):
+        JUDGE.complete(["Tell a story."])
+
+
+def test_it_is_every_kind_of_judge_and_is_made_by_its_name() -> None:
+    made = create_judge("lexical")
+    for kind in (EntailmentJudge, AnsweringJudge, AskingJudge, CompletingJudge):
+        assert isinstance(made, kind)
+    assert made.name == "lexical"
+
+
+def test_sentences_do_not_end_at_titles_and_initials() -> None:
+    text = "Dr. A. Lee met Mr. Fox. He was late! “So what?” she said. It cost 3.5 million."
+    assert sentences(text) == [
+        "Dr. A. Lee met Mr. Fox.", "He was late!", "“So what?” she said.", "It cost 3.5 million.",
+    ]  # fmt: skip

@@ -1,0 +1,302 @@
+"""Real models of transformers as judges, tiny ones: batches, windows, labels, spans."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.judges import (
+    AnsweringJudge,
+    AskingJudge,
+    CompletingJudge,
+    EntailmentJudge,
+    Pair,
+    Reading,
+    create_judge,
+)
+from semqa.attribution.judges.models.batches import padded
+from semqa.attribution.judges.models.labels import read_labels
+from semqa.errors import InputError
+from tests.judge_models import save_classifier
+
+torch = pytest.importorskip("torch")
+
+SHORT = "The bridge was opened in 1932 by the mayor, and 300 people came to see it."
+LONG = " ".join([SHORT, "Ann built the bridge. Bob crossed it first, in the rain."] * 6)
+PAIRS = [
+    Pair(SHORT, "Ann built it."),
+    Pair(LONG, "Bob crossed the bridge in the rain."),
+    Pair("", "It was late."),
+    Pair("It was late.", ""),
+    Pair(SHORT, "The mayor opened the bridge in March 1932, according to Ann."),
+]
+READINGS = [
+    Reading("Who built it?", SHORT),
+    Reading("When was the bridge opened?", LONG),
+    Reading("Who?", "Ann"),
+    Reading("Who?", ""),
+    Reading("Nobody asked", "— … ( )"),
+]
+
+
+def entailer(folder: Path, more: str = "") -> Any:
+    return create_judge(f"transformers:nli={folder}{more}", {"device": "cpu"})
+
+
+def test_a_judge_can_what_it_has_models_for(models: Path) -> None:
+    every = (EntailmentJudge, AnsweringJudge, AskingJudge, CompletingJudge)
+    judge = create_judge(f"transformers:nli={models / 'nli'},qg={models / 'qg'}")
+    assert [isinstance(judge, kind) for kind in every] == [True, False, True, False]
+    judge = create_judge(f"transformers:qa={models / 'qa'},lm={models / 'lm'}")
+    assert [isinstance(judge, kind) for kind in every] == [False, True, False, True]
+
+
+def test_probabilities_are_those_of_the_model(models: Path) -> None:
+    """What transformers computes for one pair, label by label."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_pretrained(models / "nli")
+    tokenizer = AutoTokenizer.from_pretrained(models / "nli")
+    with torch.inference_mode():
+        logits = model(**tokenizer(*PAIRS[0], return_tensors="pt")).logits
+    contradiction, neutral, entailment = logits.softmax(-1)[0].tolist()
+    (found,) = entailer(models / "nli").entailment(PAIRS[:1])
+    assert found == pytest.approx((entailment, neutral, contradiction), abs=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_a_batch_gives_what_single_inputs_give(models: Path, size: int) -> None:
+    spec = f"transformers:nli={models / 'nli'},qa={models / 'qa'},qg={models / 'qg'}"
+    judge: Any = create_judge(spec, {"batch_size": size, "device": "cpu"})
+    single: Any = create_judge(spec, {"batch_size": 1, "device": "cpu"})
+    together = judge.entailment(PAIRS)
+    for pair, found in zip(PAIRS, together, strict=True):
+        assert found == pytest.approx(single.entailment([pair])[0], abs=2e-6)
+        assert sum(found) == pytest.approx(1, abs=3e-6)
+    spans = judge.answer(READINGS)
+    for reading, span in zip(READINGS, spans, strict=True):
+        (alone,) = single.answer([reading])
+        assert (span and span[:3]) == (alone and alone[:3])
+    asked = [("Ann", SHORT), ("1932", LONG), ("rain", "In the rain.")]
+    assert judge.ask(asked, count=2) == [single.ask([each], count=2)[0] for each in asked]
+
+
+def test_a_long_premise_is_read_in_windows_and_the_likeliest_one_counts(models: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    judge = entailer(models / "nli", ",stride=8")
+    (whole,) = judge.entailment([Pair(LONG, "Ann built it.")])
+    model = AutoModelForSequenceClassification.from_pretrained(models / "nli")
+    tokenizer = AutoTokenizer.from_pretrained(models / "nli")
+    hypothesis = len(tokenizer("", "Ann built it.")["input_ids"])
+    # Windows by hand: every part of the premise stands in one, whole hypothesis beside it.
+    tokens = tokenizer(LONG, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    offsets = tokens["offset_mapping"]
+    size, chances = 64 - hypothesis - 4, []
+    for first in range(0, len(offsets), size - 8):
+        part = LONG[offsets[first][0] : offsets[min(first + size, len(offsets)) - 1][1]]
+        with torch.inference_mode():
+            made = tokenizer(part, "Ann built it.", return_tensors="pt")
+            assert made["input_ids"].shape[1] <= 64
+            chances.append(model(**made).logits.softmax(-1)[0].tolist())
+        if first + size >= len(offsets):
+            break
+    assert len(chances) > 3
+    assert whole.entailment == pytest.approx(max(each[2] for each in chances), abs=1e-5)
+
+
+@pytest.mark.parametrize("text", [LONG, "日本 — naïve café! " * 40, "x" * 500, "1932" * 99])
+def test_every_window_fits_and_holds_the_whole_hypothesis(
+    models: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoTokenizer
+
+    seen: list[list[int]] = []
+
+    def spy(tokenizer: Any, rows: Any, device: Any) -> Any:
+        seen.extend(row["input_ids"] for row in rows)
+        return padded(tokenizer, rows, device)
+
+    monkeypatch.setattr("semqa.attribution.judges.models.entailing.padded", spy)
+    hypothesis = "Bob crossed the bridge in the rain."
+    entailer(models / "nli").entailment([Pair(text, hypothesis)])
+    tokenizer = AutoTokenizer.from_pretrained(models / "nli")
+    tail = tokenizer("", hypothesis)["input_ids"][1:]
+    whole = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    read = [token for row in seen for token in row[1 : -len(tail)]]
+    assert all(len(row) <= 64 and row[-len(tail) :] == tail for row in seen)
+    assert set(whole) <= set(read)
+    assert len(read) >= len(whole)
+
+
+def test_a_hypothesis_is_never_cut(models: Path) -> None:
+    with pytest.raises(InputError, match=r"the hypothesis is too long for .*: got 'The bridge"):
+        entailer(models / "nli").entailment([Pair(SHORT, LONG)])
+
+
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [
+        ({0: "ENTAILMENT", 1: "neutral", 2: "CONTRADICTION"}, (0, 1, 2)),
+        ({0: "contradiction", 1: "entailment", 2: "neutral"}, (1, 2, 0)),
+        ({0: "Extrapolatory", 1: "Contradictory", 2: "Attributable"}, (2, 0, 1)),
+        ({0: "not_entailment", 1: "entailment"}, (1, 0, None)),
+    ],
+)
+def test_labels_are_read_by_their_names(
+    tmp_path: Path, names: dict[int, str], order: tuple[int | None, ...]
+) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    save_classifier(tmp_path, labels=names)
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    with torch.inference_mode():
+        chances = model(**tokenizer(*PAIRS[0], return_tensors="pt")).logits.softmax(-1)[0]
+    expected = [0.0 if place is None else float(chances[place]) for place in order]
+    (found,) = entailer(tmp_path).entailment(PAIRS[:1])
+    assert list(found) == pytest.approx(expected, abs=1e-5)
+
+
+def test_labels_without_names_have_to_be_explained(tmp_path: Path) -> None:
+    save_classifier(tmp_path, labels={0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+    with pytest.raises(InputError, match="labels of unknown meaning: got LABEL_0, LABEL_1"):
+        entailer(tmp_path).entailment(PAIRS[:1])
+    told = entailer(tmp_path, ",labels=contradiction/neutral/entailment")
+    save_classifier(tmp_path / "named")
+    assert told.entailment(PAIRS) == entailer(tmp_path / "named").entailment(PAIRS)
+    with pytest.raises(InputError, match="labels: got 2 in 'entailment/neutral', expected 3"):
+        entailer(tmp_path, ",labels=entailment/neutral").entailment(PAIRS[:1])
+
+
+def test_two_labels_of_one_meaning_that_is_not_entailment_are_added() -> None:
+    labels = {0: "refutes", 1: "supports", 2: "not enough info", 3: "neutral"}
+    assert read_labels("m", labels, None) == (
+        "contradiction", "entailment", "neutral", "neutral",
+    )  # fmt: skip
+
+
+def test_a_model_that_writes_its_verdict_is_compared_at_its_words(models: Path) -> None:
+    """The chances of the two words as the first thing written, by transformers itself."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(models / "qg")
+    model = AutoModelForSeq2SeqLM.from_pretrained(models / "qg")
+    words = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in ("Ann", "Bob")]
+    text = f"premise: {SHORT} hypothesis: Ann built it."
+    scores = []
+    with torch.inference_mode():
+        inputs = tokenizer(text, return_tensors="pt")
+        for word in words:
+            so_far = torch.tensor([[model.config.decoder_start_token_id]])
+            total = 0.0
+            for token in word:
+                logits = model(**inputs, decoder_input_ids=so_far).logits[0, -1]
+                total += float(logits.log_softmax(-1)[token])
+                so_far = torch.cat([so_far, torch.tensor([[token]])], dim=1)
+            scores.append(total)
+    expected = float(torch.tensor(scores).softmax(-1)[0])
+    judge = entailer(models / "qg", ",words=Ann/Bob")
+    (found,) = judge.entailment(PAIRS[:1])
+    assert found == pytest.approx((expected, 1 - expected, 0.0), abs=1e-5)
+    assert judge.entailment(PAIRS)[0] == pytest.approx(found, abs=2e-6)
+
+
+def test_braces_in_texts_are_text(models: Path) -> None:
+    judge = entailer(models / "qg", ",words=Ann/Bob")
+    one, other = judge.entailment(
+        [Pair("{hypothesis} {premise}", "Ann"), Pair("Ann {premise}", "Ann")]
+    )
+    assert one != other
+
+
+def test_spans_stand_in_their_passage_and_are_the_best_of_all(models: Path) -> None:
+    """Against every span of a short passage, tried one by one."""
+    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    model = AutoModelForQuestionAnswering.from_pretrained(models / "qa")
+    tokenizer = AutoTokenizer.from_pretrained(models / "qa")
+    made = tokenizer("Who built it?", SHORT, return_tensors="pt", return_offsets_mapping=True)
+    offsets = made.pop("offset_mapping")[0].tolist()
+    inside = [place for place, part in enumerate(made.sequence_ids(0)) if part == 1]
+    with torch.inference_mode():
+        out = model(**made)
+    scores = {
+        (a, b): float(out.start_logits[0, a] + out.end_logits[0, b])
+        for a in inside
+        for b in inside
+        if 0 <= b - a < 30
+    }
+    (a, b), best = max(scores.items(), key=lambda item: item[1])
+    null = float(out.start_logits[0, 0] + out.end_logits[0, 0])
+    for threshold, there in ((best - null - 0.1, True), (best - null + 0.1, False)):
+        spec = f"transformers:qa={models / 'qa'},threshold={threshold:.4f}"
+        judge: Any = create_judge(spec, {"device": "cpu"})
+        (span,) = judge.answer([Reading("Who built it?", SHORT)])
+        assert (span is not None) is there
+        if span is not None:
+            assert (span.start, span.end) == (offsets[a][0], offsets[b][1])
+            assert span.text == SHORT[span.start : span.end]
+
+
+def test_no_answer_comes_from_the_question_or_from_nothing(models: Path) -> None:
+    judge: Any = create_judge(f"transformers:qa={models / 'qa'},threshold=-1000")
+    found = judge.answer(READINGS)
+    for reading, span in zip(READINGS, found, strict=True):
+        if span is not None:
+            assert reading.passage[span.start : span.end] == span.text
+    assert found[3] is None
+    assert found[1] is not None
+
+
+def test_a_question_that_leaves_no_room_is_refused(models: Path) -> None:
+    judge: Any = create_judge(f"transformers:qa={models / 'qa'}")
+    with pytest.raises(InputError, match="the question is too long"):
+        judge.answer([Reading(LONG, SHORT)])
+
+
+def test_a_questioner_gives_as_many_as_it_is_asked_for_and_each_once(models: Path) -> None:
+    judge: Any = create_judge(f"transformers:qg={models / 'qg'}")
+    for count in (1, 3):
+        (questions,) = judge.ask([("Ann", SHORT)], count=count)
+        assert 1 <= len(questions) <= count
+        assert len(set(questions)) == len(questions)
+
+
+def test_models_are_loaded_when_they_are_needed(models: Path, tmp_path: Path) -> None:
+    """A run whose judgements are all kept loads nothing; its judge is known by its files."""
+    folder = shutil.copytree(models / "nli", tmp_path / "moved")
+    judge = create_judge(f"transformers:nli={folder}")
+    assert judge.identity == create_judge(f"transformers:nli={models / 'nli'}").identity
+    (folder / "model.safetensors").unlink()
+    changed = create_judge(f"transformers:nli={folder}")
+    assert changed.identity != judge.identity
+    with pytest.raises(InputError, match="cannot be loaded"):
+        changed.entailment(PAIRS)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("part", "method", "given"),
+    [
+        ("nli", "entailment", PAIRS[0]),
+        ("qa", "answer", READINGS[0]),
+    ],
+)
+def test_a_model_that_was_not_trained_for_it_is_refused(
+    models: Path, part: str, method: str, given: Any
+) -> None:
+    other = {"nli": "qa", "qa": "nli"}[part]
+    judge = create_judge(f"transformers:{part}={models / other}")
+    with pytest.raises(InputError, match=r"not trained for this: got no weights for .* trained to"):
+        getattr(judge, method)([given])
+
+
+def test_a_language_model_completes(models: Path) -> None:
+    judge: Any = create_judge(f"transformers:lm={models / 'lm'}", {"device": "cpu"})
+    texts = judge.complete(["Who built it?", "When was the bridge opened?"], max_new_tokens=4)
+    assert texts == [judge.complete([text], max_new_tokens=4)[0] for text in (
+        "Who built it?", "When was the bridge opened?"
+    )]  # fmt: skip
