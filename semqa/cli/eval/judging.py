@@ -175,8 +175,9 @@ def unparsed_note(judge: CachedJudge) -> list[str]:
     """Return a remark if replies of a language model could not be read."""
     if not judge.unparsed:
         return []
-    noun = "reply" if judge.unparsed == 1 else "replies"
-    return [f"{judge.unparsed} {noun} of the judge could not be read, and count as neutral"]
+    one = judge.unparsed == 1
+    shown = f"{judge.unparsed} {'reply' if one else 'replies'} of the judge could not be read"
+    return [f"{shown}, and {'counts' if one else 'count'} as neutral"]
 
 
 @contextmanager

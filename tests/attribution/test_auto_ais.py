@@ -1,0 +1,185 @@
+"""AutoAIS: which sources a sentence is held against, and what is made of the judge's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.attribution.ais.auto import (
+    NO_SUCH_SOURCE,
+    QUOTES_NOTHING,
+    AnswerCheck,
+    Support,
+    ToCheck,
+    check_answers,
+)
+from semqa.attribution.ais.auto_report import summarise_checks
+from semqa.attribution.ais.resting import resting_sentences
+from semqa.attribution.judges import Entailment, Pair, create_judge
+from semqa.quotes import QuotedAnswer, Source
+
+SOURCES = (
+    Source("Bing Crosby sang it in 1942.", "White Christmas"),
+    Source("It sold fifty million copies."),
+    Source("Whales sing."),
+)
+
+
+def parse(text: str) -> QuotedAnswer:
+    return QuotedAnswer.parse(text, SOURCES)
+
+
+class Scripted:
+    """A judge that says what it is told to, and keeps what it was asked."""
+
+    name = identity = "scripted"
+
+    def __init__(self, *entailment: float) -> None:
+        self.asked: list[Pair] = []
+        self._values = list(entailment)
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        self.asked += pairs
+        values = [self._values.pop(0) if self._values else 1.0 for _ in pairs]
+        return [Entailment(value, 1 - value, 0.0) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[ 1 Bing Crosby ] sang it. [ 2 It sold ].", [("Bing Crosby sang it.", (1,)), ("It sold.", (2,))]),
+        ("[ 2 It sold ] as [ 1 Bing ] sang.", [("It sold as Bing sang.", (2, 1))]),
+        ("Bing sang it [1]. It sold [2][1].", [("Bing sang it.", (1,)), ("It sold.", (2, 1))]),
+        ("Bing sang it [1, 3]. It sold [1-3].", [("Bing sang it.", (1, 3)), ("It sold.", (1, 2, 3))]),
+        ("Bing sang it. [1] It sold. [2]", [("Bing sang it.", (1,)), ("It sold.", (2,))]),
+        ("[1] Bing sang it. [2] It sold.", [("Bing sang it.", (1,)), ("It sold.", (2,))]),
+        ("[ 1 Bing ] sang it. [2]", [("Bing sang it.", (1, 2))]),
+        ("Bing sang it! It sold.", [("Bing sang it!", ()), ("It sold.", ())]),
+        ("He sang [ 9 Bing ].", [("He sang Bing.", (9,))]),
+        ("…", []),
+        ("", []),
+        ("[1]", []),
+    ],
+)  # fmt: skip
+def test_a_sentence_rests_on_what_it_quotes_or_cites(
+    text: str, expected: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    assert [(each.text, each.sources) for each in resting_sentences(parse(text))] == expected
+
+
+@given(st.text(alphabet="ab. [1]23,A!\n-", max_size=60))
+def test_sentences_stand_in_the_plain_answer_in_order(text: str) -> None:
+    answer = parse(text)
+    at = 0
+    for sentence in resting_sentences(answer):
+        assert at <= sentence.start < sentence.end <= len(answer.plain)
+        at = sentence.start + 1
+        letters = [c for c in answer.plain[sentence.start : sentence.end] if c.isalpha()]
+        assert [c for c in sentence.text if c.isalpha()] == letters
+
+
+def test_the_premise_is_all_that_a_sentence_names_and_the_question_stands_in_front() -> None:
+    judge = Scripted()
+    answer = parse("[ 1 Bing Crosby ] sang it, and [ 2 It sold ]. [ 3 Whales ] sing.")
+    check_answers([ToCheck("who sang  it", answer)], judge)
+    assert judge.asked == [
+        Pair(
+            "Title: White Christmas\nBing Crosby sang it in 1942.\nIt sold fifty million copies.",
+            "who sang it? Bing Crosby sang it, and It sold.",
+        ),
+        Pair("Whales sing.", "who sang it? Whales sing."),
+    ]
+    alone = Scripted()
+    check_answers([ToCheck("Who sang it?", answer)], alone, with_question=False)
+    assert alone.asked[1].hypothesis == "Whales sing."
+
+
+def test_what_names_no_source_is_not_supported_and_nobody_is_asked() -> None:
+    judge = Scripted()
+    (check,) = check_answers(
+        [
+            ToCheck("Who?", parse("He sang. By [ 7 Bing ]. Also [0].")),
+        ],
+        judge,
+    )
+    assert judge.asked == []
+    assert [(each.support, each.reason) for each in check.sentences] == [
+        (Support.NOT_SUPPORTED, QUOTES_NOTHING),
+        (Support.NOT_SUPPORTED, NO_SUCH_SOURCE),
+        (Support.NOT_SUPPORTED, NO_SUCH_SOURCE),
+    ]
+    assert check.supported is False
+
+
+@pytest.mark.parametrize(
+    ("probability", "margin", "support"),
+    [
+        (0.9, 0.1, "supported"),
+        (0.61, 0.1, "supported"),
+        (0.59, 0.1, "unclear"),
+        (0.41, 0.1, "unclear"),
+        (0.39, 0.1, "not supported"),
+        (0.51, 0.0, "supported"),
+        (0.5, 0.0, "not supported"),
+        (0.99, 0.5, "unclear"),
+    ],
+)
+def test_near_one_half_is_unclear(probability: float, margin: float, support: str) -> None:
+    (check,) = check_answers(
+        [ToCheck("", parse("[ 1 Bing ] sang."))], Scripted(probability), margin=margin
+    )
+    assert [each.support.value for each in check.sentences] == [support]
+
+
+def test_answers_are_asked_together_and_told_apart() -> None:
+    judge = Scripted(1.0, 0.0, 1.0)
+    answers = [parse("[ 1 Bing ] sang. [ 2 It ] sold."), parse(""), parse("[ 3 Whales ] sing.")]
+    checks = check_answers([ToCheck("", answer) for answer in answers], judge)
+    assert [check.supported for check in checks] == [False, None, True]
+    assert [check.share for check in checks] == [0.5, None, 1.0]
+    assert checks[0].to_dict()["counts"] == {"supported": 1, "not supported": 1, "unclear": 0}
+
+
+def test_a_check_changes_nothing_about_the_answer() -> None:
+    answer = parse("[ 1 Bing Crosby ] sang [ 1 never there ].")
+    before = answer.to_dict()
+    check_answers([ToCheck("Who?", answer)], Scripted(0.0))
+    assert answer.to_dict() == before
+
+
+def _checks(*answers: Sequence[float]) -> list[AnswerCheck]:
+    text = "[ 1 Bing ] sang. "
+    return check_answers(
+        [ToCheck("", parse(text * len(values))) for values in answers],
+        Scripted(*(value for values in answers for value in values)),
+    )
+
+
+def test_the_summary_counts_sentences_and_whole_answers() -> None:
+    found = summarise_checks(_checks([1, 1], [1, 0, 0.5], [0], []), seed=1)
+    assert found["sentences"] == pytest.approx(100 * 3 / 6)
+    assert found["answers"] == pytest.approx(100 / 3)
+    assert found["mean"] == pytest.approx(100 * (1 + 1 / 3 + 0) / 3)
+    assert found["counts"] == {"supported": 3, "not supported": 2, "unclear": 1}
+    assert found["n"] == {"answers": 3, "sentences": 6, "empty": 1}
+    assert found == summarise_checks(_checks([1, 1], [1, 0, 0.5], [0], []), seed=1)
+
+
+def test_nothing_to_judge_is_unscored_and_no_nan() -> None:
+    for checks in ([], _checks([])):
+        found = summarise_checks(checks)
+        assert (found["sentences"], found["answers"]) == (None, None)
+        assert found["unscored"] == "no answer has a sentence"
+
+
+def test_misused_quotes_are_found_by_the_judge_that_needs_no_model() -> None:
+    """Every quote is verbatim; one sentence says what its source does not."""
+    answer = parse(
+        "[ 1 Bing Crosby ] sang it [ 1 in 1942 ]. [ 1 Bing Crosby ] never sang Jingle Bells."
+    )
+    assert answer.verified
+    (check,) = check_answers([ToCheck("Who sang it?", answer)], create_judge("lexical"))  # type: ignore[arg-type]
+    assert [each.support.value for each in check.sentences] == ["supported", "not supported"]

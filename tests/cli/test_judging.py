@@ -1,0 +1,167 @@
+"""Commands under the eyes of a judge: `answer --check`, `bench --judge`, `eval auto-ais`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import EXAMPLES, Command
+from tests.engines.openai.server import Answer, serving
+
+DATA = EXAMPLES / "quotesum.jsonl"
+SOURCE = b"Bing Crosby sang it in 1942. It sold well."
+CHECK = ("answer", "Who sang it?", "--check", "--judge-cache", "kept")
+LINES: list[dict[str, Any]] = [
+    {
+        "qid": "q1",
+        "question": "Who sang it?",
+        "answer": "[ 1 Bing Crosby ] sang it in 1942. [ 1 Bing Crosby ] never sang it. He is dead.",
+        "sources": [{"text": "Bing Crosby sang it in 1942.", "title": "Song"}],
+    },
+    {"id": "two", "answer": "It sold [1].", "sources": [{"text": "It sold well."}]},
+]
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_checked_answer_says_who_judged_beside_the_verification(semqa: Command) -> None:
+    told = semqa(*CHECK, "--format", "terminal", stdin=SOURCE)
+    assert told.code == 0
+    assert "✓ 1 quote, verified character for character." in told.out
+    assert "Judged by lexical (a judgement, not a verification): 1 supported." in told.out
+    record = semqa(*CHECK, "--json", stdin=SOURCE).json
+    assert record["verified"] is True
+    assert "support" not in json.dumps(record["quotes"])
+    checks = record["checks"]
+    assert (checks["judge"], checks["supported"]) == ("lexical", True)
+    (sentence,) = checks["sentences"]
+    assert sentence["sources"] == [1]
+    assert sentence["text"] == record["plain"][sentence["plain_start"] : sentence["plain_end"]]
+    assert "checks" not in semqa(*CHECK[:2], "--json", stdin=SOURCE).json
+
+
+def test_pages_show_the_judgement_and_texts_stay_alone(semqa: Command) -> None:
+    page = semqa(*CHECK, "--format", "html", stdin=SOURCE).out
+    assert 'aria-label="Judgement"' in page
+    assert "<b>✓ supported</b>" in page
+    text = semqa(*CHECK, "--format", "markdown", stdin=SOURCE).out
+    assert "- ✓ **supported** Bing Crosby" in text
+    plain = semqa(*CHECK, "--format", "plain", stdin=SOURCE)
+    assert plain.out == semqa(*CHECK[:2], "--format", "plain", stdin=SOURCE).out
+    assert plain.err == "Judged by lexical (a judgement, not a verification): 1 supported.\n"
+
+
+def test_what_is_wrong_with_a_judge_is_said_before_anything_is_answered(
+    fails: Callable[..., str],
+) -> None:
+    assert fails(*CHECK[:2], "--judge", "lexical", stdin=SOURCE) == (
+        "error: --judge: got it without --check, expected both; add --check, or leave it out\n"
+    )
+    assert "unknown judge: got 'lexicon'" in fails(*CHECK, "--judge", "lexicon", stdin=SOURCE)
+    both = fails(*CHECK, "--no-judge-cache", stdin=SOURCE)
+    assert "--no-judge-cache: got it with --judge-cache kept, expected one of them" in both
+
+
+def test_a_judge_of_the_environment_is_a_habit_and_no_order(semqa: Command) -> None:
+    env = {"SEMQA_JUDGE": "no-such-judge"}
+    assert semqa(*CHECK[:2], stdin=SOURCE, env=env).code == 0
+    assert semqa(*CHECK, stdin=SOURCE, env=env).code == 2
+
+
+def test_a_model_behind_an_endpoint_judges(semqa: Command) -> None:
+    with serving(Answer("**Contradiction**, I say.")) as server:
+        given = ("--judge", "engine:openai:tiny", "--judge-url", server.url, "--json")
+        told = semqa(*CHECK, *given, stdin=SOURCE)
+        assert told.code == 0, told.err
+        asked = len(server.asked)
+        assert asked
+        body = server.asked[-1].body
+        assert (body["temperature"], body["max_tokens"]) == (0, 64)
+        assert "Premise: " in json.dumps(body["messages"])
+        (sentence,) = told.json["checks"]["sentences"]
+        assert sentence["support"] == "not supported"
+        assert sentence["entailment"]["contradiction"] == 1
+        # What was judged once is not asked again.
+        assert semqa(*CHECK, *given, stdin=SOURCE).json["checks"] == told.json["checks"]
+        assert len(server.asked) == asked
+    with serving(Answer("Well …")) as server:
+        given = ("--judge", "engine:openai:tiny", "--judge-url", server.url, "--json")
+        told = semqa(*CHECK, *given, stdin=SOURCE)
+        assert told.json["checks"]["sentences"][0]["support"] == "unclear"
+        assert told.err == "1 reply of the judge could not be read, and counts as neutral\n"
+
+
+def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Path) -> None:
+    write(tmp_path / "answers.jsonl", *LINES)
+    run = ("eval", "auto-ais", "answers.jsonl", "--judge-cache", "kept")
+    told = semqa(*run)
+    assert told.code == 0, told.err
+    assert re.search(r"sentences supported +50\.00 .* 4 ", told.out)
+    assert re.search(r"answers wholly supported +50\.00 .* 2 ", told.out)
+    assert "sentences: 2 supported, 2 not supported, 0 unclear" in told.out
+    assert told.err == "judge: lexical\n"
+    record = semqa(*run, "--json", "--out", "record.json").json
+    assert record == json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
+    assert [each["id"] for each in record["examples"]] == ["q1", "two"]
+    sentences = record["examples"][0]["checks"]["sentences"]
+    assert [each["support"] for each in sentences] == [
+        "supported",
+        "not supported",
+        "not supported",
+    ]
+    assert sentences[2]["reason"] == "quotes and cites no source"
+
+
+def test_auto_ais_reads_what_answer_writes(semqa: Command) -> None:
+    record = semqa(*CHECK, "--json", stdin=SOURCE)
+    run = ("eval", "auto-ais", "-", "--no-judge-cache", "--json")
+    found = semqa(*run, stdin=record.out.encode()).json
+    assert found["examples"][0]["checks"] == record.json["checks"]
+    both = semqa(*run, stdin=b"[%s]" % record.out.encode()).json
+    assert both["results"] == found["results"]
+
+
+def test_auto_ais_takes_predictions_with_references(semqa: Command, tmp_path: Path) -> None:
+    semqa("bench", "quotesum", "--data", DATA, "--out", "run")
+    run = ("eval", "auto-ais", "run/examples.jsonl", "-r", DATA, "--no-judge-cache")
+    found = semqa(*run, "--json").json
+    assert found["results"]["n"]["answers"] == 3
+    lines = (tmp_path / "run/examples.jsonl").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "fewer.jsonl").write_text("\n".join(lines[:2]) + "\n", encoding="utf-8")
+    fewer = ("eval", "auto-ais", "fewer.jsonl", "-r", DATA, "--no-judge-cache", "--json")
+    told = semqa(*fewer)
+    assert told.code == 2
+    assert "missing predictions: got none for 1 of 3 questions" in told.err
+    assert semqa(*fewer, "--allow-missing").json["results"]["n"]["answers"] == 2
+
+
+def test_a_run_is_judged_when_it_is_done_or_later(semqa: Command, tmp_path: Path) -> None:
+    run = ("bench", "quotesum", "--data", DATA, "--out", "run", "--judge-cache", "kept")
+    refused = semqa(*run)
+    assert refused.code == 2
+    assert "--judge-cache: got it without --judge" in refused.err
+    plain = semqa(*run[:-2], "--json").json
+    assert "judged" not in plain
+    assert not (tmp_path / "run/judged.jsonl").exists()
+    judged = semqa(*run, "--judge", "lexical", "--json").json
+    assert judged["results"] == plain["results"]
+    found = judged["judged"]
+    assert found["judge"] == "lexical"
+    assert found["auto_ais"]["n"]["answers"] == found["citation_recall"]["n"] == 3
+    rows = (tmp_path / "run/judged.jsonl").read_text(encoding="utf-8").splitlines()
+    sentences = [s for row in rows for s in json.loads(row)["checks"]["sentences"]]
+    supported = sum(sentence["support"] == "supported" for sentence in sentences)
+    assert found["auto_ais"]["sentences"] == pytest.approx(100 * supported / len(sentences))
+    recalls = [json.loads(row)["citations"]["recall"] for row in rows]
+    assert found["citation_recall"]["value"] == pytest.approx(sum(recalls) / len(recalls))
+    shown = semqa(*run, "--judge", "lexical")
+    assert "judged by lexical" in shown.out
+    assert "citation precision" in shown.out
