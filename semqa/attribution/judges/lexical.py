@@ -8,6 +8,7 @@ another order are entailed. Do not report its figures as those of a metric.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.judges.base import Entailment
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LexicalJudge"]
 
-_VERSION = 1
+_VERSION = 2
 """Counted up with each change of the rules, so that no result of older ones is taken for theirs."""
 
 _MIDDLE = 0.75
@@ -48,8 +49,9 @@ class LexicalJudge:
 
     Answers: the sentence that holds most of the question's words, and in it the run of other words
     that stands where the question asks, and is of the kind that it asks for. Questions: the
-    sentence of the answer with a question word in the answer's place. Completions: only of prompts
-    that ask for a judgement over labelled texts (`semqa.attribution.judges.lexical_prompts`).
+    sentence of the answer with a question word in the answer's place. Completions: of prompts that
+    it recognises, those of semqa above all (`semqa.attribution.judges.lexical_prompts`); it refuses
+    others.
 
     Attributes:
         name: ``lexical``.
@@ -83,12 +85,15 @@ class LexicalJudge:
         return [questions_for(answer, passage)[:count] for answer, passage in readings]
 
     def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002  (a verdict is short)
-        """Return the verdict that each prompt asks for, in the prompt's own words for it.
+        """Return what each prompt asks for, such as a verdict, in the prompt's own words for it.
 
         Raises:
             InputError: a prompt asks for anything else, which takes a language model.
         """
         return [judge_prompt(prompt, _entailment) for prompt in prompts]
+
+
+_CLAUSE = re.compile(r"[,;:()–—]+\s|\s(?:but|although|though|while|whereas)\s")
 
 
 class _Claim(NamedTuple):
@@ -97,35 +102,45 @@ class _Claim(NamedTuple):
     Attributes:
         content: the keys of its content words.
         fixed: those of them that are numbers or names.
+        numbers: those of them that are numbers.
+        denied: the content words of each clause that denies.
         negative: whether it denies, an odd number of times.
     """
 
     content: frozenset[str]
     fixed: frozenset[str]
     numbers: frozenset[str]
+    denied: tuple[frozenset[str], ...]
     negative: bool
 
     @classmethod
-    def of(cls, tokens: Sequence[Token]) -> _Claim:
+    def of(cls, text: str) -> _Claim:
+        tokens = read_tokens(text)
+        clauses = [read_tokens(clause) for clause in _CLAUSE.split(text)]
         return cls(
-            frozenset(token.key for token in tokens if token.content),
+            _content(tokens),
             frozenset(token.key for token in tokens if token.content and token.fixed),
             frozenset(token.key for token in tokens if token.number),
-            sum(token.negation for token in tokens) % 2 == 1,
+            tuple(_content(clause) for clause in clauses if _denies(clause)),
+            _denies(tokens),
         )
 
 
+def _content(tokens: Sequence[Token]) -> frozenset[str]:
+    return frozenset(token.key for token in tokens if token.content)
+
+
+def _denies(tokens: Sequence[Token]) -> bool:
+    return sum(token.negation for token in tokens) % 2 == 1
+
+
 def _entailment(premise: str, hypothesis: str) -> Entailment:
-    claims = [
-        _Claim.of(read_tokens(text)) for text in sentences(hypothesis) if not text.endswith("?")
-    ]
+    claims = [_Claim.of(text) for text in sentences(hypothesis) if not text.endswith("?")]
     claims = [claim for claim in claims if claim.content]
     if not claims:
         return _of(0.0, 0.0)
-    whole = read_tokens(premise)
-    known = {token.key for token in whole}
-    # Names at the beginning of a sentence may stand in small letters elsewhere, and the other way.
-    given = [_Claim.of(read_tokens(text)) for text in sentences(premise)]
+    known = {token.key for token in read_tokens(premise)}
+    given = [_Claim.of(text) for text in sentences(premise)]
     judged = [_judge(claim, known, given) for claim in claims]
     # All of several sentences must follow; one that is contradicted contradicts the whole.
     return _of(min(each[0] for each in judged), max(each[1] for each in judged))
@@ -143,7 +158,8 @@ def _judge(claim: _Claim, known: set[str], given: Sequence[_Claim]) -> tuple[flo
     if nearest is not None:
         plain = claim.content - claim.numbers
         alike = len(plain & nearest.content) / len(plain) if plain else 0.0
-        denied = claim.negative != nearest.negative
+        # A clause that shares no word with the claim may deny what it will.
+        denied = claim.negative != any(clause & claim.content for clause in nearest.denied)
         other = bool(claim.numbers - nearest.numbers) and bool(nearest.numbers - claim.numbers)
         # Another number in place of one that the whole premise lacks, and nothing else is missing.
         if alike >= _ALIKE and (denied or (other and missing and missing <= claim.numbers)):

@@ -34,6 +34,7 @@ _FUNCTION = _listed(
     should can could may might must of in on at by for to from with within into onto upon about as
     than then so and or but if because while also too very just only both either each such own same
     other another more most some any all many much few per via up down out over under again further
+    according source sources say says said state states stated
     not no nor never neither none nobody nothing cannot without s t d ll re ve m don didn doesn isn
     aren wasn weren hasn haven hadn won wouldn couldn shouldn mustn"""
 )
