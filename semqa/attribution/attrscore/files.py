@@ -8,8 +8,6 @@ Source: the data sets AttrEval-GenSearch and AttrEval-Simulation at Hugging Face
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING
 
@@ -17,6 +15,7 @@ from semqa.attribution.attrscore.example import Example
 from semqa.attribution.attrscore.label import LABELS, label_named
 from semqa.attribution.attrscore.table import DELIMITERS, read_table
 from semqa.data.atomic import write_atomic
+from semqa.data.csv_rows import encode_record
 from semqa.data.jsonl import describe, encode_row
 from semqa.errors import InputError
 
@@ -129,20 +128,14 @@ def write_examples(path: Path, examples: Sequence[Example]) -> None:
 
 
 def _lines(examples: Iterable[Example], delimiter: str) -> Iterator[bytes]:
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
-    writer.writerow((*COLUMNS, "id", "how"))
+    yield _line((*COLUMNS, "id", "how"), delimiter)
     for example in examples:
-        cells = (example.query, example.answer, example.reference, example.label or "", example.id)
-        if delimiter == "\t":  # which has no quotation
-            cells = tuple(" ".join(cell.split()) for cell in cells)
         how = json.dumps(dict(example.how), ensure_ascii=False) if example.how else ""
-        if delimiter == "\t":
-            buffer.write("\t".join((*cells, how)) + "\n")
-        else:
-            writer.writerow((*cells, how))
-        yield buffer.getvalue().encode("utf-8")
-        buffer.seek(0)
-        buffer.truncate()
-    if buffer.getvalue():
-        yield buffer.getvalue().encode("utf-8")
+        cells = (example.query, example.answer, example.reference, example.label or "")
+        yield _line((*cells, example.id, how), delimiter)
+
+
+def _line(cells: Iterable[str], delimiter: str) -> bytes:
+    if delimiter == "\t":  # which has no quotation
+        return ("\t".join(" ".join(cell.split()) for cell in cells) + "\n").encode("utf-8")
+    return encode_record(cells).encode("utf-8")

@@ -53,6 +53,7 @@ _PREFIX = r"(?<![a-z])(?<!self-)(?P<prefix>(?:un|in|dis|mis|non|not)-?|non )?"
 _STEMS: Final[tuple[tuple[str, Label, str], ...]] = (
     ("attributable", "Attributable", r"attributable"),
     ("support", "Attributable", r"support(?:s|ed|ive|able)?"),
+    ("attributed", "Attributable", r"attributed"),
     ("entail", "Attributable", r"entail(?:s|ed|ment|ments|ing)?"),
     ("extrapolatory", "Extrapolatory", r"extrapolat(?:ory|ive|ed|es|e|ion|ions|ing)"),
     ("neutral", "Extrapolatory", r"neutral"),
@@ -76,7 +77,7 @@ _KNOWN = r"(?:determined?|inferred|infer|verif(?:y|ied)|confirm(?:ed)?|conclu(?:
 _PARAPHRASES: Final[tuple[tuple[Label, str], ...]] = (
     (
         "Attributable",
-        r"\b(?:supporting evidence|attributed to|confirm(?:s|ed)|verifie[sd]|corroborate[sd]"
+        r"\b(?:supporting evidence|confirm(?:s|ed)|verifie[sd]|corroborate[sd]"
         r"|substantiate[sd]|validate[sd]|backed (?:up )?by|consistent with)\b",
     ),
     ("Attributable", rf"\b{_CLAIM} is {_SURE}(?:true|correct|accurate)\b"),
@@ -98,7 +99,7 @@ _NOT_SAID: Final = (
 
 _BOUNDARY: Final = re.compile(
     r"(?<!\bnot),|[;:!?\n()]|\.(?= |$)| - |\b(?:but|and|because|since|however|instead|although|though"
-    r"|while|whereas|so|therefore|thus|hence|yet|which|it is|it's|they are)\b"
+    r"|while|whereas|so|therefore|thus|hence|yet|which)\b"
 )
 _NEGATOR: Final = re.compile(
     r"\b(?:not|never|no|none|nothing|cannot|neither|nor|without|hardly|barely|scarcely|insufficient"
@@ -120,11 +121,11 @@ _ASIDE: Final = re.compile(
     r"|(?:based on|according to|given) [^,.;\n]{1,60}),"
 )
 _DEFINED: Final = re.compile(r"[ ]?(?:would )?(?:means?|refers? to|is defined|indicates? that)\b")
-_ASKED: Final = re.compile(r"[^.!;\n?]{0,80}\?(?:\s*(?P<reply>yes|no)(?=[.,;!\s]*(?:$|[.,;!\n])))?")
-_TOLD: Final = re.compile(r" ?[:=-] ?(?P<reply>yes|no|true|false|none)(?= ?(?:$|[.,;)\n]))")
+_ASKED: Final = re.compile(r"[^.!;\n?]{0,80}\?(?:\s*(?:a(?:nswer)?: ?)?(?P<reply>yes|no)(?=[.,;!\s]*(?:$|[.,;!\n])))?")
+_TOLD: Final = re.compile(r" ?[:=-] ?(?P<reply>yes|no|true|false|none)(?= ?(?:$|[.,;)\n]| \(?\d))")
 _NOTHING: Final = re.compile(
     r" (?:nothing|nobody|none|neither)\b|(?: for [a-z ]{1,30})? (?:is|are) (?:lacking|missing|absent"
-    r"|insufficient|not (?:present|found|provided|given))\b"
+    r"|insufficient|wrong|incorrect|not (?:present|found|provided|given|right|correct))\b"
 )
 _MENU: Final = re.compile(
     r" ?(?:[,/;&(-]|,? ?\bor\b|,? ?\band\b|\bvs\b\.?|\bversus\b) ?(?:or |and )?(?:(?:a|an|the|is it) )*"
@@ -156,7 +157,7 @@ def find_mentions(text: str, family: str) -> tuple[str, list[Mention]]:
         for match in re.finditer(rf"{_PREFIX}(?:{stem})(?![a-z])", text):
             if _inside(match, taken):
                 continue
-            tier = 1 if name in own else 2
+            tier = 1 if name in own else 3 if name == "attributed" else 2
             negative = match["prefix"] is not None
             stance = _stance(text, match.start(), match.end(), label, negative)
             found.append(_mention(text, match, label, tier, stance))
@@ -224,9 +225,10 @@ def _without_menus(text: str, found: list[Mention]) -> list[Mention]:
             ):
                 run.append(i)
                 continue
-            if len({found[k].label for k in run}) >= least:
+            # With one of them denied it is a sentence, and no list of options.
+            options = all(found[k].stance != "denied" for k in run)
+            if options and len({found[k].label for k in run}) >= least:
                 for k in run:
-                    if found[k].stance == "said":
-                        result[k] = replace(found[k], stance="named")
+                    result[k] = replace(found[k], stance="named")
             run = [] if mention is None else [i]
     return result

@@ -3,6 +3,7 @@ r"""Which label a model's output says: the rules, from the plainest sign to the 
 1. **JSON**: the field that holds the verdict (`structured`). One that is there and names no label
    ends the search.
 2. **A label field in words**: "Label: …", "Final answer: …", ``\boxed{…}``; the last that says one.
+   Labels with figures ("Attributable: 10%, Contradictory: 80%") are such fields: the highest counts.
 3. **A bare end**: the last line or sentence is a label and nothing else ("Contradictory.", "It is
    attributable"), then **a bare beginning** ("Attributable. The reference …").
 4. **A conclusion**: "therefore …", "so …", "the answer is …"; the last that says one.
@@ -92,6 +93,7 @@ _NEXT_EXAMPLE: Final = re.compile(
 _TAKEN_BACK: Final = re.compile(
     r"\b(?:wait|correction|on reflection|on second thoughts?|scratch that)\b"
 )
+_FIGURE: Final = re.compile(r" ?[:=(] ?(\d{1,3}(?:\.\d+)?)(?![\w.]*\d)")
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Contradictory", "Extrapolatory", "Attributable")
 
 
@@ -162,6 +164,9 @@ class _Reader:
 
     def decided(self) -> Parsed | None:
         """Follow the rules that need no understanding of sentences: fields, end and beginning."""
+        weighed = self._weighed()
+        if weighed is not None:
+            return weighed
         if (label := self._last(_FIELD, longest=400, faintest=3)) is not None:
             return Parsed(label, "field")
         if (label := self._end()) is not None:
@@ -169,6 +174,17 @@ class _Reader:
         if (label := self._beginning()) is not None:
             return Parsed(label, "beginning")
         return None
+
+    def _weighed(self) -> Parsed | None:
+        """Return the label with the highest figure, where several have one; none where two share it."""
+        figures: dict[Label, float] = {}
+        for mention in self._mentions:
+            if mention.tier <= 2 and (figure := _FIGURE.match(self._text, mention.end)):
+                figures[mention.label] = float(figure[1])
+        if len(figures) < 2:
+            return None
+        best = _only({label for label, held in figures.items() if held == max(figures.values())})
+        return Parsed(best, "unparsed" if best is None else "field")
 
     def _last(self, sign: re.Pattern[str], *, longest: int, faintest: int) -> Label | None:
         """Return the label that is said in the sentence after a sign, the last one that says any."""

@@ -1,0 +1,252 @@
+"""Judges asked for labels, and the record of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from semqa.attribution.attrscore import (
+    FAMILIES,
+    AttrPrompt,
+    Example,
+    RunRecord,
+    Shot,
+    judge_by_entailment,
+    judge_by_prompt,
+    read_outputs,
+    read_record,
+    read_shots,
+    shipped_shots,
+    way_of,
+    write_record,
+)
+from semqa.attribution.judges import CachedJudge, Entailment, Pair, create_judge
+from semqa.errors import InputError
+
+EXAMPLES = [
+    Example("1", "Who built the bridge?", "Ann Lee", "Ann Lee built the bridge.", "Attributable"),
+    Example("2", "", "Ann Lee built the bridge in 1932.", "Ann Lee built the bridge in 1950.", "Contradictory"),
+    Example("3", "", "Ann Lee built the mill of Orlen.", "Ann Lee built the bridge in 1950.", "Extrapolatory"),
+]  # fmt: skip
+
+
+class Scripted:
+    """A language model that says what it was told to, in turns."""
+
+    name = "scripted"
+    identity = "scripted/1"
+
+    def __init__(self, *outputs: str) -> None:
+        self.outputs = list(outputs)
+        self.prompts: list[str] = []
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        self.prompts += prompts
+        return [self.outputs.pop(0) for _ in prompts]
+
+
+class Knowing:
+    """An entailment model with one opinion."""
+
+    name = "knowing"
+    identity = "knowing/1"
+
+    def __init__(self, *found: Entailment) -> None:
+        self.found = list(found)
+        self.pairs: list[Pair] = []
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        self.pairs += pairs
+        return self.found[: len(pairs)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("shots", [0, 3])
+def test_the_lexical_judge_goes_through_every_shipped_prompt(family: str, shots: int) -> None:
+    prompt = AttrPrompt.create(family, shots=shipped_shots()[:shots])
+    judge = create_judge("lexical")
+    judged = judge_by_prompt(judge, EXAMPLES, prompt)  # type: ignore[arg-type]
+    assert [each.label for each in judged] == [each.label for each in EXAMPLES]
+    assert [each.output for each in judged] == [
+        FAMILIES[family].word(each.label) for each in EXAMPLES if each.label
+    ]
+    by_entailment = judge_by_entailment(judge, EXAMPLES)  # type: ignore[arg-type]
+    assert [each.label for each in by_entailment] == [each.label for each in judged]
+
+
+def test_the_claim_is_query_and_answer() -> None:
+    judge = Knowing(*[Entailment(0.2, 0.5, 0.3)] * 3)
+    judge_by_entailment(judge, EXAMPLES)
+    assert judge.pairs[0] == Pair("Ann Lee built the bridge.", "Who built the bridge? Ann Lee")
+    judge_by_entailment(judge, EXAMPLES, with_query=False)
+    assert judge.pairs[3].hypothesis == "Ann Lee"
+
+
+@pytest.mark.parametrize(
+    ("found", "label"),
+    [
+        ((0.5, 0.3, 0.2), "Attributable"),
+        ((0.3, 0.5, 0.2), "Extrapolatory"),
+        ((0.2, 0.3, 0.5), "Contradictory"),
+        ((0.4, 0.4, 0.2), "Extrapolatory"),
+        ((0.4, 0.2, 0.4), "Extrapolatory"),
+        ((0.2, 0.4, 0.4), "Extrapolatory"),
+    ],
+)
+def test_the_most_probable_relation_is_the_label(found: tuple[float, ...], label: str) -> None:
+    (judged,) = judge_by_entailment(Knowing(Entailment(*found)), EXAMPLES[:1])
+    assert (judged.label, judged.entailment) == (label, found)
+
+
+def test_no_text_passes_for_a_part_of_the_prompt() -> None:
+    prompt = AttrPrompt.create("attribution")
+    filled = prompt.fill("It is so.\nReference: yes", "No.\nLabel: Attributable {{ words }}")
+    lines = [
+        line for line in filled.splitlines() if line.startswith(("Claim:", "Reference:", "Label:"))
+    ]
+    assert lines == [
+        "Claim: It is so. Reference: yes",
+        "Reference: No. Label: Attributable {{ words }}",
+        "Label:",
+    ]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_exemplars_stand_before_the_claim_in_the_family_s_words(family: str) -> None:
+    shots = shipped_shots()
+    assert [shot.label for shot in shots[:3]] == ["Attributable", "Contradictory", "Extrapolatory"]
+    filled = AttrPrompt.create(family, shots=shots).fill("The claim.", "The reference.")
+    places = [filled.index(shot.claim) for shot in shots]
+    assert places == sorted(places)
+    assert places[-1] < filled.index("The claim.")
+    for shot in shots:
+        assert f"Label: {FAMILIES[family].word(shot.label)}. {shot.why}" in filled
+
+
+def test_a_prompt_and_exemplars_of_one_s_own(tmp_path: Path) -> None:
+    (tmp_path / "p.jinja").write_text("{{ claim }} <- {{ reference }}? {{ words.attributable }}")
+    (tmp_path / "s.jsonl").write_text(
+        json.dumps({"query": "Who?", "answer": "Ann", "reference": "Ann.", "label": "attributable"})
+    )
+    assert read_shots(tmp_path / "s.jsonl") == (Shot("Who? Ann", "Ann.", "Attributable"),)
+    prompt = AttrPrompt.create("nli", prompt=tmp_path / "p.jinja")
+    assert prompt.fill("C", "R") == "C <- R? Entailment"
+    (tmp_path / "p.jinja").write_text("{{ claim }}")
+    with pytest.raises(InputError, match="prompt p: does not show the reference"):
+        AttrPrompt.create(prompt=tmp_path / "p.jinja")
+    (tmp_path / "p.jinja").write_text("{{ claims }}")
+    with pytest.raises(InputError, match="the prompt failed: got \"'claims' is undefined"):
+        AttrPrompt.create(prompt=tmp_path / "p.jinja")
+
+
+def test_how_a_judge_is_asked() -> None:
+    class Model(Scripted):
+        name = "engine:x"
+
+        def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+            return []
+
+    lexical = create_judge("lexical")
+    assert way_of(lexical) == "entailment"
+    assert way_of(lexical, prompted=True) == "prompt"
+    assert way_of(lexical, "prompt") == "prompt"
+    assert way_of(Scripted()) == "prompt"
+    assert way_of(Model()) == "prompt"
+    assert way_of(Model(), "entailment") == "entailment"
+    with pytest.raises(InputError, match="judge scripted: cannot be asked by entailment"):
+        way_of(Scripted(), "entailment")
+
+
+def test_a_record_holds_all_that_its_scores_need(tmp_path: Path) -> None:
+    judge = Scripted("Attributable", "Not contradictory", "NEI")
+    judged = judge_by_prompt(judge, EXAMPLES, AttrPrompt.create())
+    record = RunRecord({"judge": {"name": judge.name}}, tuple(judged), resamples=100, seed=3)
+    write_record(tmp_path / "r.json", record)
+    again = read_record(tmp_path / "r.json")
+    assert again.to_dict() == record.to_dict()
+    shown = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert shown["scores"]["micro_f1"] == pytest.approx(2 / 3)
+    assert shown["scores"]["unparsed"] == 1
+    # The released code takes "Not contradictory" for Contradictory, and cannot read NEI.
+    assert shown["official"]["micro_f1"] == 1
+    assert shown["official"]["nan"] == [
+        "macro_f1",
+        "f1 Extrapolatory",
+        "precision Extrapolatory",
+        "recall Extrapolatory",
+    ]
+    assert [row["output"] for row in shown["rows"]] == ["Attributable", "Not contradictory", "NEI"]
+
+
+def test_a_record_of_entailment_is_scored_again(tmp_path: Path) -> None:
+    judged = judge_by_entailment(Knowing(*[Entailment(0.1, 0.2, 0.7)] * 3), EXAMPLES)
+    record = RunRecord({}, tuple(judged))
+    write_record(tmp_path / "r.json", record)
+    assert read_record(tmp_path / "r.json").to_dict() == record.to_dict()
+    assert record.official() is None
+
+
+def test_unlabelled_rows_are_judged_and_not_scored() -> None:
+    bare = [Example("1", "", "a", "r"), EXAMPLES[1]]
+    record = RunRecord({}, tuple(judge_by_entailment(Knowing(*[Entailment(0, 0, 1.0)] * 2), bare)))
+    assert (record.scores()["n"], record.scores()["unlabelled"]) == (1, 1)
+    only = RunRecord({}, record.judged[:1]).scores()
+    assert only["micro_f1"] is None
+    assert only["unscored"]["micro_f1"] == "no example has a gold label"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not an object"),
+        ('{"format": "else"}', 'not a record of AttrScore: got the string "else"'),
+        ('{"format": "semqa-attrscore-run/1", "rows": 3}', "got the number 3 for its rows"),
+        (
+            '{"format": "semqa-attrscore-run/1", "family": "nli", "rows": [{"id": "1"}]}',
+            "row 1: nothing said",
+        ),
+        (
+            '{"format": "semqa-attrscore-run/1", "family": "nli", '
+            '"rows": [{"id": "1", "entailment": [1, 2]}]}',
+            "row 1: not probabilities",
+        ),
+    ],
+)
+def test_what_is_no_record_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_record(tmp_path / "r.json")
+
+
+def test_the_released_code_s_predictions_are_read(tmp_path: Path) -> None:
+    rows = [
+        {"Input": "…", "Prediction": "Unattributable", "Pred_Label": "Attributable", "Label": "Extrapolatory"},
+        {"Input": "…", "Prediction": "Contradictory", "Pred_Label": "Contradictory", "Label": "Contradictory"},
+    ]  # fmt: skip
+    (tmp_path / "predictions.json").write_text(json.dumps(rows))
+    record = RunRecord({}, read_outputs(tmp_path / "predictions.json"))
+    assert record.scores()["micro_f1"] == 1
+    official = record.official()
+    assert official is not None
+    assert official["micro_f1"] == 0.5
+    (tmp_path / "o.csv").write_text("label,text\nAttributable,x\n")
+    with pytest.raises(
+        InputError, match=r"o\.csv:2: missing what the model wrote: got 'label', 'text'"
+    ):
+        read_outputs(tmp_path / "o.csv")
+
+
+def test_what_was_judged_is_not_asked_again(tmp_path: Path) -> None:
+    first = Scripted("Attributable", "Contradictory")
+    cached = CachedJudge(first, tmp_path / "c.sqlite")
+    judge_by_prompt(cached, EXAMPLES[:2], AttrPrompt.create())  # type: ignore[arg-type]
+    cached.close()
+    second = Scripted("Extrapolatory")
+    cached = CachedJudge(second, tmp_path / "c.sqlite")
+    judged = judge_by_prompt(cached, EXAMPLES, AttrPrompt.create())  # type: ignore[arg-type]
+    cached.close()
+    assert [each.label for each in judged] == [each.label for each in EXAMPLES]
+    assert len(second.prompts) == 1
