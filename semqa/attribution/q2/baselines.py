@@ -111,20 +111,26 @@ class BertScore:
         Raises:
             InputError: the model cannot be loaded.
         """
+        from semqa.engines.model.quiet import quiet
+
         if self._scorer is None:
             self._scorer = self._load()
-        _, _, f1 = self._scorer.score(list(responses), [text.lower() for text in knowledge])
+        with quiet():
+            _, _, f1 = self._scorer.score(list(responses), [text.lower() for text in knowledge])
         return [float(value) for value in f1]
 
     def _load(self) -> Any:
+        from semqa.engines.model.quiet import quiet
+
         try:
-            return self._package.BERTScorer(
-                model_type=self.model,
-                num_layers=self.layers,
-                lang="en",
-                rescale_with_baseline=self.rescale,
-                device=self._device or "cpu",
-            )
+            with quiet():
+                return self._package.BERTScorer(
+                    model_type=self.model,
+                    num_layers=self.layers,
+                    lang="en",
+                    rescale_with_baseline=self.rescale,
+                    device=self._device or "cpu",
+                )
         except (OSError, ValueError) as error:
             reason = str(error).strip().split("\n")[0]
             raise InputError(
