@@ -9,7 +9,8 @@ installed, plain rules stand in, for English:
    where another capitalised word follows; text in double quotes.
 3. *Chunks*: runs of words that no boundary parts. Boundaries are punctuation, pronouns,
    prepositions, conjunctions, auxiliaries, common verbs, adverbs in *-ly*. A determiner begins a
-   chunk and is part of it; one alone is none.
+   chunk and is part of it; one alone is none, nor is a word in *-ed* or *-ing* after an auxiliary
+   or a pronoun.
 
 Both ways give entities first, then the chunks that are no entity, in the order of the text. The
 rules find more that is not informative than a parser does; a question about such a span is seldom
@@ -28,6 +29,7 @@ from semqa.attribution.q2.words import (
     DETERMINERS,
     MONTHS,
     PRONOUNS,
+    VERBAL,
 )
 from semqa.errors import InputError
 from semqa.extras import require
@@ -312,22 +314,32 @@ def _name(text: str, run: list[re.Match[str]], *, opens: bool) -> Iterator[Infor
 
 def _chunks(text: str, words: Sequence[re.Match[str]]) -> Iterator[InformativeSpan]:
     run: list[re.Match[str]] = []
+    before, opened_by = "", ""
     for word in (*words, None):
         token = "" if word is None else word[0].lower()
         parts = (
             word is None
             or not token[:1].isalnum()
             or token in BOUNDARIES
-            or (token in CUT_OFF and text[: word.start()].rstrip().endswith(("'", "’")))
+            or (token in CUT_OFF and before in {"'", "’"})
             or (token.endswith("ly") and len(token) > 4)
         )
         if parts or token in DETERMINERS:
-            if run and not all(each[0].lower() in DETERMINERS for each in run):
+            if run and _is_chunk([each[0].lower() for each in run], opened_by):
                 start, end = run[0].start(), run[-1].end()
                 yield InformativeSpan(text[start:end], start, end)
             run = []
         if not parts and word is not None:
+            if not run:
+                opened_by = before
             run.append(word)
+        before = token
+
+
+def _is_chunk(tokens: Sequence[str], before: str) -> bool:
+    """Return whether a run of words is a chunk: no bare determiner, and no *was signed*."""
+    verbal = len(tokens) == 1 and tokens[0].endswith(("ed", "ing")) and before in VERBAL
+    return not verbal and not all(token in DETERMINERS for token in tokens)
 
 
 def _longest(spans: Iterable[InformativeSpan]) -> list[InformativeSpan]:

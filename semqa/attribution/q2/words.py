@@ -6,7 +6,7 @@ take in answers. Knows nothing of context: *will* is a verb here, and *may* is n
 
 from __future__ import annotations
 
-__all__ = ["BOUNDARIES", "CONNECTORS", "CUT_OFF", "DETERMINERS", "MONTHS", "PRONOUNS"]
+__all__ = ["BOUNDARIES", "CONNECTORS", "CUT_OFF", "DETERMINERS", "MONTHS", "PRONOUNS", "VERBAL"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -89,3 +89,6 @@ BOUNDARIES = PRONOUNS | _words(
     f"{_PREPOSITIONS} {_CONJUNCTIONS} {_AUXILIARIES} {_ADVERBS} {_VERBS}"
 )
 """Words that no noun phrase goes across."""
+
+VERBAL = PRONOUNS | _words(_AUXILIARIES)
+"""Words after which a word in *-ed* or *-ing* is a verb."""
