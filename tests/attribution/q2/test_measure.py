@@ -1,0 +1,268 @@
+"""Q² step by step, with a judge whose opinions are written down."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.attribution.judges import Entailment, create_judge
+from semqa.attribution.q2 import (
+    Q2,
+    InformativeSpan,
+    Question,
+    Response,
+    ResponseScore,
+    RuleSpans,
+    Settings,
+    summarise,
+)
+from semqa.attribution.q2.answers import answers_agree, compared, entailment_score
+from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, UNANSWERED, Found
+from semqa.data.jsonl import Row
+from semqa.errors import InputError
+from tests.attribution.q2.judges import LABELS, WrittenJudge
+
+TEXT, KNOWLEDGE = "They formed in LA in 1983.", "The band formed in Los Angeles in 1983."
+
+
+class Spans:
+    """The spans that a test names."""
+
+    name = "named"
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+
+    def spans(self, text: str) -> list[InformativeSpan]:
+        return [InformativeSpan(each, 0, len(each)) for each in self.texts if each in text]
+
+    def personal(self, question: str) -> bool:
+        return "you" in question
+
+
+def score(judge: WrittenJudge, *spans: str, text: str = TEXT, **settings: Any) -> ResponseScore:
+    measure = Q2(judge, Spans(*spans), Settings(**settings))
+    (found,) = measure.score([Response("r", text, KNOWLEDGE)])
+    return found
+
+
+def test_answers_that_differ_are_compared_with_the_question_before_them() -> None:
+    judge = WrittenJudge(
+        {"LA": ["Where?"], "1983": ["When?"]},
+        {
+            ("Where?", TEXT): "LA",
+            ("Where?", KNOWLEDGE): "Los Angeles",
+            ("When?", TEXT): "1983",
+            ("When?", KNOWLEDGE): "1983",
+        },
+        {("Where? Los Angeles.", "Where? LA."): "entailment"},
+    )
+    found = score(judge, "LA", "1983")
+    assert judge.pairs == [("Where? Los Angeles.", "Where? LA.")]
+    assert (found.q2, found.q2_no_nli) == (1.0, 0.5)
+    assert found.fallback is None
+
+
+@pytest.mark.parametrize(
+    ("label", "worth"), [("entailment", 1.0), ("contradiction", 0.0), ("neutral", 0.8)]
+)
+def test_neutral_leaves_the_overlap(label: str, worth: float) -> None:
+    knowledge = "a funk rock band"
+    judge = WrittenJudge(
+        {"rock band": ["What?"]},
+        {("What?", "a rock band"): "rock band", ("What?", knowledge): "funk rock band"},
+        {("What? funk rock band.", "What? rock band."): label},
+    )
+    (found,) = Q2(judge, Spans("rock band")).score([Response("r", "a rock band", knowledge)])
+    assert found.q2 == pytest.approx(worth)
+    assert found.q2_no_nli == pytest.approx(0.8)
+
+
+def test_no_answer_counts_as_nothing_and_is_not_compared() -> None:
+    judge = WrittenJudge(
+        {"LA": ["Where?"], "1983": ["When?"]},
+        {("Where?", TEXT): "LA", ("When?", TEXT): "1983", ("When?", KNOWLEDGE): "1983"},
+    )
+    found = score(judge, "LA", "1983")
+    assert (found.q2, found.q2_no_nli, judge.pairs) == (0.5, 0.5, [])
+
+
+def test_questions_are_tried_from_the_best_until_one_is_answered_by_its_span() -> None:
+    questions = {"LA": ["Where are you?", "In 1983?", "Nowhere?", "Where?", "Where else?"]}
+    answers = {
+        ("In 1983?", TEXT): "1983",
+        ("Where?", TEXT): "LA",
+        ("Where else?", TEXT): "LA",
+        ("Where?", KNOWLEDGE): "Los Angeles",
+        ("Where else?", KNOWLEDGE): "The band",
+    }
+    judge = WrittenJudge(questions, answers)
+    found = score(judge, "LA")
+    assert [(q.text, q.rejected, q.own_answer) for q in found.questions] == [
+        ("Where are you?", PERSONAL, None),
+        ("In 1983?", ANOTHER_ANSWER, "1983"),
+        ("Nowhere?", UNANSWERED, None),
+        ("Where?", None, "LA"),
+    ]
+    assert ("Where else?", TEXT) not in judge.readings, "the first that counts is enough"
+    assert all(reading.question != "Where are you?" for reading in judge.readings)
+
+    every = score(WrittenJudge(questions, answers), "LA", every_question=True)
+    assert [q.text for q in every.valid] == ["Where?", "Where else?"]
+    few = score(WrittenJudge(questions, answers), "LA", beams=3)
+    assert (len(few.questions), few.valid) == (3, ())
+    answers["Where are you?", TEXT] = "LA"
+    kept = score(WrittenJudge(questions, answers), "LA", keep_personal=True)
+    assert [q.text for q in kept.questions] == ["Where are you?"]
+
+
+def test_without_a_valid_question_the_whole_response_is_judged() -> None:
+    judge = WrittenJudge(labels={(KNOWLEDGE, TEXT): "entailment"})
+    found = score(judge, "LA")
+    assert (found.q2, found.q2_no_nli) == (1.0, None)
+    assert found.unscored("q2_no_nli") == "no valid question"
+    assert found.unscored("q2") is None
+
+    official = WrittenJudge(labels={(KNOWLEDGE.lower(), TEXT): "contradiction"})
+    found = score(official, "LA", official=True)
+    assert (found.q2, found.q2_no_nli) == (0.0, 0.0)
+    assert score(WrittenJudge(), "LA").q2 == 0.5
+
+
+def test_without_nli_nobody_is_asked_and_nothing_is_made_up() -> None:
+    class Reader:
+        """Cannot judge entailment."""
+
+        name = identity = "reader"
+        ask = WrittenJudge({"LA": ["Where?"]}).ask
+        answer = WrittenJudge(
+            answers={("Where?", TEXT): "LA", ("Where?", KNOWLEDGE): "Los Angeles"}
+        ).answer
+
+    with pytest.raises(
+        InputError, match=r"the judge reader: .* expected one that judges entailment"
+    ):
+        Q2(Reader(), Spans("LA"))
+    (found,) = Q2(Reader(), Spans("LA"), Settings(nli=False)).score(
+        [Response("r", TEXT, KNOWLEDGE)]
+    )
+    assert (found.q2, found.q2_no_nli) == (None, 0.0)
+    assert found.unscored("q2") == "no judge of entailment"
+    # Not even where the answers are equal: a mean over those alone would be another measure.
+    equal = WrittenJudge(
+        {"1983": ["When?"]}, {("When?", TEXT): "1983", ("When?", KNOWLEDGE): "1983"}
+    )
+    assert score(equal, "1983", nli=False).q2 is None
+
+
+def test_judges_that_lack_something() -> None:
+    class Nothing:
+        name = identity = "nothing"
+
+    with pytest.raises(InputError, match=r"expected one that asks questions; .* qg=MODEL"):
+        Q2(Nothing(), RuleSpans())
+    with pytest.raises(InputError, match="--beams: got 0, expected at least 1"):
+        Settings(beams=0)
+
+
+def test_a_span_found_twice_counts_once_but_twice_officially() -> None:
+    answers = {("Where?", TEXT): "LA"}
+    once = score(WrittenJudge({"LA": ["Where?"]}, answers), "LA", "LA")
+    twice = score(WrittenJudge({"LA": ["Where?"]}, answers), "LA", "LA", official=True)
+    assert (len(once.valid), len(twice.valid)) == (1, 2)
+
+
+def test_responses_are_scored_as_if_each_were_alone() -> None:
+    judge = create_judge("lexical")
+    responses = [
+        Response(
+            str(n),
+            f"Ann built bridge {n} in 19{n:02}.",
+            f"Bridge {n} was built in 19{n + n % 2:02}.",
+        )
+        for n in range(35)
+    ]
+    done: list[tuple[int, int]] = []
+    together = Q2(judge, RuleSpans()).score(responses, lambda *counts: done.append(counts))
+    alone = [Q2(judge, RuleSpans()).score([each])[0] for each in responses]
+    assert together == alone
+    assert done == [(16, 35), (32, 35), (35, 35)]
+    assert len({score.q2 for score in together}) > 1
+
+
+@given(st.text("aAn the.-U", max_size=8), st.text("aAn the.-U", max_size=8), st.booleans())
+def test_agreement_is_symmetric_and_never_of_nothing(a: str, b: str, official: bool) -> None:
+    assert answers_agree(a, b, official=official) == answers_agree(b, a, official=official)
+    if answers_agree(a, b):
+        assert any(character.isalnum() for character in a)
+
+
+@given(st.floats(0, 1), st.integers(0, 10), st.integers(0, 10), st.integers(0, 10))
+def test_comparison_by_the_most_probable_label(f1: float, e: int, n: int, c: int) -> None:
+    total = max(1, e + n + c)
+    entailment = Entailment(e / total, n / total, c / total)
+    winners = [name for name, votes in zip("enc", (e, n, c), strict=True) if votes == max(e, n, c)]
+    wanted = {"e": 1.0, "c": 0.0}.get(winners[0], f1) if len(winners) == 1 else f1
+    assert compared(f1, entailment) == wanted
+    assert compared(f1, None) == f1
+    assert entailment_score(entailment) in {0.0, 0.5, 1.0}
+
+
+QUESTIONS = st.builds(
+    Question,
+    text=st.text(max_size=5),
+    span=st.sampled_from(["LA", "1983", "the"]),
+    own_answer=st.none() | st.just("LA"),
+    rejected=st.none() | st.sampled_from([PERSONAL, UNANSWERED]),
+    answer=st.none()
+    | st.builds(Found, st.sampled_from(["LA", "nan", ""]), st.just(0), st.just(2), st.just(0.5)),
+    entailment=st.none() | st.sampled_from(list(LABELS.values())),
+    stated=st.none() | st.floats(0, 1),
+)
+
+
+@given(
+    st.lists(QUESTIONS, max_size=4),
+    st.none() | st.sampled_from(list(LABELS.values())),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_row_of_a_record_gives_the_same_scores(
+    questions: list[Question], fallback: Entailment | None, nli: bool, official: bool
+) -> None:
+    response = Response("r", "t", "k", True, "s", "c")
+    given_score = ResponseScore(
+        response, tuple(questions), fallback, nli, official, 3, {"bleu": 2.0}
+    )
+    row = json.loads(json.dumps(given_score.to_dict(), allow_nan=False))
+    again = ResponseScore.read(Row("r.json: row 1", row), nli=nli, official=official)
+    assert again.to_dict() == given_score.to_dict()
+    for measure in ("q2", "q2_no_nli"):
+        value = again.value(measure)
+        assert (
+            (value is None) == (again.unscored(measure) is not None) == (measure in row["unscored"])
+        )
+        assert value is None or 0 <= value <= 1
+
+
+def test_a_system_is_the_mean_of_its_responses_not_of_its_questions() -> None:
+    one = Question("q", "LA", answer=Found("LA"))
+    none = Question("q", "LA")
+    scores = [
+        ResponseScore(Response("1", "t", "k"), (one,)),
+        ResponseScore(Response("2", "t", "k"), (none, none, none)),
+        ResponseScore(Response("3", "t", "k"), (), baselines={"bleu": 4.0}),
+    ]
+    found = summarise(scores, resamples=0)
+    assert (found["q2"]["value"], found["q2"]["n"]) == (0.5, 2)
+    assert found["q2"]["unscored"] == {"no judge of entailment": 1}
+    assert found["bleu"] == {
+        "value": 4.0,
+        "n": 1,
+        "interval": None,
+        "unscored": {"not computed": 2},
+    }

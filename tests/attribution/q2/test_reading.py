@@ -1,0 +1,152 @@
+"""Files of responses: shapes, labels, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from semqa.attribution.q2 import Columns, read_responses, with_ids
+from semqa.errors import InputError
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def run(text: str, name: str = "file.csv") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8", newline="")
+        return path
+
+    return run
+
+
+def test_one_response_a_row(write: Write) -> None:
+    path = write(
+        ',response,topic,knowledge,label,system\n0,"a, ""b""\nc",t,K,1,x\n7,nan,t,NA,0.0,\n,d,t,k,,\n'
+    )
+    file = read_responses(path)
+    assert (file.kind, file.dropped, file.repeated) == ("responses", 0, [])
+    found = [(r.id, r.text, r.knowledge, r.inconsistent, r.system) for r in file.responses]
+    assert found == [
+        ("0", 'a, "b"\nc', "K", True, "x"),
+        ("1", "nan", "NA", False, None),
+        ("2", "d", "k", None, None),
+    ]
+    assert [r.where.rpartition(":")[2] for r in file.responses] == ["2", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("name", "inconsistent"),
+    [
+        ("dodeca_consistent.csv", False),
+        ("memnet-inconsistent.v2.csv", True),
+        ("Inconsistent.csv", True),
+        ("inconsistently.csv", None),
+        ("consistent_and_inconsistent.csv", None),
+        ("file.csv", None),
+    ],
+)
+def test_a_files_name_is_its_class(write: Write, name: str, inconsistent: bool | None) -> None:
+    path = write("response,knowledge\nr,k\n", name)
+    (response,) = read_responses(path).responses
+    assert response.inconsistent is inconsistent
+    (response,) = read_responses(path, inconsistent=True).responses
+    assert response.inconsistent is True
+
+
+def test_one_context_a_row_for_any_systems(write: Write) -> None:
+    path = write(
+        "knowledge,a_response,b_response,b_label,c_response,c_label,a_label,b_mine,a_mine,c_mine\n"
+        "K,ra,rb,1,rc,0,0,.5,.25,1\n"
+    )
+    file = read_responses(path, measures=("mine",))
+    assert file.kind == "contexts"
+    found = [(r.id, r.system, r.text, r.inconsistent, r.context) for r in file.responses]
+    assert found == [
+        ("0/a", "a", "ra", False, "0"),
+        ("0/b", "b", "rb", True, "0"),
+        ("0/c", "c", "rc", False, "0"),
+    ]
+    assert [r.scores["mine"] for r in file.responses] == [0.25, 0.5, 1.0]
+
+
+def test_json_lines_and_other_names(write: Write) -> None:
+    path = write('{"answer": "a", "source": "k", "id": 7, "label": "consistent"}\n', "x.jsonl")
+    (found,) = read_responses(path, columns=Columns("answer", "source")).responses
+    assert (found.id, found.text, found.knowledge, found.inconsistent) == ("7", "a", "k", False)
+
+
+def test_repeated_responses_are_found_and_dropped(write: Write) -> None:
+    path = write("response,knowledge\nr,k\nr,other\nr,k\nr,k\n")
+    assert [each.id for each in read_responses(path).repeated] == ["2", "3"]
+    once = read_responses(path, drop_repeated=True)
+    assert ([each.id for each in once.responses], once.dropped) == (["0", "1"], 2)
+
+
+def test_ids_of_several_files_differ(write: Write) -> None:
+    one, two = (
+        write("response,knowledge\nr,k\n", "1.csv"),
+        write("response,knowledge\nr,k\n", "2.csv"),
+    )
+    files = [read_responses(one), read_responses(two)]
+    assert [each.id for each in with_ids(files[:1])] == ["0"]
+    assert len({each.id for each in with_ids(files)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("response,knowledge\n", r"file\.csv: no responses: got a file without a row"),
+        ("a,b\n1,2\n", r'no column of responses: got the columns "a", "b", expected \'response\''),
+        ("response,b\n1,2\n", r"file\.csv:2: no 'knowledge': got the columns"),
+        ("response,knowledge\nr, \n", r"file\.csv:2: nothing in 'knowledge': got an empty cell"),
+        (
+            "response,knowledge,label\nr,k,2\n",
+            r"file\.csv:2: no label in 'label': got .*2.*, expected 1",
+        ),
+        ("response,knowledge,id\nr,k,x\nr,k,x\n", r'file\.csv:3: an id twice: got "x" as at .*:2'),
+        ("response,knowledge,response\nr,k,x\n", r"file\.csv:1: a column twice"),
+        ("response,knowledge\nr,k,x\n", r"file\.csv:2: wrong number of cells: got 3, expected 2"),
+        ('response,knowledge\n"r,k\n', r"file\.csv:2: not CSV"),
+    ],
+)
+def test_wrong_files(write: Write, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_responses(write(text))
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [("nan", "no score in 'mine': got the string \"nan\""), ("x", "no score in 'mine'")],
+)
+def test_wrong_scores(write: Write, cell: str, message: str) -> None:
+    path = write(f"response,knowledge,mine\nr,k,{cell}\n")
+    with pytest.raises(InputError, match=rf"file\.csv:2: {message}"):
+        read_responses(path, measures=("mine",))
+    with pytest.raises(InputError, match="no 'yours'"):
+        read_responses(path, measures=("yours",))
+
+
+STEPS = "id,response,cand,question,knowledge,knowledge_ans,score\n"
+
+
+def test_steps_of_the_released_code(write: Write) -> None:
+    file = read_responses(
+        write(f",{STEPS}0,5,r,x,q?,k,[CLS],0\n1,5,r,y,p?,k,k,0.5\n", "a.steps.csv")
+    )
+    assert (file.kind, [r.id for r in file.responses], len(file.steps)) == ("steps", ["5"], 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("0,r,x,q?,k,a,2\n", r"file\.csv:2: not a step: got .*\"2\" in 'score', expected a number"),
+        ("0,r,x,q?,k,a,1\n0,r,x,q?,other,a,1\n", r"file\.csv:3: not a step: .* 'knowledge'"),
+    ],
+)
+def test_wrong_steps(write: Write, row: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_responses(write(STEPS + row))
