@@ -1,0 +1,220 @@
+"""`semqa eval q2` and `semqa eval q2 meta`, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from semqa.cli.main import main
+
+CONSISTENT = (
+    "response,knowledge\nAnn built the bridge in 1932 .,Ann built the old bridge in 1932.\n"
+)
+CONTEXTS = (
+    "knowledge,a_response,b_response,a_label,b_label,a_mine,b_mine\n"
+    "Ann built the bridge in 1932.,ann built it .,bob painted 3 doors .,0,1,.9,.1\n"
+    "Rome is old.,rome is new .,rome is old .,1,0,.2,.8\n"
+    "Tea is hot.,tea is hot .,tea is hot .,0,0,.5,.5\n"
+)
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def semqa(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "consistent.csv").write_text(CONSISTENT, encoding="utf-8")
+    (tmp_path / "contexts.csv").write_text(CONTEXTS, encoding="utf-8")
+
+    def run(*args: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["semqa", "eval", "q2", *args])
+        with pytest.raises(SystemExit) as end:
+            main()
+        code = end.value.code
+        return Outcome(
+            code if isinstance(code, int) else int(code is not None), *capsys.readouterr()
+        )
+
+    return run
+
+
+def test_a_file_is_scored_and_rescored_without_a_judge(
+    semqa: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = semqa("consistent.csv", "--json", "-o", "record.json", "--baseline", "overlap")
+    assert first.code == 0, first.err
+    found = first.json
+    assert found["scores"]["q2"]["value"] == 1.0
+    assert (found["n"], found["judge"]["name"], found["spans"]) == (1, "lexical", "rules")
+    assert found["files"][0]["kind"] == "responses"
+    assert "rows" not in found
+    assert semqa("run", "consistent.csv", "--json", "--baseline", "overlap").json == found
+
+    record = json.loads(Path("record.json").read_text("utf-8"))
+    (row,) = record["rows"]
+    assert row["inconsistent"] is False
+    assert {q["span"] for q in row["questions"] if q["rejected"] is None} >= {"1932"}
+    assert {k: v for k, v in record.items() if k != "rows"} == found
+
+    monkeypatch.setattr("semqa.cli.eval.q2.open_judge", None)
+    again = semqa("--rescore", "record.json", "--json", "-o", "again.json")
+    assert again.json == found
+    assert Path("again.json").read_bytes() == Path("record.json").read_bytes()
+    more = semqa("--rescore", "record.json", "--baseline", "bleu", "--json").json
+    assert set(more["scores"]) == {"q2", "q2_no_nli", "overlap", "bleu"}
+    assert set(more["versions"]) == {"semqa", "spacy", "sacrebleu"}
+
+
+def test_rescoring_computes_from_the_answers(semqa: Command) -> None:
+    semqa("consistent.csv", "-o", "record.json")
+    record = json.loads(Path("record.json").read_text("utf-8"))
+    for question in record["rows"][0]["questions"]:
+        question["knowledge_answer"] = None
+    record["rows"][0]["q2"] = 0.123
+    Path("record.json").write_text(json.dumps(record), encoding="utf-8")
+    assert semqa("--rescore", "record.json", "--json").json["scores"]["q2"]["value"] == 0.0
+
+
+def test_tables_say_what_a_reader_must_know(semqa: Command) -> None:
+    shown = semqa("contexts.csv", "--baseline", "bleu")
+    assert shown.code == 0, shown.err
+    for words in (
+        "Q² without NLI",
+        "BLEU",
+        "95% interval",
+        "judge: lexical; spans: rules",
+        "valid of",
+    ):
+        assert words in shown.out
+    assert shown.err == ""
+    repeated = semqa("contexts.csv", "--limit", "1", "--no-nli")
+    assert "no judge of entailment" in repeated.out
+
+
+def test_meta_of_files_and_of_records(semqa: Command) -> None:
+    files = semqa("meta", "contexts.csv", "consistent.csv", "--json", "-o", "meta.json")
+    assert files.code == 0, files.err
+    found = files.json
+    assert set(found["responses"]["response_level"]) == {"overlap", "bleu"}
+    assert found["contexts"]["annotation"]["exactly_one"] == 2
+    assert found["contexts"]["system_level"]["overlap"]["contexts"] == 2
+    curves = json.loads(Path("meta.json").read_text("utf-8"))["contexts"]["response_level"]
+    assert curves["overlap"]["curves"]["consistent"]["recall"][-1] == 0.0
+
+    semqa("contexts.csv", "-o", "record.json", "--baseline", "overlap")
+    record = semqa("meta", "record.json", "--json").json
+    assert set(record["contexts"]["response_level"]) == {"q2", "q2_no_nli", "overlap"}
+    for level in ("response_level", "system_level"):
+        assert record["contexts"][level]["overlap"] == found["contexts"][level]["overlap"]
+
+
+def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
+    options = ("--measure", "mine", "--threshold", "mine=.5", "--iterations", "20", "--json")
+    found = semqa("meta", "contexts.csv", *options).json["contexts"]
+    assert set(found["response_level"]) == {"mine"}
+    assert found["response_level"]["mine"]["confusion"] == {
+        "inconsistent_as_inconsistent": 2,
+        "inconsistent_as_consistent": 0,
+        "consistent_as_inconsistent": 2,
+        "consistent_as_consistent": 2,
+    }
+    assert found["system_level"]["mine"]["spearman"] > 0.8
+    assert found["simulation"]["iterations"] == 20
+
+
+def test_meta_draws_and_names_classes(semqa: Command) -> None:
+    Path("a.csv").write_text(CONSISTENT, encoding="utf-8")
+    Path("b.csv").write_text(CONSISTENT, encoding="utf-8")
+    done = semqa("meta", "--consistent", "a.csv", "--inconsistent", "b.csv", "--plot", "p.svg")
+    assert done.code == 0, done.err
+    assert "written: p.svg" in done.err
+    assert Path("p.svg").read_bytes().startswith(b"<?xml")
+    assert "overlap" in done.out
+    assert "have no label" in semqa("meta", "a.csv", "consistent.csv").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "what to score: got 0 files and no record"),
+        (["consistent.csv", "--rescore", "contexts.csv"], "what to score: got 1 files and a record"),
+        (["--rescore", "consistent.csv"], "consistent.csv: invalid JSON"),
+        (["missing.csv"], "missing.csv: cannot be read"),
+        (["consistent.csv", "--baseline", "rouge"], "--baseline: got 'rouge', expected one of overlap"),
+        (["consistent.csv", "--spans", "x"], "unknown finder of spans"),
+        (["consistent.csv", "--judge", "x"], "unknown judge"),
+        (["consistent.csv", "-o", "consistent.csv"], "would be overwritten"),
+        (["consistent.csv", "--response-column", "x"], "no column of responses"),
+        (["meta"], "nothing to evaluate"),
+        (["meta", "consistent.csv", "--threshold", "x"], "--threshold: got 'x'"),
+        (["meta", "consistent.csv", "--threshold", "q=1"], "expected a number, or one of overlap, bleu"),
+        (["meta", "consistent.csv", "--rate", ".1"], "--rate: got 0.1"),
+        (["meta", "contexts.csv", "--plot", "p.gif"], "--plot: got 'p.gif'"),
+        (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: no 'a_x'"),
+    ],
+)  # fmt: skip
+def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message: str) -> None:
+    done = semqa(*(["run"] if not arguments else []), *arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+
+
+def test_records_that_are_none(semqa: Command) -> None:
+    semqa("consistent.csv", "-o", "record.json")
+    record = json.loads(Path("record.json").read_text("utf-8"))
+    for change, message in (
+        ({"kind": "other"}, "not a record: got the string \"other\" as its kind"),
+        ({"rows": None}, "a record without rows"),
+        ({"settings": {}}, "in 'settings'"),
+        ({"rows": [{**record["rows"][0], "questions": 1}]}, "row 1: not a row of a record"),
+        ({"rows": [{**record["rows"][0], "fallback": {"entailment": 2}}]}, "in 'fallback'"),
+        ({"rows": [{**record["rows"][0], "questions": [{}]}]}, "row 1, question 1: missing field"),
+    ):  # fmt: skip
+        Path("broken.json").write_text(json.dumps(record | change), encoding="utf-8")
+        done = semqa("--rescore", "broken.json")
+        assert (done.code, message in done.err) == (2, True), done.err
+    assert "made with it" in semqa("--rescore", "record.json", "--official").err
+
+
+def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
+    Path("x.steps.csv").write_text(
+        "id,response,cand,question,knowledge,knowledge_ans,score\n"
+        "4,built in 1932,1932,When was it built?,in 1933,1933,0\n"
+        "9,hello,NO_Q,NO_Q,hello,NO_Q,-1\n",
+        encoding="utf-8",
+    )
+    found = semqa("x.steps.csv", "--json", "-o", "record.json").json
+    assert found["files"][0]["kind"] == "steps"
+    rows = json.loads(Path("record.json").read_text("utf-8"))["rows"]
+    assert [row["id"] for row in rows] == ["4", "9"]
+    assert rows[0]["q2"] == 0.0
+    assert rows[1]["fallback"] is not None
+    assert semqa("--rescore", "record.json", "--json").json == found
+
+
+def test_help_names_the_default_command(semqa: Command) -> None:
+    shown = semqa("--help").out
+    assert "run" in shown
+    assert "meta" in shown
+    assert "Usage" in semqa("run", "--help").out
