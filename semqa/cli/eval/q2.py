@@ -27,6 +27,7 @@ from semqa.cli.eval.q2_options import (
     BertScoreModel,
     DropRepeated,
     KnowledgeColumn,
+    LabelColumn,
     ResponseColumn,
     add_baselines,
     check_baselines,
@@ -115,6 +116,7 @@ def run(
     bertscore_layer: BertScoreLayer = None,
     response_column: ResponseColumn = "response",
     knowledge_column: KnowledgeColumn = "knowledge",
+    label_column: LabelColumn = "label",
     drop_repeated: DropRepeated = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many responses.")
@@ -130,15 +132,15 @@ def run(
     A run that was interrupted goes on where it stopped: give the same command
     again. Whose judgement it is, and what it is worth, is up to --judge.
     """
-    from semqa.attribution.q2 import Settings, read_run
+    from semqa.attribution.q2 import Columns, Settings, read_responses, read_run
 
     check_baselines(baseline)
     check_stdin_once(*(files or ()), rescore)
     check_not_an_input(out, *(files or ()), rescore)
     if (rescore is None) is not bool(files):
         raise InputError(
-            f"what to score: got {len(files or ())} files and {'a' if rescore else 'no'} record, "
-            "expected files, or --rescore RECORD; give one of them"
+            f"what to score: got {'files' if files else 'no file'} and {'a' if rescore else 'no'} "
+            "record, expected files, or --rescore RECORD; give one of them"
         )
     settings = Settings(beams, every_question, keep_personal, not no_nli, official)
     if rescore is not None:
@@ -161,7 +163,11 @@ def run(
             batch_size=judge_batch_size,
             base_url=judge_url,
         )
-        read = _read(files or [], response_column, knowledge_column, drop_repeated)
+        columns = Columns(response_column, knowledge_column, label_column)
+        read = [
+            read_responses(path, columns=columns, drop_repeated=drop_repeated)
+            for path in files or ()
+        ]
         found = _measured(read, asked, spans, settings, limit)
     found = add_baselines(found, baseline, asked, bertscore_model, bertscore_layer)
     record = found.to_dict(resamples=resamples, seed=seed)
@@ -179,13 +185,6 @@ def run(
             write_result(note)
         if out is not None:
             say(f"record: {out}")
-
-
-def _read(files: Sequence[Path], response: str, knowledge: str, drop: bool) -> list[ResponseFile]:
-    from semqa.attribution.q2 import Columns, read_responses
-
-    columns = Columns(response=response, knowledge=knowledge)
-    return [read_responses(path, columns=columns, drop_repeated=drop) for path in files]
 
 
 def _measured(

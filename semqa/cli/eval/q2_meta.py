@@ -23,6 +23,7 @@ from semqa.cli.eval.q2_options import (
     BertScoreModel,
     DropRepeated,
     KnowledgeColumn,
+    LabelColumn,
     ResponseColumn,
     check_baselines,
     computed,
@@ -118,8 +119,16 @@ def meta(
     judge_device: JudgeDevice = None,
     judge_dtype: JudgeDtype = None,
     judge_batch_size: JudgeBatch = None,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired",
+            help="Each file is a system, and responses with the same id are to the same context.",
+        ),
+    ] = False,
     response_column: ResponseColumn = "response",
     knowledge_column: KnowledgeColumn = "knowledge",
+    label_column: LabelColumn = "label",
     drop_repeated: DropRepeated = False,
     as_json: AsJson = False,
 ) -> None:
@@ -144,9 +153,8 @@ def meta(
     check_not_an_input(plot, *paths)
     check_baselines(baseline)
     simulation = Simulation(tuple(rate or RATES), size, iterations, seed, official)
-    judged, described = _judged(
-        named, Columns(response_column, knowledge_column), drop_repeated, measure or ()
-    )
+    columns = Columns(response_column, knowledge_column, label_column)
+    judged, described = _judged(named, columns, drop_repeated, measure or (), paired)
     wanted = list(dict.fromkeys(baseline or ()))
     if not wanted and not measure and not any(each.scores for each in judged):
         wanted = ["overlap", "bleu"]
@@ -202,8 +210,13 @@ def _judged(
     columns: Columns,
     drop: bool,
     measures: Sequence[str],
+    paired: bool,
 ) -> tuple[list[Judged], list[dict[str, Any]]]:
     """Read all files; ids and contexts carry the file's name where there are several."""
+    if paired and len(named) < 2:
+        raise InputError(
+            "--paired: got one file, expected one for each system; name the others, or leave it out"
+        )
     from semqa.attribution.q2 import Run
     from semqa.attribution.q2.reading import read_responses
     from semqa.attribution.q2.record import judged_of, read_if_run
@@ -226,7 +239,7 @@ def _judged(
             part = [_plain(each) for each in file.responses]
             described.append(Run.describe_file(file))
         prefix = f"{path}#" if len(named) > 1 else ""
-        found += [_renamed(each, prefix) for each in part]
+        found += [_renamed(each, prefix, str(path) if paired else None) for each in part]
     return found, described
 
 
@@ -236,11 +249,25 @@ def _plain(response: Response) -> Judged:
     return Judged(response, dict(response.scores))
 
 
-def _renamed(judged: Judged, prefix: str) -> Judged:
+def _renamed(judged: Judged, prefix: str, system: str | None) -> Judged:
+    """Return a response as it is named among those of all files.
+
+    Args:
+        judged: the response.
+        prefix: what its id begins with.
+        system: the system that all of its file are of, where ids name contexts.
+    """
     from dataclasses import replace
 
     response = judged.response
     context = None if response.context is None else prefix + response.context
+    if system is not None:
+        if response.context is not None:
+            raise InputError(
+                f"{response.where}: several systems in a file: got {response.system!r} among them, "
+                "expected one with --paired; leave it out"
+            )
+        context, response = response.id, replace(response, system=system)
     return judged._replace(response=replace(response, id=prefix + response.id, context=context))
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "BertScoreModel",
     "DropRepeated",
     "KnowledgeColumn",
+    "LabelColumn",
     "ResponseColumn",
     "add_baselines",
     "check_baselines",
@@ -60,6 +61,12 @@ BertScoreLayer = Annotated[
     ),
 ]
 ResponseColumn = Annotated[str, typer.Option(help="Column of the responses.")]
+LabelColumn = Annotated[
+    str,
+    typer.Option(
+        help="Column that is 1 (or inconsistent) or 0 (or consistent), where people looked."
+    ),
+]
 KnowledgeColumn = Annotated[str, typer.Option(help="Column of the knowledge.")]
 DropRepeated = Annotated[
     bool,

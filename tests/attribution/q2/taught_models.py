@@ -137,8 +137,8 @@ def _taught_asker(folder: Path) -> Path:
         dropout_rate=0.0,
         eos_token_id=1,
         pad_token_id=0,
-        decoder_start_token_id=0,
     )
+    config.decoder_start_token_id = 0
     model = T5ForConditionalGeneration(config)
     inputs = tokenizer(
         [f"answer: {answer}  context: {passage}" for answer, passage, _ in ASKED],

@@ -141,6 +141,22 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
     assert found["simulation"]["iterations"] == 20
 
 
+def test_meta_of_a_file_for_each_system(semqa: Command) -> None:
+    """As the released code keeps them: scores of two systems, joined by their ids."""
+    both = semqa("meta", "contexts.csv", "--measure", "mine", "--json").json["contexts"]
+    header = "id,response,knowledge,mine,label\n"
+    Path("a.csv").write_text(header + "0,r,k,.9,0\n1,r,k,.2,1\n2,r,k,.5,0\n", encoding="utf-8")
+    Path("b.csv").write_text(header + "0,s,k,.1,1\n1,s,k,.8,0\n2,s,k,.5,0\n", encoding="utf-8")
+    options = ("--measure", "mine", "--json")
+    found = semqa("meta", "--paired", "a.csv", "b.csv", *options).json["contexts"]
+    assert found["annotation"]["inconsistent"] == {"a.csv": 1, "b.csv": 1}
+    for level in ("response_level", "system_level"):
+        assert found[level] == both[level]
+    assert "--paired: got one file" in semqa("meta", "--paired", "a.csv").err
+    mixed = semqa("meta", "--paired", "a.csv", "contexts.csv").err
+    assert "several systems in a file: got 'a' among them" in mixed
+
+
 def test_meta_draws_and_names_classes(semqa: Command) -> None:
     Path("a.csv").write_text(CONSISTENT, encoding="utf-8")
     Path("b.csv").write_text(CONSISTENT, encoding="utf-8")
@@ -155,8 +171,8 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "what to score: got 0 files and no record"),
-        (["consistent.csv", "--rescore", "contexts.csv"], "what to score: got 1 files and a record"),
+        ([], "what to score: got no file and no record"),
+        (["consistent.csv", "--rescore", "contexts.csv"], "what to score: got files and a record"),
         (["--rescore", "consistent.csv"], "consistent.csv: invalid JSON"),
         (["missing.csv"], "missing.csv: cannot be read"),
         (["consistent.csv", "--baseline", "rouge"], "--baseline: got 'rouge', expected one of overlap"),

@@ -82,18 +82,18 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ruler = nlp.add_pipe("entity_ruler")
     parser = nlp.add_pipe("parser")
     words = ["the", "old", "bridge", "joins", "New", "York"]
-    sentence = {
+    sentence: dict[str, Any] = {
         "words": words,
         "heads": [2, 2, 3, 3, 5, 3],
         "deps": ["det", "amod", "nsubj", "ROOT", "compound", "dobj"],
     }
-    question = {
+    question: dict[str, Any] = {
         "words": ["what", "do", "you", "like", "?"],
         "heads": [3, 3, 3, 3, 3],
         "deps": ["dobj", "aux", "nsubj", "ROOT", "punct"],
     }
     tagger = nlp.add_pipe("attribute_ruler")
-    examples = [
+    examples: list[Any] = [
         Example.from_dict(nlp.make_doc(" ".join(each["words"])), each)
         for each in (sentence, question)
     ]
