@@ -13,6 +13,13 @@ app = typer.Typer(
     help="Measure attribution: AIS, AttrScore, Q², TofuEval, citations.",
     no_args_is_help=True,
 )
+
+
+@app.callback()
+def _eval() -> None:
+    """Measure attribution: AIS, AttrScore, Q², TofuEval, citations."""
+
+
 app.command("ais")(ais.ais)
 app.command("auto-ais")(auto_ais.auto_ais)
 app.add_typer(attrscore.app, name="attrscore")
