@@ -13,7 +13,7 @@ model of English and we the rules of `semqa.attribution.sentences`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from semqa.attribution.citations.passages import CitedAnswer, CitedSentence
@@ -48,8 +48,9 @@ _END_OF_TURN = "<|im_end|>"
 def read_cited(text: str, passages: Sequence[Source], *, official: bool = False) -> CitedAnswer:
     """Read an answer as sentences with citations.
 
-    By default a citation belongs to the sentence that it stands in or right after; one at the very
-    beginning to the first. A line ends a sentence, and white space becomes one space.
+    By default a citation belongs to the sentence that it stands in or right after; but where the
+    answer begins with one, each belongs to what follows it. A line ends a sentence, and white space
+    becomes one space.
 
     Args:
         text: the answer with its marks.
@@ -83,11 +84,14 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
         if any(char.isalnum() for char in plain[start:end])
     ]
     starts = [start for start, _ in ranges]
+    ends = [end for _, end in ranges]
+    ahead = bool(marks) and bool(ranges) and marks[0][0] <= starts[0]
     cited: list[list[int]] = [[] for _ in ranges]
     for at, numbers in marks:
         if ranges:
-            # The last sentence that begins before the mark; the first for one at the beginning.
-            cited[max(0, bisect_left(starts, at) - 1)] += numbers
+            # The first sentence that ends after the mark, or the last one that begins before it.
+            place = bisect_right(ends, at) if ahead else bisect_left(starts, at) - 1
+            cited[min(max(0, place), len(ranges) - 1)] += numbers
     return CitedAnswer(
         tuple(
             CitedSentence(" ".join(plain[start:end].split()), tuple(numbers))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from semqa.attribution.ais.auto import AnswerCheck, ToCheck
     from semqa.data.answers import GivenAnswer
 
-__all__ = ["Margin", "auto_ais"]
+__all__ = ["Margin", "auto_ais", "read_given"]
 
 Margin = Annotated[
     float,
@@ -98,7 +98,7 @@ def auto_ais(
 
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
-    given = _read(file, references, allow_missing=allow_missing)
+    given = read_given(file, references, allow_missing=allow_missing)
     answers = [ToCheck(one.question, QuotedAnswer.parse(one.text, one.sources)) for one in given]
     asked = open_judge(
         judge,
@@ -137,7 +137,12 @@ def auto_ais(
         say(note)
 
 
-def _read(file: Path, references: Path | None, *, allow_missing: bool) -> list[GivenAnswer]:
+def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> list[GivenAnswer]:
+    """Read answers with their sources, from one file or from predictions and references.
+
+    Raises:
+        InputError: a file is not usable.
+    """
     from semqa.data.answers import GivenAnswer, read_answers
 
     if references is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from semqa.cli.eval import ais, attrscore, auto_ais, q2, tofueval
+from semqa.cli.eval import ais, attrscore, auto_ais, citations, q2, tofueval
 
 __all__ = ["app"]
 
@@ -23,5 +23,7 @@ def _eval() -> None:
 app.command("ais")(ais.ais)
 app.command("auto-ais")(auto_ais.auto_ais)
 app.add_typer(attrscore.app, name="attrscore")
+app.command("citations")(citations.citations)
+app.command("disambig")(citations.disambig)
 app.add_typer(q2.app, name="q2")
 app.add_typer(tofueval.app, name="tofueval")

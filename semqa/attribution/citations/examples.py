@@ -1,0 +1,256 @@
+"""Answers to be scored: runs of ALCE, answers of ASQA, and quoted answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from semqa.attribution.citations.passages import CitedAnswer
+from semqa.attribution.citations.quoted import cited_sentences
+from semqa.attribution.citations.text import (
+    official_output,
+    read_cited,
+    remove_citations,
+    remove_citations_officially,
+)
+from semqa.data.files import STDIN, ByteBudget, decode_text, open_input
+from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
+from semqa.errors import InputError
+from semqa.quotes.citations import sentence_citations
+from semqa.quotes.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from semqa.quotes.answer import QuotedAnswer
+
+__all__ = ["AnswerExample", "ShortAnswers", "looks_like_alce", "read_alce", "read_asqa"]
+
+
+class ShortAnswers(NamedTuple):
+    """A question that a complete answer settles.
+
+    Attributes:
+        question: in full, without what was ambiguous; may be empty where nobody asks it.
+        answers: short answers to it, of which one is enough.
+    """
+
+    question: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerExample:
+    """An answer with all that scores need.
+
+    Attributes:
+        key: names it.
+        question: what it answers.
+        text: the answer as it was written, with its citations; of a quoted answer, the text that
+            its sentences' citations make.
+        passages: passage *k* is ``passages[k - 1]``.
+        references: what people answered.
+        short_answers: what a complete answer holds.
+        quoted: the answer, where it is a quoted one.
+    """
+
+    key: str
+    question: str
+    text: str
+    passages: tuple[Source, ...] = ()
+    references: tuple[str, ...] = ()
+    short_answers: tuple[ShortAnswers, ...] = ()
+    quoted: QuotedAnswer | None = None
+
+    @classmethod
+    def of_quoted(
+        cls, key: str, question: str, answer: QuotedAnswer, references: Sequence[str] = ()
+    ) -> AnswerExample:
+        """Make the example of a quoted answer."""
+        text = sentence_citations(answer, only_verified=False)
+        return cls(key, question, text, answer.sources, tuple(references), quoted=answer)
+
+    def cited(self, *, official: bool = False) -> CitedAnswer:
+        """Return the answer as sentences with citations."""
+        if self.quoted is not None and not official:
+            return CitedAnswer(cited_sentences(self.quoted), self.passages)
+        return read_cited(self.text, self.passages, official=official)
+
+    def plain(self, *, official: bool = False) -> str:
+        """Return the answer without citations."""
+        if official:
+            return remove_citations_officially(official_output(self.text))
+        return remove_citations(self.text).strip()
+
+
+def looks_like_alce(path: Path | str) -> bool:
+    """Whether a file begins like a run of ALCE: a JSON object or array of outputs.
+
+    Standard input, which can be read once, is none.
+    """
+    if str(path) == STDIN:
+        return False
+    try:
+        return _is_alce(_read(path)[0])
+    except InputError:
+        return False  # JSON lines, or what another reader will say more of
+
+
+def read_alce(path: Path | str) -> list[AnswerExample]:
+    """Read a run of ALCE: a JSON object whose ``data`` is an array of outputs, or that array.
+
+    An output has ``question``, ``output``, ``docs`` (each with ``title`` and ``text``, or ``sent``,
+    which is what was extracted of it) and perhaps ``qa_pairs``, and ``annotations`` or ``answer``
+    with what people wrote.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or an output is not usable.
+    """
+    value, name = _read(path)
+    if not _is_alce(value):
+        raise InputError(
+            f"{name}: not a run of ALCE: got {describe(value)}, expected an object with 'data', an "
+            "array of objects with 'output'; check the file"
+        )
+    data: list[object] = value["data"] if isinstance(value, dict) else value  # type: ignore[assignment]
+    found = []
+    for number, item in enumerate(data, 1):
+        row = as_row(item, f"{name}: item {number}")
+        key = next(
+            (
+                str(row.fields[n])
+                for n in ("sample_id", "qid", "id")
+                if row.fields.get(n) is not None
+            ),
+            str(number),
+        )
+        docs = _rows(row, "docs")
+        found.append(
+            AnswerExample(
+                key,
+                row.text("question", ""),
+                row.text("output"),
+                tuple(_passage(doc) for doc in docs),
+                _references(row),
+                _short_answers(row),
+            )
+        )
+    return found
+
+
+def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> list[AnswerExample]:
+    """Read ASQA and answers to it.
+
+    Args:
+        path: ASQA.json, or an object of its instances by key.
+        predictions: a JSON object of answers by key, or JSON lines with ``qid`` and ``prediction``.
+        split: of ASQA.json.
+
+    Raises:
+        InputError: a file is not usable, an answer has no instance, or an instance no answer.
+    """
+    value, name = _read(path)
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{name}: not ASQA: got {describe(value)}, expected an object; check the file"
+        )
+    instances: dict[str, Any] = value
+    if not any(isinstance(each, dict) and "qa_pairs" in each for each in value.values()):
+        if split not in value or not isinstance(value[split], dict):
+            raise InputError(
+                f"{name}: unknown split: got {split!r}, expected one of {', '.join(value)}; choose one"
+            )
+        instances = value[split]
+    answers = _answers(predictions)
+    for key in answers:
+        if key not in instances:
+            raise InputError(
+                f"{predictions}: unknown key: got {shown(key)}, expected one of the {len(instances)} "
+                f"of {name}; check that they belong together"
+            )
+    missing = [key for key in instances if key not in answers]
+    if missing:
+        raise InputError(
+            f"{predictions}: missing answers: got none for {len(missing)} of {len(instances)} "
+            f"instances ({shown(missing[0])}), expected one for each; add them"
+        )
+    found = []
+    for key, instance in instances.items():
+        row = as_row(instance, f"{name}: {shown(key)}")
+        question = row.text("ambiguous_question", "")
+        found.append(
+            AnswerExample(key, question, answers[key], (), _references(row), _short_answers(row))
+        )
+    return found
+
+
+def _is_alce(value: object) -> bool:
+    data = value.get("data") if isinstance(value, dict) else value
+    return (
+        isinstance(data, list) and bool(data) and isinstance(data[0], dict) and "output" in data[0]
+    )
+
+
+def _answers(path: Path | str) -> dict[str, str]:
+    from io import BytesIO
+
+    from semqa.data.files import InputFile
+
+    with open_input(path, ByteBudget()) as file:
+        raw = file.read_all()
+    try:
+        value = decode_json(decode_text(raw, file.name), file.name)
+    except InputError:
+        value = None  # JSON lines
+    if isinstance(value, dict) and not {"qid", "prediction"} <= value.keys():
+        row = Row(file.name, value)
+        return {key: row.text(key) for key in value}
+    rows = map(decode_row, lines_of(InputFile(file.name, BytesIO(raw), ByteBudget())))
+    return {row.text("qid"): row.text("prediction") for row in rows}
+
+
+def _read(path: Path | str) -> tuple[object, str]:
+    with open_input(path, ByteBudget()) as file:
+        return decode_json(decode_text(file.read_all(), file.name), file.name), file.name
+
+
+def _rows(row: Row, field: str) -> list[Row]:
+    value = row.fields.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise InputError(
+            f"{row.where}: wrong type in field {field!r}: got {describe(value)}, expected an array; "
+            "correct it"
+        )
+    return [as_row(each, f"{row.where}: {field} {number}") for number, each in enumerate(value, 1)]
+
+
+def _passage(doc: Row) -> Source:
+    text = doc.text("sent") if doc.fields.get("sent") is not None else doc.text("text")
+    title = doc.fields.get("title")
+    return Source(text, "" if title is None else doc.text("title"))
+
+
+def _references(row: Row) -> tuple[str, ...]:
+    annotated = [each.text("long_answer") for each in _rows(row, "annotations")]
+    if annotated:
+        return tuple(annotated)
+    return (row.text("answer"),) if row.fields.get("answer") is not None else ()
+
+
+def _short_answers(row: Row) -> tuple[ShortAnswers, ...]:
+    found = []
+    for pair in _rows(row, "qa_pairs"):
+        answers = pair.fields.get("short_answers")
+        if not isinstance(answers, list) or not all(isinstance(each, str) for each in answers):
+            raise InputError(
+                f"{pair.where}: wrong type in field 'short_answers': got {describe(answers)}, expected "
+                "an array of strings; correct it"
+            )
+        found.append(ShortAnswers(pair.text("question", ""), tuple(answers)))
+    return tuple(found)

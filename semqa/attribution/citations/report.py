@@ -1,0 +1,193 @@
+"""Scores of a set of answers: rows an example, means with intervals, and both again from a record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.citations.answers import rouge_l, string_match
+from semqa.attribution.citations.asqa import dr_score, score_pair
+from semqa.attribution.citations.examples import ShortAnswers
+from semqa.attribution.citations.scores import score_citations
+from semqa.errors import InputError
+from semqa.metrics.means import mean_with_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from semqa.attribution.citations.asqa import DisambigScores
+    from semqa.attribution.citations.examples import AnswerExample
+    from semqa.attribution.judges.base import EntailmentJudge
+    from semqa.attribution.records import Record
+
+__all__ = [
+    "CITATIONS",
+    "DISAMBIG",
+    "Settings",
+    "citation_rows",
+    "disambig_rows",
+    "rows_again",
+    "summarise_citations",
+    "summarise_disambig",
+]
+
+CITATIONS = "citations"
+DISAMBIG = "disambig"
+
+CITATION_SCORES = ("recall", "precision", "str_em", "str_hit", "rouge_l", "length")
+DISAMBIG_SCORES = ("disambig_f1", "disambig_em", "disambig_hit", "rouge_l", "str_em", "length")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How answers are scored.
+
+    Attributes:
+        at_most: citations of a sentence that count; None for all.
+        official: whether as eval.py has it.
+    """
+
+    at_most: int | None = None
+    official: bool = False
+
+
+def citation_rows(
+    examples: Sequence[AnswerExample], judge: EntailmentJudge, settings: Settings
+) -> list[dict[str, Any]]:
+    """Score answers, a row each: citations, short answers, ROUGE-L and words."""
+    official = settings.official
+    cited = [example.cited(official=official) for example in examples]
+    scores = score_citations(cited, judge, at_most=settings.at_most, official=official)
+    rows = []
+    for example, found in zip(examples, scores, strict=True):
+        row = _row_of(example, official=official)
+        row |= found.to_dict()
+        row["unscored"] = {**row.pop("unscored", {}), **_answer_scores(row, example, official)}
+        rows.append(row)
+    return rows
+
+
+def disambig_rows(
+    examples: Sequence[AnswerExample], scores: Sequence[DisambigScores], settings: Settings
+) -> list[dict[str, Any]]:
+    """Make the rows of answers that a judge read."""
+    rows = []
+    for example, found in zip(examples, scores, strict=True):
+        row = _row_of(example, official=settings.official)
+        row["pairs"] = [pair.to_dict() for pair in found.pairs]
+        values = {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
+        row |= values
+        unscored = {} if found.unscored is None else dict.fromkeys(values, found.unscored)
+        row["unscored"] = {**unscored, **_answer_scores(row, example, settings.official)}
+        rows.append(row)
+    return rows
+
+
+def summarise_citations(
+    rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """Return the means over answers, 0-100 (words, for ``length``), each with n and an interval."""
+    results = _means(rows, CITATION_SCORES, resamples, seed)
+    sentences = [sentence for row in rows for sentence in row["sentences"]]
+    return results | {
+        "answers": len(rows),
+        "sentences": len(sentences),
+        "sentences_supported": sum(sentence["supported"] for sentence in sentences),
+        "sentences_uncited": sum(not sentence["citations"] for sentence in sentences),
+        "citations": sum(len(sentence["precise"]) for sentence in sentences),
+        "citations_precise": sum(sum(sentence["precise"]) for sentence in sentences),
+    }
+
+
+def summarise_disambig(
+    rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """Return the means over answers, and DR, which is of the corpus."""
+    results = _means(rows, DISAMBIG_SCORES, resamples, seed)
+    f1, rouge = results["disambig_f1"]["value"], results["rouge_l"]["value"]
+    return {"answers": len(rows), "dr": dr_score(f1, rouge), **results}
+
+
+def rows_again(record: Record) -> list[dict[str, Any]]:
+    """Return the rows of a record with their scores computed anew from what was judged.
+
+    Raises:
+        InputError: a row is not as it was written.
+    """
+    again = _cited_again if record.fields["kind"] == CITATIONS else _disambig_again
+    rows = []
+    for row in record.rows:
+        try:
+            rows.append(again(dict(row.fields)))
+        except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+            raise InputError(
+                f"{row.where}: not a row of {record.fields['kind']}: got {type(error).__name__} "
+                f"({error}), expected what --out wrote; write it again"
+            ) from error
+    return rows
+
+
+def _cited_again(row: dict[str, Any]) -> dict[str, Any]:
+    sentences = row["sentences"]
+    cited = sum(len(sentence["precise"]) for sentence in sentences)
+    precise = sum(sum(sentence["precise"]) for sentence in sentences)
+    supported = sum(sentence["supported"] for sentence in sentences)
+    row["recall"] = 100 * supported / len(sentences) if sentences else None
+    if "precision" not in row.get("unscored", {}):
+        row["precision"] = 100 * precise / cited if cited else 0.0
+    return row
+
+
+def _disambig_again(row: dict[str, Any]) -> dict[str, Any]:
+    pairs = [
+        score_pair(ShortAnswers(pair["question"], tuple(pair["short_answers"])), pair["found"])
+        for pair in row["pairs"]
+    ]
+    if pairs:
+        exact = sum(pair.exact for pair in pairs)
+        row["disambig_f1"] = 100 * sum(pair.f1 for pair in pairs) / len(pairs)
+        row["disambig_em"] = 100 * exact / len(pairs)
+        row["disambig_hit"] = 100.0 * (exact == len(pairs))
+    row["pairs"] = [pair.to_dict() for pair in pairs]
+    return row
+
+
+def _row_of(example: AnswerExample, *, official: bool) -> dict[str, Any]:
+    return {
+        "id": example.key,
+        "question": example.question,
+        "output": example.text,
+        "length": len(example.plain(official=official).split()),
+    }
+
+
+def _answer_scores(row: dict[str, Any], example: AnswerExample, official: bool) -> dict[str, str]:
+    """Put the scores that need no judge into a row; return why some are missing."""
+    plain = example.plain(official=official)
+    match = string_match(plain, example.short_answers, official=official)
+    rouge = rouge_l(plain, example.references, official=official)
+    row["str_em"] = match.value
+    row["str_hit"] = None if match.value is None else 100.0 * (match.value == 100)
+    row["rouge_l"] = rouge.value
+    unscored: dict[str, str] = {}
+    if match.unscored is not None:
+        unscored |= dict.fromkeys(("str_em", "str_hit"), match.unscored)
+    if rouge.unscored is not None:
+        unscored["rouge_l"] = rouge.unscored
+    return unscored
+
+
+def _means(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], resamples: int, seed: int
+) -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    for name in names:
+        mean = mean_with_interval(
+            [row[name] for row in rows if row[name] is not None], resamples=resamples, seed=seed
+        )
+        reasons = Counter(row["unscored"][name] for row in rows if name in row["unscored"])
+        results[name] = {"value": mean.value, "n": mean.n, "interval": mean.interval}
+        if reasons:
+            results[name]["unscored"] = dict(reasons)
+    return results

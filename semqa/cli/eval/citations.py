@@ -1,0 +1,272 @@
+"""``semqa eval citations`` and ``semqa eval disambig``: ALCE's scores, and ASQA's."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semqa.cli.eval.auto_ais import read_given
+from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
+from semqa.cli.eval.judging import entailment_judge, judge_progress, unparsed_note
+from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from semqa.attribution.citations.examples import AnswerExample
+
+__all__ = ["citations", "disambig"]
+
+SHOWN = {
+    "recall": "citation recall",
+    "precision": "citation precision",
+    "disambig_f1": "Disambig-F1",
+    "disambig_em": "answered exactly",
+    "disambig_hit": "all answered exactly",
+    "str_em": "short answers found",
+    "str_hit": "all short answers found",
+    "rouge_l": "ROUGE-L",
+    "length": "words",
+}
+
+References = Annotated[
+    Path | None,
+    typer.Option(
+        "--references",
+        "-r",
+        help='QuoteSum JSON lines, for questions and sources; FILE then has {"qid", "prediction"}.',
+        show_default=False,
+    ),
+]
+Official = Annotated[
+    bool,
+    typer.Option("--official", help="Read and count as the released scripts do, defects and all."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Write a record here, as JSON.", show_default=False),
+]
+Rescore = Annotated[
+    bool,
+    typer.Option("--rescore", help="FILE is a record: score it again, without a judge."),
+]
+Resamples = Annotated[
+    int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
+]
+Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")]
+
+
+@takes_judge_options
+def citations(
+    asking: JudgeOptions,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A run of ALCE (JSON); answers with their sources, as semqa answer --json writes "
+            "them; or predictions, with --references; - for standard input.",
+            show_default=False,
+        ),
+    ],
+    references: References = None,
+    at_most: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Count so many citations a sentence, the first ones.",
+            show_default="all; 3 with --official",
+        ),
+    ] = None,
+    official: Official = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Pass over questions that have no prediction.")
+    ] = False,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    out: Out = None,
+    rescore: Rescore = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score citations: does what a sentence cites support it, and is each citation needed?
+
+    The sentences of a quoted answer cite what they quote. A run of ALCE is
+    also scored for the short answers that it holds and by ROUGE-L. What was
+    judged is kept: the same command, given again, asks only for the rest.
+    """
+    from semqa.attribution.citations.report import (
+        CITATIONS,
+        Settings,
+        citation_rows,
+        rows_again,
+        summarise_citations,
+    )
+    from semqa.attribution.records import describe_judge, read_record, versions
+
+    check_stdin_once(file, references)
+    check_not_an_input(out, file, references)
+    if rescore:
+        record = read_record(file, CITATIONS)
+        head, rows, notes = dict(record.fields), rows_again(record), []
+    else:
+        examples = _examples(file, references, allow_missing=allow_missing)
+        settings = Settings(at_most, official)
+        asked = asking.open()
+        try:
+            with judge_progress(asked, "judging"):
+                rows = citation_rows(examples, entailment_judge(asked), settings)
+        finally:
+            asked.close()
+        notes = [f"judge: {asked.name}", *unparsed_note(asked)]
+        config = {"judge": describe_judge(asked), **dataclasses.asdict(settings)}
+        head = {"kind": CITATIONS, "config": config, "versions": versions("numpy", "rapidfuzz")}
+    head["results"] = summarise_citations(rows, resamples=resamples, seed=seed)
+    _finish(head, rows, out, notes, as_json=as_json)
+
+
+@takes_judge_options
+def disambig(
+    asking: JudgeOptions,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A run of ALCE on ASQA (JSON); or ASQA.json, with --predictions; - for standard "
+            "input.",
+            show_default=False,
+        ),
+    ],
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions",
+            "-p",
+            help="Answers by ASQA's keys, as a JSON object or as JSON lines with qid and prediction.",
+            show_default=False,
+        ),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Of ASQA.json.")] = "dev",
+    official: Official = False,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    out: Out = None,
+    rescore: Rescore = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score answers to ambiguous questions: Disambig-F1, and DR, as ASQA does.
+
+    The judge reads the answer to each reading of the question off the long
+    answer; the papers take RoBERTa-large trained on SQuAD 2.0.
+    """
+    from semqa.attribution.citations.asqa import disambig_scores
+    from semqa.attribution.citations.examples import read_alce, read_asqa
+    from semqa.attribution.citations.report import (
+        DISAMBIG,
+        Settings,
+        disambig_rows,
+        rows_again,
+        summarise_disambig,
+    )
+    from semqa.attribution.judges import AnsweringJudge
+    from semqa.attribution.records import describe_judge, read_record, versions
+
+    check_stdin_once(file, predictions)
+    check_not_an_input(out, file, predictions)
+    if rescore:
+        record = read_record(file, DISAMBIG)
+        head, rows, notes = dict(record.fields), rows_again(record), []
+    else:
+        examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)
+        asked = asking.open()
+        if not isinstance(asked, AnsweringJudge):
+            raise InputError(
+                f"--judge: got {asked.name}, expected one that answers questions; choose lexical, "
+                "engine:SPEC or transformers:qa=MODEL"
+            )
+        settings = Settings(official=official)
+        try:
+            with judge_progress(asked, "reading"):
+                rows = disambig_rows(
+                    examples, disambig_scores(examples, asked, official=official), settings
+                )
+        finally:
+            asked.close()
+        notes = [f"judge: {asked.name}", *unparsed_note(asked)]
+        config = {"judge": describe_judge(asked), "official": official}
+        head = {"kind": DISAMBIG, "config": config, "versions": versions("numpy", "rapidfuzz")}
+    head["results"] = summarise_disambig(rows, resamples=resamples, seed=seed)
+    _finish(head, rows, out, notes, as_json=as_json)
+
+
+def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> list[AnswerExample]:
+    from semqa.attribution.citations.examples import AnswerExample, looks_like_alce, read_alce
+    from semqa.quotes import QuotedAnswer
+
+    if references is None and looks_like_alce(file):
+        return read_alce(file)
+    wanted: dict[str, tuple[str, ...]] = {}
+    if references is not None:
+        from semqa.data.quotesum import read_quotesum
+        from semqa.metrics.marks import strip_marks
+
+        wanted = {
+            question.qid: tuple(map(strip_marks, question.texts))
+            for question in read_quotesum(references)
+        }
+    return [
+        AnswerExample.of_quoted(
+            one.key,
+            one.question,
+            QuotedAnswer.parse(one.text, one.sources),
+            wanted.get(one.key, ()),
+        )
+        for one in read_given(file, references, allow_missing=allow_missing)
+    ]
+
+
+def _finish(
+    head: dict[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    out: Path | None,
+    notes: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    record = {**head, "rows": list(rows)}
+    if out is not None:
+        from semqa.attribution.records import write_record
+
+        write_record(out, record)
+    if as_json:
+        write_result(json_line(record, indent=2))
+        return
+    from semqa.cli.tables import figures_table, print_tables
+
+    results = head["results"]
+    shown = [(name, results[key]) for key, name in SHOWN.items() if key in results]
+    print_tables(
+        figures_table(
+            head["kind"],
+            [(name, each["value"], each["interval"], each["n"]) for name, each in shown],
+        )
+    )
+    if results.get("dr") is not None:
+        write_result(f"DR: {results['dr']:.2f}")
+    if "sentences" in results:
+        write_result(
+            f"{results['sentences']} sentences, {results['sentences_uncited']} without a citation; "
+            f"{results['citations']} citations, {results['citations_precise']} precise"
+        )
+    reasons: dict[tuple[str, int], list[str]] = {}
+    for name, each in shown:
+        for reason, count in each.get("unscored", {}).items():
+            reasons.setdefault((reason, count), []).append(name)
+    for (reason, count), names in reasons.items():
+        write_result(f"unscored: {count} of {results['answers']} ({reason}) in {', '.join(names)}")
+    for note in notes:
+        say(note)
