@@ -130,6 +130,13 @@ class Answered:
             "usage": dict(self.usage),
         }
 
+    def details(self) -> dict[str, Any]:
+        """Return what the interfaces of others have no field for, as a JSON-ready object."""
+        own = self.to_dict()
+        return {
+            name: own[name] for name in ("abstained", "verified", "counts", "quotes", "sources")
+        }
+
 
 class Answering:
     """Answers questions.

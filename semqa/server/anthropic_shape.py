@@ -121,7 +121,7 @@ class MessageReply:
                 "type": "message_delta",
                 "delta": delta,
                 "usage": _usage(answered),
-                "semqa": _details(answered),
+                "semqa": answered.details(),
             },
             {"type": "message_stop"},
         ]
@@ -129,7 +129,7 @@ class MessageReply:
     def whole(self, answered: Answered) -> dict[str, Any]:
         """Return the message that is not streamed."""
         message = self._message(self._blocks, _reason(answered), _usage(answered))
-        return {**message, "semqa": _details(answered)}
+        return {**message, "semqa": answered.details()}
 
     def _message(
         self, blocks: list[dict[str, Any]], reason: str | None, usage: dict[str, int]
@@ -170,13 +170,4 @@ def _usage(answered: Answered) -> dict[str, int]:
     return {
         "input_tokens": answered.usage["prompt_tokens"] or 0,
         "output_tokens": answered.usage["completion_tokens"] or 0,
-    }
-
-
-def _details(answered: Answered) -> dict[str, Any]:
-    return {
-        "abstained": answered.abstained,
-        "verified": answered.answer.verified,
-        "counts": answered.answer.counts,
-        "sources": [given.to_dict(number) for number, given in answered.listed],
     }

@@ -80,7 +80,7 @@ class ChatRequest(BaseModel):
     },
 )
 async def chat(request: Request, body: ChatRequest) -> Response:
-    """Answer the last question of a conversation, with an annotation for every quote.
+    """Answer the last question of a conversation, with an annotation for every quote that is verified.
 
     `start_index` and `end_index` are Unicode code points into the content, 0-based, end exclusive;
     `source_start` and `source_end` likewise into the source's field.

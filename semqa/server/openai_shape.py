@@ -1,6 +1,8 @@
-"""A quoted answer as a chat completion: text, and one annotation a quote.
+"""A quoted answer as a chat completion: text, and an annotation for each quote that is verified.
 
-Offsets are Unicode code points, end exclusive; ``start_index`` and ``end_index`` count in the content
+Clients show any annotation as a citation, whatever else it says of itself, and some refuse the whole
+reply for one of another type than ``url_citation``. So a quote that is not verified has none; the
+details at the end tell of it. Offsets are Unicode code points, end exclusive; ``start_index`` and ``end_index`` count in the content
 as it is sent.
 """
 
@@ -38,13 +40,12 @@ class ChatReply:
     def add(self, piece: Piece) -> list[dict[str, Any]]:
         """Take a piece, and return the chunks that tell of it."""
         segment = piece.segment
-        quoted = isinstance(segment, Quote) and segment.status is not Status.MALFORMED
         text = segment.text
-        if self._marked and quoted and isinstance(segment, Quote):
+        if self._marked and isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
             text = canonical_mark(segment.source, segment.text)
         self._content.append(text)
         chunks = [self._chunk({"content": text})]
-        if quoted and isinstance(segment, Quote):
+        if isinstance(segment, Quote) and segment.verified:
             annotation = self._annotation(segment, piece.given)
             self._annotations.append(annotation)
             chunks.append(self._chunk({"annotations": [annotation]}))
@@ -52,7 +53,7 @@ class ChatReply:
 
     def end(self, answered: Answered) -> dict[str, Any]:
         """Return the chunk that a stream ends with."""
-        return {**self._chunk({}, _reason(answered)), "semqa": _details(answered)}
+        return {**self._chunk({}, _reason(answered)), "semqa": answered.details()}
 
     def usage(self, answered: Answered) -> dict[str, Any]:
         """Return the chunk of usage, for those who ask for it."""
@@ -76,7 +77,7 @@ class ChatReply:
             **self._head("chat.completion"),
             "choices": [choice],
             "usage": _usage(answered),
-            "semqa": _details(answered),
+            "semqa": answered.details(),
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
@@ -101,8 +102,7 @@ class ChatReply:
         return {
             # The official client puts the lists of a stream together by it.
             "index": len(self._annotations),
-            # Clients show any citation of this type as one, whatever its status.
-            "type": "url_citation" if quote.verified else "unverified_quote",
+            "type": "url_citation",
             "url_citation": {
                 "url": "" if given is None else given.source.url or f"urn:semqa:{quote.source}",
                 "title": "" if given is None else given.source.title or f"Source {quote.source}",
@@ -126,12 +126,3 @@ def _usage(answered: Answered) -> dict[str, int]:
     read = answered.usage["prompt_tokens"] or 0
     wrote = answered.usage["completion_tokens"] or 0
     return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
-
-
-def _details(answered: Answered) -> dict[str, Any]:
-    return {
-        "abstained": answered.abstained,
-        "verified": answered.answer.verified,
-        "counts": answered.answer.counts,
-        "sources": [given.to_dict(number) for number, given in answered.listed],
-    }

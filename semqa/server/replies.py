@@ -143,6 +143,9 @@ class DetailsOut(_Reply):
     abstained: bool
     verified: bool
     counts: CountsOut
+    quotes: list[QuoteOut] = Field(
+        description="All of them, those that are not verified too, each with the place that was meant."
+    )
     sources: list[SourceOut]
 
 
@@ -156,17 +159,17 @@ class UrlCitationOut(_Reply):
 
 
 class AnnotationOut(_Reply):
-    """A quote."""
+    """A quote that is verified."""
 
     index: int
-    type: Literal["url_citation", "unverified_quote"]
+    type: Literal["url_citation"]
     url_citation: UrlCitationOut
     source_index: int
-    field: Literal["body", "title"] | None
-    source_start: int | None
-    source_end: int | None
+    field: Literal["body", "title"]
+    source_start: int
+    source_end: int
     quote: str
-    status: Literal["verified", "misattributed", "fabricated"]
+    status: Literal["verified"]
 
 
 class ChatMessageOut(_Reply):

@@ -57,7 +57,7 @@ def test_openai_whole(chat: openai.OpenAI) -> None:
     )
     message = made.choices[0].message
     assert message.content == "Opened in 1932 and painted grey, not 1999 🎄."
-    first, second, third = annotated(message)
+    first, second = annotated(message)
     assert first == {
         "index": 0,
         "type": "url_citation",
@@ -75,11 +75,12 @@ def test_openai_whole(chat: openai.OpenAI) -> None:
         "status": "verified",
     }
     assert BRIDGE[second["source_start"] : second["source_end"]] == second["quote"]
-    assert (third["status"], third["source_start"]) == ("fabricated", None)
-    assert third["type"] != "url_citation"
     assert made.choices[0].finish_reason == "stop"
     assert made.model_extra is not None
     assert made.model_extra["semqa"]["abstained"] is False
+    # What is not verified is no citation, and is told of all the same.
+    statuses = [(q["text"], q["status"]) for q in made.model_extra["semqa"]["quotes"]]
+    assert statuses == [("1932", "verified"), ("painted grey", "verified"), ("1999", "fabricated")]
     # The first source is named by a quote as well, though it does not hold it.
     assert [s["number"] for s in made.model_extra["semqa"]["sources"]] == [1, 2]
 
@@ -101,7 +102,7 @@ def test_openai_stream(chat: openai.OpenAI) -> None:
             assert text.endswith(f"{annotation['quote']} ]")
             told.append((annotation["quote"], annotation["status"]))
     assert text == "Opened in [ 2 1932 ] and [ 2 painted grey ], not [ 1 1999 ] 🎄."
-    assert told == [("1932", "verified"), ("painted grey", "verified"), ("1999", "fabricated")]
+    assert told == [("1932", "verified"), ("painted grey", "verified")]
 
 
 def test_openai_stream_helper(chat: openai.OpenAI) -> None:

@@ -191,16 +191,17 @@ def test_chat_completions(
     for annotation in message["annotations"]:
         at = annotation["url_citation"]
         assert message["content"][at["start_index"] : at["end_index"]] == annotation["quote"]
-        if annotation["status"] == "verified":
-            assert annotation["type"] == "url_citation"
-            listed = {s["number"]: s for s in final["semqa"]["sources"]}[annotation["source_index"]]
-            field = listed["title" if annotation["field"] == "title" else "text"]
-            assert (
-                field[annotation["source_start"] : annotation["source_end"]]
-                == (annotation["quote"])
-            )
-        else:
-            assert annotation["type"] != "url_citation"
+        # Strict clients refuse a whole reply for an annotation that is anything else.
+        assert (annotation["type"], annotation["status"]) == ("url_citation", "verified")
+        assert all(isinstance(at[name], str) for name in ("url", "title"))
+        listed = {s["number"]: s for s in final["semqa"]["sources"]}[annotation["source_index"]]
+        field = listed["title" if annotation["field"] == "title" else "text"]
+        assert field[annotation["source_start"] : annotation["source_end"]] == annotation["quote"]
+    # The details have all quotes, as our own interface has them: with the place that was meant.
+    own = whole(server, "/v1/answers", {**body, "question": "Who?"})
+    assert semqa["quotes"] == own["quotes"]
+    verified = [q for q in semqa["quotes"] if q["status"] == "verified"]
+    assert [a["quote"] for a in message["annotations"]] == [q["text"] for q in verified]
 
 
 @many
