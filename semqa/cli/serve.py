@@ -5,8 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
-import threading
-from contextlib import suppress
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +15,7 @@ import typer
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
-from semqa.errors import InputError, SemqaError
+from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -288,17 +287,19 @@ def serve(
             f"semqa is at {address} with its data in {data}; Ctrl-C ends it",
             extra={"address": address, "data": data},
         )
-        # No daemon: packages that are being loaded do not bear that the process ends.
-        threading.Thread(target=_warm_library, args=(app.state.library,)).start()
+        app.state.warming.begin()
 
     running = Running(app, settings, ready)
-    running.run()
+    try:
+        running.run()
+    finally:
+        app.state.warming.end(_leave)
 
 
-def _warm_library(library: Any) -> None:
-    if library is not None:
-        with suppress(SemqaError):  # the first search tells it to who asks
-            library.warm()
+def _leave() -> None:
+    """End the process at once; what was acknowledged is on the disk, and answers are finished."""
+    logging.shutdown()
+    os._exit(0)
 
 
 _NAMES = (

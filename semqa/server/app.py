@@ -33,6 +33,7 @@ from semqa.server.rate import RateLimit
 from semqa.server.reading import Reading
 from semqa.server.replies import errors
 from semqa.server.store import Store
+from semqa.server.warming import Warming
 from semqa.server.work import Workers
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     state.shelf, state.workers, state.measures = shelf, workers, measures
     state.answering = Answering(shelf, workers, measures)
     state.reading = Reading()
+    state.warming = Warming(library)
     add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
@@ -188,7 +190,7 @@ def _add_health(app: FastAPI) -> None:
 
     @app.get("/readyz", tags=["operation"])
     async def ready(request: Request) -> JSONResponse:
-        """Tell whether questions can be answered now."""
+        """Tell whether questions can be answered now, and whether the encoder is there yet."""
         state = request.app.state
         good = state.ready
         if good:
@@ -198,7 +200,8 @@ def _add_health(app: FastAPI) -> None:
                 _log.warning("the store does not answer", exc_info=True)
                 good = False
         status = "ok" if good else "not ready"
-        return JSONResponse({"status": status}, 200 if good else 503)
+        told = {"status": status, "encoder": state.warming.state}
+        return JSONResponse(told, 200 if good else 503)
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics(request: Request) -> Response:

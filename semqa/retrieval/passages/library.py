@@ -62,13 +62,14 @@ class Library:
         return self._dense.name if self._dense is not None else None
 
     def warm(self) -> None:
-        """Load the encoder if there is a collection, so that the first search need not wait for it.
+        """Load the encoder if there is one, so that the first upload or search need not wait for it.
 
         Raises:
             InputError: the model is not usable.
             UnavailableError: it cannot be had, or packages are missing.
         """
-        if self._dense is not None and self._rows("true"):
+        if self._dense is not None:
+            _ = self._dense.column
             self._dense.embed(["a first search"])
 
     def collections(self, owner: str = "") -> list[CollectionInfo]:
