@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
@@ -40,9 +40,10 @@ class ConversationInfo(BaseModel):
 
 
 class ConversationList(BaseModel):
-    """The conversations of whoever asks, last used first."""
+    """Conversations of whoever asks, last used first."""
 
     conversations: list[ConversationInfo]
+    more: bool = Field(description="Whether others follow: ask again with a greater offset.")
 
 
 class MessageInfo(BaseModel):
@@ -72,10 +73,19 @@ def _full(conversation: Conversation) -> dict[str, object]:
 
 
 @router.get("", response_model=ConversationList)
-def list_conversations(request: Request) -> dict[str, object]:
+def list_conversations(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=500, description="Most of them.")] = 500,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="How many to pass over.")] = 0,
+    title: Annotated[str, Query(max_length=200, description="What their titles hold.")] = "",
+) -> dict[str, object]:
     """List your conversations, last used first."""
     store, owner = _asked(request)
-    return {"conversations": [each.to_dict() for each in store.conversations(owner)]}
+    found = store.conversations(owner, limit + 1, offset=offset, title=title)
+    return {
+        "conversations": [each.to_dict() for each in found[:limit]],
+        "more": len(found) > limit,
+    }
 
 
 @router.post("", response_model=ConversationInfo, status_code=201)

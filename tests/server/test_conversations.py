@@ -53,9 +53,40 @@ def test_a_conversation_from_its_beginning_to_its_end(client: TestClient) -> Non
     assert [(each["id"], each["title"]) for each in listed] == [(talk, "Bing")]
     assert client.delete(f"/v1/conversations/{talk}").status_code == 204
     assert client.get(f"/v1/conversations/{talk}").status_code == 404
-    assert client.get("/v1/conversations").json() == {"conversations": []}
+    assert client.get("/v1/conversations").json() == {"conversations": [], "more": False}
     assert client.post("/v1/conversations", json={"title": "T"}).json()["title"] == "T"
     assert client.patch(f"/v1/conversations/{talk}", json={"title": ""}).status_code == 400
+
+
+def test_many_conversations_come_in_parts_and_are_found_by_title(
+    client: TestClient, store: Store
+) -> None:
+    for number in range(7):
+        store.create_conversation("", f"Bridge {number} of 100% _steel_")
+    store.create_conversation("", "Tower")
+    store.create_conversation("somebody", "Bridge of another")
+
+    def ask(**given: object) -> tuple[list[str], bool]:
+        reply = client.get("/v1/conversations", params={k: str(v) for k, v in given.items()})
+        assert reply.status_code == 200, reply.text
+        told = reply.json()
+        return [each["title"] for each in told["conversations"]], told["more"]
+
+    whole, more = ask()
+    assert (len(whole), more) == (8, False)
+    parts = [ask(limit=3, offset=offset) for offset in (0, 3, 6)]
+    assert [title for titles, _ in parts for title in titles] == whole
+    assert [more for _, more in parts] == [True, True, False]
+    assert ask(limit=8) == (whole, False)
+    assert ask(title=" tOWER ") == (["Tower"], False)
+    assert len(ask(title="bridge")[0]) == 7
+    # What a database reads as a pattern stands for itself.
+    assert len(ask(title="100% _")[0]) == 7
+    assert len(ask(title="%")[0]) == 7
+    for nothing in ("_ower", "'", "Bridge of another"):
+        assert ask(title=nothing)[0] == []
+    for wrong in ({"limit": 0}, {"limit": 501}, {"offset": -1}, {"offset": 10**30}):
+        assert client.get("/v1/conversations", params=wrong).status_code == 400
 
 
 def test_no_key_reaches_the_conversations_of_another(client: TestClient, store: Store) -> None:
@@ -79,7 +110,7 @@ def test_no_key_reaches_the_conversations_of_another(client: TestClient, store: 
             assert "secret question" not in reply.text
     assert client.get(
         "/v1/conversations", headers={"Authorization": f"Bearer {foreign}"}
-    ).json() == {"conversations": []}
+    ).json() == {"conversations": [], "more": False}
     found = client.get(paths[0], headers={"Authorization": f"Bearer {secret}"}).json()
     assert found["title"] == "mine"
     assert len(found["messages"]) == 1

@@ -1,4 +1,4 @@
-// The list of conversations: opened, renamed, exported, deleted.
+// The list of conversations: opened, found by title, renamed, exported, deleted.
 
 import { call, download } from "./api.js";
 import { askForLine, askWhetherSure } from "./dialogs.js";
@@ -7,31 +7,70 @@ import { forget } from "./passages.js";
 import { short } from "./visible.js";
 
 const list = find("conversations");
+const wanted = find("wanted-title");
+const further = find("more-conversations");
 export const UNTITLED = "New conversation";
+const PART = 100; // come at a time
+const FEW = 15; // so many are found by looking at them
 
 export class Conversations {
   #all = [];
+  #more = false;
+  #asked = 0; // how often: the answer to an older question is of no use
+  #opened = { id: null, title: "" }; // it may be further down than the list goes
   #open;
 
   // `open(id)` is called when a reader chooses a conversation, with null for a new one.
   constructor(open) {
     this.#open = open;
     find("new").addEventListener("click", () => open(null));
+    let due = 0;
+    wanted.addEventListener("input", () => {
+      clearTimeout(due);
+      due = setTimeout(() => this.#get(0).catch((problem) => announce(problem.message)), 200);
+    });
+    further.addEventListener("click", async () => {
+      const first = this.#all.length;
+      await this.#get(first).catch((problem) => announce(problem.message));
+      list.children[first]?.querySelector("a").focus();
+    });
   }
 
   current = null;
 
   async load() {
-    this.#all = (await call("/v1/conversations")).conversations;
+    await this.#get(0, Math.min(500, Math.max(PART, this.#all.length)));
+  }
+
+  // Fetches a part of the list: the beginning takes the place of all, what follows is added.
+  async #get(offset, limit = PART) {
+    const mine = (this.#asked += 1);
+    const found = await call(`/v1/conversations?${new URLSearchParams({ limit, offset, title: wanted.value.trim().slice(0, 200) })}`);
+    if (mine !== this.#asked) return;
+    const before = offset ? this.#all : [];
+    const known = new Set(before.map((each) => each.id)); // one that was used meanwhile has moved up
+    this.#all = [...before, ...found.conversations.filter((each) => !known.has(each.id))];
+    this.#more = found.more;
+    this.draw();
+  }
+
+  // A conversation was read.
+  opened({ id, title }) {
+    this.#opened = { id, title };
     this.draw();
   }
 
   titleOf(id) {
-    return this.#all.find((each) => each.id === id)?.title || UNTITLED;
+    const known = this.#all.find((each) => each.id === id) ?? (this.#opened.id === id ? this.#opened : null);
+    return known?.title || UNTITLED;
   }
 
   draw() {
+    const looking = wanted.value.trim() !== "";
     find("no-conversations").hidden = this.#all.length > 0;
+    find("no-conversations").textContent = looking ? "No title has this in it." : "What you ask is kept here.";
+    wanted.hidden = !looking && !this.#more && this.#all.length <= FEW;
+    further.hidden = !this.#more;
     list.replaceChildren(...this.#all.map((each) => this.#row(each)));
     find("title").textContent = this.current ? short(this.titleOf(this.current), 120) : UNTITLED;
     document.title = this.current ? `${short(this.titleOf(this.current), 60)} · semqa` : "semqa";
@@ -56,7 +95,8 @@ export class Conversations {
   async #rename(each) {
     const title = await askForLine("Rename the conversation", "Title", each.title);
     if (title === null) return;
-    await call(`/v1/conversations/${each.id}`, { method: "PATCH", body: { title } });
+    const renamed = await call(`/v1/conversations/${each.id}`, { method: "PATCH", body: { title } });
+    if (each.id === this.#opened.id) this.#opened = renamed;
     await this.load();
   }
 

@@ -16,6 +16,7 @@ import { welcome } from "./welcome.js";
 
 const transcript = find("transcript");
 const question = find("question");
+const LONGEST = 8000; // characters of a question, unless the server is told otherwise
 
 const sources = new SourcePanel();
 const conversations = new Conversations(open);
@@ -215,6 +216,7 @@ async function read(id) {
     return;
   }
   if (mine !== opened) return; // another one was opened meanwhile
+  conversations.opened(found);
   let asked = null;
   let last = null;
   const unanswered = () => {
@@ -279,6 +281,15 @@ find("ask").addEventListener("submit", (event) => {
   ask(asked);
 });
 question.addEventListener("input", resize);
+// A text that is too long for a question is something to answer from; a field of so many lines would
+// also keep the browser busy for minutes.
+question.addEventListener("beforeinput", (event) => {
+  const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+  if (text.length <= LONGEST) return;
+  event.preventDefault();
+  passages.set([...passages.all, { title: "", text }]);
+  announce("That is too long for a question: it is a pasted passage now.");
+});
 question.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();

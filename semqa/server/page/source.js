@@ -10,6 +10,13 @@ const KEPT = 700; // characters shown around a quote, where a text is long
 const FOLDED = 1200; // fewer than this are not worth folding
 const STEP = 20_000; // shown more with each turn
 
+// Whether a text begins with its title, on a line of its own: then it need not stand above it, too.
+function repeated({ title, text }) {
+  const wanted = (title ?? "").trim();
+  const [first] = text.trimStart().split("\n", 1);
+  return wanted !== "" && first.trim() === wanted;
+}
+
 export class SourceCard {
   #body = make("div", { class: "body", dir: "auto" });
   #title = make("h3", { dir: "auto" });
@@ -19,6 +26,7 @@ export class SourceCard {
   #document = null; // {text, points, pages} once asked for
   #quotes = [];
   #pinned = null;
+  #named = false; // whether the heading is the document's name
   places = new Map(); // index of a quote -> its marks
 
   // `turn(indices, why)` is called when a reader turns to what is quoted: "open", "hover", "leave";
@@ -39,8 +47,10 @@ export class SourceCard {
     this.#quotes = quotes;
     this.places.clear();
     this.element.classList.toggle("quoted", quotes.length > 0);
-    this.#title.replaceChildren(...this.#marked(new Points(this.source.title), this.#marks("title", 0), false));
-    if (!this.source.title) this.#title.textContent = `Source ${this.source.number}`;
+    const titles = this.#marks("title", 0);
+    this.#named = !titles.length && repeated(this.source);
+    if (this.#named || !this.source.title) this.#title.textContent = this.#named && this.source.name ? short(this.source.name, 120) : `Source ${this.source.number}`;
+    else this.#title.replaceChildren(...this.#marked(new Points(this.source.title), titles, false));
     const whole = this.#document;
     const from = whole ? this.source.start : 0;
     const marks = this.#marks("body", from);
@@ -128,7 +138,7 @@ export class SourceCard {
   #drawMeta() {
     const { url, name, title, page, document_id: id, collection } = this.source;
     const parts = [];
-    if (name && name !== title) parts.push(make("span", { dir: "auto" }, short(name, 60)));
+    if (name && name !== title && !this.#named) parts.push(make("span", { dir: "auto" }, short(name, 60)));
     if (page) parts.push(`page ${page}`);
     if (/^https?:\/\//i.test(url ?? "")) parts.push(make("a", { href: url, rel: "noopener noreferrer nofollow", target: "_blank" }, short(url, 60)));
     if (id && collection && !this.#document) {

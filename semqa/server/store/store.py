@@ -145,16 +145,25 @@ class Store:
 
     # Conversations
 
-    def conversations(self, owner: str, limit: int = 500) -> list[Conversation]:
-        """Return the conversations of an owner without their messages, last used first."""
+    def conversations(
+        self, owner: str, limit: int = 500, *, offset: int = 0, title: str = ""
+    ) -> list[Conversation]:
+        """Return conversations of an owner without their messages, last used first.
+
+        Args:
+            owner: whose.
+            limit: most of them.
+            offset: how many to pass over.
+            title: what their titles hold, whatever its case (of the letters that the database knows:
+                those of ASCII, in SQLite).
+        """
         table = self._tables.conversations
+        query = table.select().where(table.c.owner == owner)
+        if wanted := _line(title):
+            query = query.where(table.c.title.icontains(wanted, autoescape=True))
+        query = query.order_by(table.c.updated.desc(), table.c.created.desc(), table.c.id)
         with self._database.reading() as connection:
-            rows = connection.execute(
-                table.select()
-                .where(table.c.owner == owner)
-                .order_by(table.c.updated.desc(), table.c.created.desc(), table.c.id)
-                .limit(limit)
-            ).all()
+            rows = connection.execute(query.limit(limit).offset(offset)).all()
         return [_conversation(row) for row in rows]
 
     def create_conversation(self, owner: str, title: str = "") -> Conversation:

@@ -82,6 +82,34 @@ def test_conversations_are_listed_renamed_exported_and_deleted(serve: Serve, pag
     page.locator(".asked", has_text="Second?").wait_for()
 
 
+def test_a_long_list_comes_in_parts_and_is_searched_by_title(serve: Serve, page: Page) -> None:
+    site = serve(lambda *_: "He [ 1 sang it ].")
+    oldest = site.store.create_conversation("", "The very first of all")
+    for number in range(120):
+        site.store.create_conversation("", f"Bridge {number}")
+    site.open(page, f"/?c={oldest.id}")
+    rows, search = page.locator("#conversations li"), page.locator("#wanted-title")
+    wait_for_count(rows, 100)
+    # One that the list does not reach is shown with its title all the same.
+    page.locator("#title", has_text="The very first of all").wait_for()
+    page.get_by_role("button", name="Show older ones").click()
+    wait_for_count(rows, 121)
+    assert page.get_by_role("button", name="Show older ones").is_hidden()
+    assert page.locator("#conversations a").nth(100).evaluate("e => e === document.activeElement")
+    search.fill("bridge 11")
+    wait_for_count(rows, 11)
+    search.fill("no such title")
+    page.get_by_text("No title has this in it.").wait_for()
+    wait_for_count(rows, 0)
+    search.fill("very FIRST")
+    wait_for_count(rows, 1)
+    page.get_by_role("button", name="Delete The very first of all").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    wait_for_count(rows, 0)
+    search.fill("")
+    wait_for_count(rows, 100)
+
+
 def test_dropped_files_are_uploaded_and_answered_from(serve: Serve, page: Page) -> None:
     site = serve()
     site.open(page)
