@@ -17,12 +17,29 @@ function open(id) {
 
 const field = (id, name) => find(id).querySelector(`[name=${name}]`);
 
+// What a field is about to take in: typed, pasted or dropped.
+export const coming = (event) => event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+
+const MOST_SHOWN = 20_000; // characters; with many more lines, a field keeps the browser busy for minutes
+let long = null;
+
+// A longer text is added as it is, without being shown first.
+field("passage-dialog", "text").addEventListener("beforeinput", (event) => {
+  const text = coming(event);
+  if (text.length <= MOST_SHOWN) return;
+  event.preventDefault();
+  const { value, selectionStart, selectionEnd } = event.target;
+  long = value.slice(0, selectionStart) + text + value.slice(selectionEnd);
+  find("passage-dialog").close("ok");
+});
+
 export async function askForPassage() {
+  long = null;
   field("passage-dialog", "title").value = field("passage-dialog", "text").value = "";
   const said = open("passage-dialog");
   field("passage-dialog", "text").focus();
   if (!(await said)) return null;
-  const text = field("passage-dialog", "text").value;
+  const text = long ?? field("passage-dialog", "text").value;
   return text.trim() ? { title: field("passage-dialog", "title").value.trim(), text } : null;
 }
 

@@ -3,6 +3,7 @@
 import { Answer } from "./answer.js";
 import { ApiError, call, events, forgetKey, hasKey } from "./api.js";
 import { Conversations } from "./conversations.js";
+import { coming } from "./dialogs.js";
 import { announce, find, icon, make } from "./dom.js";
 import { Library } from "./library.js";
 import { toMarkdown } from "./markdown.js";
@@ -284,7 +285,7 @@ question.addEventListener("input", resize);
 // A text that is too long for a question is something to answer from; a field of so many lines would
 // also keep the browser busy for minutes.
 question.addEventListener("beforeinput", (event) => {
-  const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+  const text = coming(event);
   if (text.length <= LONGEST) return;
   event.preventDefault();
   passages.set([...passages.all, { title: "", text }]);
