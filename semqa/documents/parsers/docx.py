@@ -23,6 +23,14 @@ _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphe
 _NO_TITLE = "Word Document"
 """What the library says where a document has no properties."""
 
+_OTHERS = (
+    ("xl/", "an Excel workbook", "save its sheets as csv"),
+    ("ppt/", "a PowerPoint presentation", "save it as PDF"),
+    ("META-INF/container.xml", "an e-book", "save it as HTML"),
+    ("META-INF/manifest.xml", "an OpenDocument file", "save it as docx or csv"),
+)
+"""What other archives begin some name with, what they are, and what to do."""
+
 _MOST_PARTS = 10_000
 _NOTES = ("footnotes", "endnotes")
 
@@ -55,14 +63,18 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
             entries = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as error:
         raise InputError(
-            f"{name}: damaged: got {str(error) or type(error).__name__}, expected a whole docx; "
-            "make it again"
+            f"{name}: damaged: got an archive that cannot be opened "
+            f"({str(error) or type(error).__name__}), expected a whole one with a Word document "
+            "(docx); make it again"
         ) from error
     names = {entry.filename for entry in entries}
     if "[Content_Types].xml" not in names or not any(each.startswith("word/") for each in names):
+        what, advice = next(
+            (told for folder, *told in _OTHERS if any(each.startswith(folder) for each in names)),
+            ("an archive that is no Word document", "unpack it"),
+        )
         raise InputError(
-            f"{name}: of no kind that is read: got an archive that is no Word document, expected "
-            "documents themselves; unpack it"
+            f"{name}: of no kind that is read: got {what}, expected a document; {advice}"
         )
     unpacked = sum(entry.file_size for entry in entries)
     # Python reads no more of an entry than it states.

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from semqa.documents.clean import clean, one_line
+from semqa.documents.parsers.furniture import without_furniture
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -38,6 +39,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
             f"{name}: too large when unpacked: got {one_line(str(error), 100)!r}, expected an "
             "ordinary PDF; make it again, or leave it out"
         ) from error
+    raw = without_furniture(raw)
     words = {word for text in raw for word in _WORD.findall(text)}
     parts: list[str] = []
     starts: list[int] = []

@@ -20,6 +20,8 @@ from semqa.documents.names import check_name
 from semqa.errors import NotFoundError, UnavailableError
 from semqa.retrieval.passages.index import keep_indexed, make_indexes
 from semqa.retrieval.passages.info import CollectionInfo, DocumentInfo
+from semqa.retrieval.passages.leftovers import clear, noted
+from semqa.retrieval.passages.live import Live
 from semqa.retrieval.passages.schemas import documents_schema, passages_schema
 from semqa.retrieval.passages.search import Search
 from semqa.retrieval.passages.store import literal
@@ -36,9 +38,6 @@ __all__ = ["Collection", "Prepared"]
 
 RECIPE = "1"
 """Changes when documents are read or cut differently: then all of them are done again."""
-
-_AT_ONCE = 500
-"""Conditions in one removal."""
 
 _INFO = tuple(field.name for field in fields(DocumentInfo))
 
@@ -80,7 +79,6 @@ class Collection:
         self._created = created
         self._dense = dense
         self.limits = limits or Limits()
-        self._cleared = False
 
     def put(self, name: str, data: bytes) -> DocumentInfo:
         """Put a file there; the same again does nothing, other content takes the old one's place.
@@ -156,9 +154,8 @@ class Collection:
             return
         write = uuid.uuid4().hex
         columns = self._passage_columns(list(by_name.values()), write)
-        with self._writing():
+        with self._changing():
             passages, documents = self._passages, self._documents
-            self._clear_leftovers()
             names = ", ".join(map(literal, by_name))
             old = self._select(("id", "write"), f"name IN ({names})")
             if self._dense is not None:
@@ -180,8 +177,9 @@ class Collection:
             )
             merge = documents.merge_insert("name")
             merge.when_matched_update_all().when_not_matched_insert_all().execute(table)
-            self._clear([(row["id"], row["write"]) for row in old])
-            if not more:
+            clear(passages, [(row["id"], row["write"]) for row in old])
+        if not more:
+            with self._writing():
                 keep_indexed(passages, documents)
 
     def documents(self) -> list[DocumentInfo]:
@@ -233,11 +231,10 @@ class Collection:
         if not document_ids:
             return
         listed = ", ".join(literal(each) for each in document_ids)
-        with self._writing():
-            self._clear_leftovers()
+        with self._changing():
             old = self._select(("id", "write"), f"id IN ({listed})")
             self._documents.delete(f"id IN ({listed})")
-            self._clear([(row["id"], row["write"]) for row in old])
+            clear(self._passages, [(row["id"], row["write"]) for row in old])
 
     def search(self, query: str, limit: int = 8) -> list[Found]:
         """Return the passages that speak to a question best, best first.
@@ -247,7 +244,7 @@ class Collection:
             NotFoundError: the collection is gone.
         """
         with self._reading():
-            search = Search(self._passages, self._documents, self.name, self._dense)
+            search = Search(self._passages, self._live, self.name, self._dense)
             return search.best(query, limit)
 
     def info(self) -> CollectionInfo:
@@ -258,8 +255,9 @@ class Collection:
 
     def optimize(self) -> None:
         """Bring all passages into the indexes, as is done now and then by itself."""
+        with self._changing():
+            pass  # what was cut off goes first
         with self._writing():
-            self._clear_leftovers()
             keep_indexed(self._passages, self._documents, now=True)
 
     @property
@@ -281,8 +279,13 @@ class Collection:
     def _documents(self) -> Any:
         return self._open("documents")
 
+    @cached_property
+    def _live(self) -> Live:
+        return self._store.kept(f"live_{self._key}", lambda: Live(self._documents))
+
     def _open(self, kind: str) -> Any:
-        return self._store.open(f"{kind}_{self._key}")
+        name = f"{kind}_{self._key}"
+        return self._store.kept(name, lambda: self._store.open(name))
 
     def _gone(self) -> NotFoundError:
         return NotFoundError(
@@ -305,6 +308,13 @@ class Collection:
     def _writing(self) -> Iterator[None]:
         with self._reading(), self._store.writing(self._key):
             yield
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._writing():
+            note = self._store.note(self._key)
+            with noted(note, self._passages, self._documents):
+                yield
 
     def _read(self, columns: Sequence[str], condition: str | None = None) -> list[Any]:
         with self._reading():
@@ -365,31 +375,6 @@ class Collection:
         arrow = self._store.arrow
         vector = arrow.list_(arrow.float32(), self._dense.width)
         passages.add_columns(arrow.schema([arrow.field(self._dense.column, vector)]))
-
-    def _clear(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Remove passages, by document and write."""
-        for at in range(0, len(pairs), _AT_ONCE):
-            some = pairs[at : at + _AT_ONCE]
-            self._passages.delete(
-                " OR ".join(
-                    f"(document = {literal(document)} AND write = {literal(write)})"
-                    for document, write in some
-                )
-            )
-
-    def _clear_leftovers(self) -> None:
-        """Remove, once, the passages that no document speaks for: a write that was cut off left them.
-
-        Until then no search shows them. To be called by whoever may write.
-        """
-        if self._cleared:
-            return
-        passages = self._passages.search().select(["document", "write"]).to_arrow()
-        there = passages.group_by(["document", "write"]).aggregate([]).to_pylist()
-        live = {(row["id"], row["write"]) for row in self._select(("id", "write"))}
-        pairs = [(row["document"], row["write"]) for row in there]
-        self._clear([pair for pair in pairs if pair not in live])
-        self._cleared = True
 
 
 def _info(row: Mapping[str, Any]) -> DocumentInfo:

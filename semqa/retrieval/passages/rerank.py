@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
 __all__ = ["Candidate", "drop_repeats", "rank"]
 
@@ -20,6 +21,9 @@ FOUND, NEAR, COVERED = 0.5, 0.3, 0.2
 
 SAME = 0.9
 """Share of words in common from which two passages say the same."""
+
+_HEAD = 4
+"""Letters that a word keeps."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -73,23 +77,28 @@ def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
     """Return which share of the question's words each passage has, rare words counting more."""
-    asked = set(_stems(query))
-    there = [asked & set(_stems(f"{each.title} {each.text}")) for each in candidates]
-    weights = {
-        word: math.log(1 + len(there) / (1 + sum(word in some for some in there))) for word in asked
-    }
-    total = sum(weights.values())
-    return [sum(weights[word] for word in some) / total if total else 0.0 for some in there]
+    asked = _stems(query)
+    heads = {stem[:_HEAD] for stem in asked}
+    there = [asked & _stems(f"{each.title} {each.text}", heads) for each in candidates]
+    counts = Counter(word for some in there for word in some)
+    weights = {word: math.log(1 + len(there) / (1 + counts[word])) for word in asked}
+    total = math.fsum(weights.values())  # the same in whatever order a set has
+    return [math.fsum(weights[word] for word in some) / total if total else 0.0 for some in there]
 
 
-def _stems(text: str) -> list[str]:
-    """Return words without what often ends them; those of a writing without blanks by character."""
-    words = []
-    for word in _WORD.findall(text.casefold()):
+def _stems(text: str, heads: Container[str] | None = None) -> set[str]:
+    """Return words without what often ends them; those of a writing without blanks by character.
+
+    Args:
+        text: any.
+        heads: what words of interest begin with; None for all words.
+    """
+    words: set[str] = set()
+    for word in set(_WORD.findall(text.casefold())):
         if word[0] >= "\u3040":
-            words += list(word)
-        else:
-            words.append(word if len(word) < 5 else word[: max(4, len(word) - 3)])
+            words.update(word)
+        elif heads is None or word[:_HEAD] in heads:
+            words.add(word if len(word) <= _HEAD else word[: max(_HEAD, len(word) - 3)])
     return words
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.retrieval.passages.dense import Dense
+    from semqa.retrieval.passages.live import Live
 
 __all__ = ["LONGEST_QUERY", "MOST", "Search"]
 
@@ -34,18 +36,21 @@ READ = 2000
 LOOKED_AT = 60
 """Candidates of each way of searching that are looked at closely."""
 
-NPROBES = 24
-"""Parts of the index of vectors that are looked into."""
+NPROBES = 64
+"""Parts of the index of vectors that are looked into: some sixty thousand vectors."""
+
+REFINED = 2
+"""How many times as many vectors as are wanted are compared by all of their numbers."""
 
 _COLUMNS = ("document", "write", "start", "end", "page", "searched")
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The tables of a collection, and how they are searched."""
+    """The passages of a collection, the documents that are there, and how they are searched."""
 
     passages: Any
-    documents: Any
+    live: Live
     collection: str
     dense: Dense | None
 
@@ -64,61 +69,55 @@ class Search:
             raise InputError(f"limit: out of range: got {limit}, expected 1 to {MOST}; correct it")
         asked = query[-READ:]
         many = max(LOOKED_AT, 3 * limit)
-        vector = self._vector(asked)
-        ways = [self._by_words(asked, many, vector)]
-        if vector is not None:
-            ways.append(self._by_vector(vector, many))
+        ways = self._ways(asked, many)
         kept = drop_repeats(rank(asked, self._living(ways)), limit)
         return [self._found(candidate) for candidate in kept]
 
-    def _vector(self, query: str) -> NDArray[np.float32] | None:
+    def _ways(self, query: str, many: int) -> list[list[dict[str, Any]]]:
+        """Return rows by words and, where there are vectors, by nearness, with their ``meaning``."""
+        column = self._column
+        if column is None:
+            return [self._by_words(query, many, None).to_pylist()]
+        # Most of the time is spent outside of Python, where two cores do more than one.
+        with ThreadPoolExecutor(1) as other:
+            waiting = other.submit(self._by_words, query, many, column)
+            vector = self.dense.embed([query])[0]
+            near = self._by_vector(vector, many, column)
+            found = waiting.result()
+        return [
+            _with_meaning(found.drop_columns([column]), _products(found[column], vector)),
+            _with_meaning(near, 1.0 - near["_distance"].to_numpy()),
+        ]
+
+    @property
+    def _column(self) -> str | None:
+        """The column of this encoder's vectors, where the collection has it."""
         if self.dense is None or self.dense.column not in self.passages.schema.names:
             return None
-        return cast("NDArray[np.float32]", self.dense.embed([query])[0])
+        return self.dense.column
 
-    def _by_words(
-        self, query: str, many: int, vector: NDArray[np.float32] | None
-    ) -> list[dict[str, Any]]:
-        """Return rows by their words, each with its ``meaning`` where there are vectors."""
+    def _by_words(self, query: str, many: int, column: str | None) -> Any:
+        """Return rows by their words, with the vectors of the column."""
         # Its arguments with defaults are not optional for type checkers.
         match: Any = import_module("lancedb.query").MatchQuery
         found = self.passages.search(match(query, "searched"), query_type="fts")
-        if vector is None or self.dense is None:
-            rows: list[dict[str, Any]] = found.select([*_COLUMNS, "_score"]).limit(many).to_list()
-            return rows
-        column = self.dense.column
-        rows = found.select([*_COLUMNS, "_score", column]).limit(many).to_list()
-        for row in rows:
-            known = row.pop(column)
-            row["meaning"] = 0.0 if known is None else float(np.dot(vector, known))
-        return rows
+        columns = [*_COLUMNS, "_score", *([column] if column is not None else [])]
+        return found.select(columns).limit(many).to_arrow()
 
-    def _by_vector(self, vector: NDArray[np.float32], many: int) -> list[dict[str, Any]]:
-        """Return rows by their ``meaning``."""
-        column = self.dense.column if self.dense is not None else ""
+    def _by_vector(self, vector: NDArray[np.float32], many: int, column: str) -> Any:
+        """Return rows by their nearness, with their ``_distance``."""
         found = self.passages.search(vector, vector_column_name=column)
-        found = found.distance_type("dot").nprobes(NPROBES).refine_factor(2)
-        rows: list[dict[str, Any]] = found.select([*_COLUMNS, "_distance"]).limit(many).to_list()
-        return [
-            {**row, "meaning": 1.0 - row["_distance"]}
-            for row in rows
-            if row["_distance"] is not None
-        ]
+        found = found.distance_type("dot").nprobes(NPROBES).refine_factor(REFINED)
+        return found.select([*_COLUMNS, "_distance"]).limit(many).to_arrow()
 
     def _living(self, ways: Sequence[list[dict[str, Any]]]) -> list[Candidate]:
         """Return what was found, once, without what no document speaks for."""
-        ids = sorted({row["document"] for rows in ways for row in rows})
-        if not ids:
-            return []
-        listed = ", ".join(f"'{each}'" for each in ids)
-        columns = ["id", "write", "name", "title"]
-        known = self.documents.search().select(columns).where(f"id IN ({listed})").to_list()
-        live = {(row["id"], row["write"]): row for row in known}
+        live = self.live.find(row["document"] for rows in ways for row in rows)
         merged: dict[tuple[str, int], Candidate] = {}
         for rows in ways:
             for place, row in enumerate(rows):
-                document = live.get((row["document"], row["write"]))
-                if document is None:
+                document = live.get(row["document"])
+                if document is None or document["write"] != row["write"]:
                     continue
                 key = (row["document"], row["start"])
                 if key not in merged:
@@ -149,3 +148,19 @@ class Search:
             page=candidate.page,
             score=round(candidate.score, 6),
         )
+
+
+def _products(vectors: Any, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return how near each vector is; 0 where there is none."""
+    column = vectors.combine_chunks()
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    found = np.zeros(len(column), dtype=np.float32)
+    found[there] = column.flatten().to_numpy().reshape(-1, len(vector)) @ vector
+    return found
+
+
+def _with_meaning(rows: Any, meanings: NDArray[np.floating[Any]]) -> list[dict[str, Any]]:
+    return [
+        {**row, "meaning": meaning}
+        for row, meaning in zip(rows.to_pylist(), meanings.tolist(), strict=True)
+    ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.data.fetch import cache_folder
 from semqa.data.lock import locked
@@ -14,9 +15,14 @@ from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Store", "literal"]
+
+_T = TypeVar("_T")
+
+KEPT = 256
+"""Opened tables, and what is known of them, that are kept in memory."""
 
 _PURPOSE = "a collection of documents"
 
@@ -34,6 +40,8 @@ class Store:
         remote = "://" in self.where
         folder = Path(self.where).expanduser().resolve()
         digest = hashlib.sha256(self.where.encode("utf-8", "surrogateescape")).hexdigest()
+        self._kept: dict[str, Any] = {}
+        self._lock = threading.Lock()
         self._locks = cache_folder() / "locks" / digest[:16] if remote else folder / "locks"
         self._lance = require("lancedb", extra="documents", purpose=_PURPOSE)
         self.arrow: Any = require("pyarrow", extra="documents", purpose=_PURPOSE)
@@ -62,6 +70,22 @@ class Store:
         """Open a table; reading it always reads its newest state."""
         return self._tables.open_table(name)
 
+    def kept(self, name: str, make: Callable[[], _T]) -> _T:
+        """Return what is kept in memory under a name, made if it is not.
+
+        To open a table takes as long as a search; one that is kept reads the newest state as well.
+        """
+        with self._lock:
+            found: _T | None = self._kept.get(name)
+        if found is None:
+            found = make()
+        with self._lock:
+            self._kept.pop(name, None)
+            self._kept[name] = found  # what was asked for last goes last
+            while len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+        return found
+
     def drop(self, name: str) -> None:
         """Remove a table if it is there."""
         self._tables.drop_table(name, ignore_missing=True)
@@ -71,6 +95,10 @@ class Store:
         """Hold the right to write to a collection, before all other threads and processes."""
         with self.errors(), locked(self._locks / f"{key}.lock"):
             yield
+
+    def note(self, key: str) -> Path:
+        """Return the file that stands while a collection is being written to."""
+        return self._locks / f"{key}.unfinished"
 
     @contextmanager
     def errors(self) -> Iterator[None]:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from semqa.errors import InputError, NotFoundError, UnavailableError
-from semqa.retrieval.passages import Collection, Library
+from semqa.retrieval.passages import Collection, Library, index, leftovers, rerank
 from semqa.retrieval.passages import collection as collection_module
 from semqa.retrieval.passages.dense import Dense
 from tests.documents import makers
@@ -308,15 +310,108 @@ def test_a_write_that_fails_in_the_middle_leaves_nothing(
     assert notes._passages.count_rows() == 2  # one of them is of the write that failed
     assert notes.documents() == [before]
     assert [each.document_id for each in notes.search("zebras harbour")] == [before.id]
-    notes._cleared = False  # as in another process
     notes.put("b.txt", b"Ferries.")
     assert notes._passages.count_rows() == 2
+
+
+def test_only_a_write_that_was_cut_off_has_all_passages_looked_through(
+    notes: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    clear = leftovers.clear_leftovers
+
+    def counted(passages: object, documents: object) -> None:
+        looked.append(1)
+        clear(passages, documents)
+
+    monkeypatch.setattr(leftovers, "clear_leftovers", counted)
+    info = notes.put("a.txt", HARBOUR)
+    notes.put("a.txt", b"Zebras.")
+    notes.put("b.txt", b"More zebras.")
+    notes.remove(notes.documents()[0].id)
+    notes.optimize()
+    assert not looked
+    with monkeypatch.context() as patch:
+        patch.setattr(collection_module, "clear", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            notes.remove(notes.documents()[0].id)  # and its passages stay
+    assert (notes.documents(), notes._passages.count_rows()) == ([], 1)
+    assert notes.search("zebras") == []
+    again = notes.put("a.txt", HARBOUR)
+    assert looked == [1]
+    assert again.id == info.id
+    assert notes._passages.count_rows() == 1
 
 
 def test_a_disk_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UnavailableError, match="collections there failed"):
         Library(tmp_path / "file" / "library", encoder=None)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["harbour", "harbours", "old", "1890", "東京", "Straße", "a", "x" * 9])
+    ).map(" ".join),
+    st.text(max_size=80),
+)
+def test_words_are_compared_by_what_the_question_needs(query: str, more: str) -> None:
+    text = f"{more} {query[2:]} {more}"
+    asked = rerank._stems(query)
+    heads = {stem[: rerank._HEAD] for stem in asked}
+    assert asked & rerank._stems(text, heads) == asked & rerank._stems(text)
+
+
+def test_a_search_knows_what_another_process_did(library: Library, notes: Collection) -> None:
+    info = notes.put("a.txt", HARBOUR)
+    assert notes.search("harbour")
+    other = Library(library._store.where, encoder=None).collection("", "notes")
+    other.put("a.txt", HARBOUR.replace(b"1890", b"1891"))
+    (found,) = notes.search("harbour")
+    assert found.document_id != info.id
+    assert "1891" in found.source.text
+    other.remove(found.document_id)
+    assert notes.search("harbour") == []
+    other.put("a.txt", HARBOUR)
+    assert [each.document_id for each in notes.search("harbour")] == [info.id]
+
+
+def test_many_vectors_are_searched_through_an_index(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found through it is nearly what is found without, of few numbers or of many."""
+    monkeypatch.setattr(index, "MANY", 300)
+    monkeypatch.setattr(index, "PART", 100)
+    draw = np.random.default_rng(3)
+    for width in (26, 256):
+        rows = draw.standard_normal((400, width))
+        rows[:30] += np.linspace(0.5, 1.5, 30)[:, None]  # some are near to what is asked
+        known = {f"w{width}n{i}": row for i, row in enumerate(rows)}
+
+        class Drawn(Letters):
+            name = f"drawn{width}"
+            vectors = known
+
+            def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+                words = [text.split("\n")[-1] for text in texts]
+                usual = np.ones(len(next(iter(self.vectors.values()))))
+                return np.asarray([self.vectors.get(w, usual) for w in words], dtype=np.float32)
+
+            def identity(self) -> str:
+                return self.name
+
+        use(library, Drawn())
+        collection = library.create("", f"drawn{width}")
+        collection.put_all([(f"{word}.txt", word.encode()) for word in known])
+        before = [each.name for each in collection.search("anything", 20)]
+        collection.optimize()
+        kinds = [each.index_type for each in collection._passages.list_indices()]
+        assert kinds == ["FTS", "IvfRq" if width == 256 else "IvfSq"]
+        after = [each.name for each in collection.search("anything", 20)]
+        assert len(set(after) & set(before)) >= 18
+        collection.put("late.txt", b"late")  # as near as can be
+        assert collection.search("anything", 20)[0].name == "late.txt"
 
 
 def test_indexes_are_kept(notes: Collection) -> None:
