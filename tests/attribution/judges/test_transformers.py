@@ -133,8 +133,18 @@ def test_every_window_fits_and_holds_the_whole_hypothesis(
 
 
 def test_a_hypothesis_is_never_cut(models: Path) -> None:
-    with pytest.raises(InputError, match=r"the hypothesis is too long for .*: got 'The bridge"):
-        entailer(models / "nli").entailment([Pair(SHORT, LONG)])
+    with pytest.raises(InputError, match=r"hypothesis is too long for .*: got 'on and on"):
+        entailer(models / "nli").entailment([Pair(SHORT, "on and on " * 40)])
+
+
+def test_a_long_hypothesis_is_judged_sentence_by_sentence(models: Path) -> None:
+    """All must follow: the least likely sentence decides."""
+    judge = entailer(models / "nli")
+    sentences = [SHORT, "Ann built the bridge.", "Bob crossed it first, in the rain: nobody asked."]
+    (whole,) = judge.entailment([Pair(LONG, " ".join(sentences * 2))])
+    single = judge.entailment([Pair(LONG, sentence) for sentence in sentences])
+    assert whole.entailment == pytest.approx(min(each.entailment for each in single), abs=2e-6)
+    assert sum(whole) == pytest.approx(1, abs=3e-6)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 Premises that are longer than the model reads are read in windows that overlap; the hypothesis
 stands whole in each. Entailment is the highest of all windows, for what one part of a text says, the
-text says; of what is left, contradiction gets the highest of all windows, and neutral the rest.
+text says; of what is left, contradiction gets the highest of all windows, and neutral the rest. A
+hypothesis that leaves no room for its premise is judged sentence by sentence: all of them must
+follow, and one that is contradicted contradicts the whole.
 
 Source: AutoAIS as ALCE uses it (Gao et al. 2023, section 4), where the model writes “1” or “0”;
 differs in that the probabilities of the two are compared, rather than a text written.
@@ -12,7 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.attribution.judges.base import Entailment
+from semqa.attribution.judges.base import Entailment, Pair
+from semqa.attribution.judges.lexical_words import sentences
 from semqa.attribution.judges.models.batches import in_batches, padded, rounded
 from semqa.attribution.judges.models.labels import read_labels
 from semqa.engines.model.quiet import quiet_log
@@ -21,7 +24,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.attribution.judges.base import Pair
     from semqa.attribution.judges.models.labels import Relation
     from semqa.attribution.judges.models.loading import Loaded
     from semqa.attribution.judges.models.settings import ModelSettings
@@ -31,8 +33,8 @@ __all__ = ["Entailer"]
 _LEAST_WINDOW = 16
 """Tokens of the premise that must fit beside a hypothesis."""
 
-
 _MARGIN = 4
+"""Tokens that a part of a text may have more than it had in the whole."""
 
 
 class _Window(NamedTuple):
@@ -77,6 +79,14 @@ class Entailer:
         Raises:
             InputError: a hypothesis is too long for the model.
         """
+        parts = [self._parts(pair) for pair in pairs]
+        flat = [
+            Pair(pair.premise, part) for pair, own in zip(pairs, parts, strict=True) for part in own
+        ]
+        found = iter(self._run(flat))
+        return [_all_of([next(found) for _ in own]) for own in parts]
+
+    def _run(self, pairs: Sequence[Pair]) -> list[Entailment]:
         windows = [
             window for number, pair in enumerate(pairs) for window in self._cut(number, pair)
         ]
@@ -92,6 +102,19 @@ class Entailer:
             by_pair[window.pair].append(self._read(probabilities))
         return [_joined(found) for found in by_pair]
 
+    def _parts(self, pair: Pair) -> list[str]:
+        """Return the hypothesis, or its sentences where it is too long to be read whole."""
+        with quiet_log():
+            if self._room(pair.hypothesis) >= _LEAST_WINDOW:
+                return [pair.hypothesis]
+            if len(self._encode(*pair)["input_ids"]) <= self._loaded.longest:
+                return [pair.hypothesis]
+        return sentences(pair.hypothesis) or [pair.hypothesis]
+
+    def _room(self, hypothesis: str) -> int:
+        """Return how many tokens of a premise fit beside a hypothesis."""
+        return self._loaded.longest - len(self._encode("", hypothesis)["input_ids"])
+
     def _cut(self, number: int, pair: Pair) -> list[_Window]:
         """Return the windows of a pair; one, where the model reads it whole."""
         tokenizer, longest = self._loaded.tokenizer, self._loaded.longest
@@ -99,10 +122,10 @@ class Entailer:
             whole = self._encode(pair.premise, pair.hypothesis)
             if len(whole["input_ids"]) <= longest:
                 return [_Window(number, whole)]
-            room = longest - len(self._encode("", pair.hypothesis)["input_ids"])
+            room = self._room(pair.hypothesis)
             if room < _LEAST_WINDOW:
                 raise InputError(
-                    f"the hypothesis is too long for {self._loaded.name}: got "
+                    f"a sentence of the hypothesis is too long for {self._loaded.name}: got "
                     f"{' '.join(pair.hypothesis.split())[:60]!r}…, which leaves {room} tokens for "
                     f"the premise, expected {_LEAST_WINDOW} at least of {longest}; split it"
                 )
@@ -191,6 +214,15 @@ class Entailer:
             if relation is not None:
                 found[relation] += value
         return Entailment(**found)
+
+
+def _all_of(parts: Sequence[Entailment]) -> Entailment:
+    """Return what is said of the parts of one hypothesis together."""
+    if len(parts) == 1:
+        return parts[0]
+    follows = min(each.entailment for each in parts)
+    contrary = min(max(each.contradiction for each in parts), 1 - follows)
+    return Entailment(follows, rounded(1 - follows - contrary), contrary)
 
 
 def _joined(windows: Sequence[Entailment]) -> Entailment:
