@@ -76,6 +76,6 @@ def judge_answers(
             )
     finally:
         judge.close()
-    for note in unparsed_note(judge):
+    for note in unparsed_note(judge.unparsed):
         say(note)
     return checks

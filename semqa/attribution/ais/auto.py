@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.ais.resting import resting_sentences
 from semqa.attribution.citations.passages import premise
-from semqa.attribution.judges.base import Pair
+from semqa.attribution.judges.base import Entailment, Pair
+from semqa.data.jsonl import as_row, describe
+from semqa.errors import InputError
 from semqa.quotes.render.judged import Judged, JudgedSentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.attribution.ais.resting import RestingSentence
-    from semqa.attribution.judges.base import Entailment, EntailmentJudge
+    from semqa.attribution.judges.base import EntailmentJudge
+    from semqa.data.jsonl import Row
     from semqa.quotes import QuotedAnswer, Source
 
 __all__ = ["MARGIN", "AnswerCheck", "SentenceCheck", "Support", "ToCheck", "check_answers"]
@@ -92,6 +95,26 @@ class SentenceCheck:
             "reason": self.reason,
         }
 
+    @classmethod
+    def read(cls, row: Row, margin: float) -> SentenceCheck:
+        """Read it from a record, and judge its probabilities by another margin.
+
+        Raises:
+            InputError: a field is missing or of the wrong type.
+        """
+        given = row.fields.get("entailment")
+        reason = row.text("reason", "")
+        judged = None if given is None else _read_entailment(row, given)
+        return cls(
+            row.text("text"),
+            _whole(row, row.fields.get("plain_start"), "plain_start"),
+            _whole(row, row.fields.get("plain_end"), "plain_end"),
+            tuple(_whole(row, each, "sources") for each in _array(row, "sources")),
+            _support(judged, margin),
+            judged,
+            reason,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
@@ -132,6 +155,22 @@ class AnswerCheck:
             tuple(
                 JudgedSentence(each.text, each.support.value, each.sources, each.reason)
                 for each in self.sentences
+            ),
+        )
+
+    @classmethod
+    def read(cls, row: Row, margin: float) -> AnswerCheck:
+        """Read what `to_dict` gave, and judge the probabilities in it by another margin.
+
+        Raises:
+            InputError: a field is missing or of the wrong type.
+        """
+        return cls(
+            row.text("judge"),
+            margin,
+            tuple(
+                SentenceCheck.read(as_row(each, f"{row.where}: sentence {number}"), margin)
+                for number, each in enumerate(_array(row, "sentences"), 1)
             ),
         )
 
@@ -211,11 +250,46 @@ def _check(
 ) -> SentenceCheck:
     reason = ""
     if judged is None:
-        support = Support.NOT_SUPPORTED
         reason = NO_SUCH_SOURCE if sentence.sources else QUOTES_NOTHING
-    elif abs(judged.entailment - 0.5) < margin:
-        support = Support.UNCLEAR
-    else:
-        support = Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
     text, start, end, _ = sentence
-    return SentenceCheck(text, start, end, real, support, judged, reason)
+    return SentenceCheck(text, start, end, real, _support(judged, margin), judged, reason)
+
+
+def _support(judged: Entailment | None, margin: float) -> Support:
+    if judged is None:
+        return Support.NOT_SUPPORTED
+    if abs(judged.entailment - 0.5) < margin:
+        return Support.UNCLEAR
+    return Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED
+
+
+def _read_entailment(row: Row, given: object) -> Entailment:
+    values = given if isinstance(given, dict) else {}
+    found = [values.get(name) for name in Entailment._fields]
+    if any(
+        isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in found
+    ):
+        raise InputError(
+            f"{row.where}: wrong value in field 'entailment': got {describe(given)}, expected an "
+            f"object of probabilities {', '.join(Entailment._fields)}; correct it"
+        )
+    return Entailment(*(float(v) for v in found))  # type: ignore[arg-type]  # looked at above
+
+
+def _array(row: Row, name: str) -> list[object]:
+    found = row.fields.get(name)
+    if not isinstance(found, list):
+        raise InputError(
+            f"{row.where}: wrong type in field {name!r}: got {describe(found)}, expected an array; "
+            "correct it"
+        )
+    return found
+
+
+def _whole(row: Row, value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError(
+            f"{row.where}: wrong value in field {name!r}: got {describe(value)}, expected a whole "
+            "number from 0; correct it"
+        )
+    return value

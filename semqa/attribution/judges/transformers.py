@@ -6,11 +6,13 @@ judgements are all kept already loads no model.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.judges.models.loading import load, model_digest
 from semqa.attribution.judges.models.settings import DEFAULTS, ModelSettings, read_parts
+from semqa.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +61,9 @@ class TransformersJudge:
         self._made: dict[str, Any] = {}
         written = ",".join(f"{part}={model}" for part, model in self._models.items())
         self.name = name or f"transformers:{written}"
+        for package in ("transformers", "torch"):
+            if find_spec(package) is None:  # they are not imported before they are needed
+                require(package, extra="local", purpose=f"the judge {self.name}")
         digests = []
         for part, model in self._models.items():
             if model_digest(model) is None:

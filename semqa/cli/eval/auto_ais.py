@@ -22,36 +22,39 @@ from semqa.cli.eval.judging import (
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, say, write_result
+from semqa.cli.output import json_line, say, write_file, write_result
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.ais.auto import AnswerCheck, ToCheck
+    from semqa.attribution.ais.auto_record import CheckedRun
+    from semqa.attribution.judges import CachedJudge
     from semqa.data.answers import GivenAnswer
 
 __all__ = ["Margin", "auto_ais", "read_given"]
 
 Margin = Annotated[
-    float,
+    float | None,
     typer.Option(
         min=0.0,
         max=0.5,
         help="How near to one half a probability of entailment is called unclear.",
+        show_default="0.1",
     ),
 ]
 
 
 def auto_ais(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="Answers with their sources, as semqa answer --json writes them, or with "
             '--references JSON lines {"qid", "prediction"}; - for standard input.',
             metavar="FILE",
             show_default=False,
         ),
-    ],
+    ] = None,
     references: Annotated[
         Path | None,
         typer.Option(
@@ -68,7 +71,7 @@ def auto_ais(
     judge_dtype: JudgeDtype = None,
     judge_batch_size: JudgeBatch = None,
     judge_url: JudgeUrl = None,
-    margin: Margin = 0.1,
+    margin: Margin = None,
     question: Annotated[
         bool, typer.Option(help="Put the question before each sentence that is judged.")
     ] = True,
@@ -76,6 +79,15 @@ def auto_ais(
         bool,
         typer.Option("--allow-missing", help="Pass over questions that have no prediction."),
     ] = False,
+    rescore: Annotated[
+        Path | None,
+        typer.Option(
+            help="Sum up a record that --out wrote once more, by another --margin perhaps; nobody is "
+            "asked.",
+            metavar="RECORD",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -92,49 +104,68 @@ def auto_ais(
     of quotes: that is semqa verify. Judgements are kept: a run that ended
     early, given again, asks only what was not asked before.
     """
-    from semqa.attribution.ais.auto import ToCheck, check_answers
-    from semqa.attribution.ais.auto_report import summarise_checks
-    from semqa.quotes import QuotedAnswer
+    from semqa.attribution.ais.auto import MARGIN
+    from semqa.attribution.ais.auto_record import read_run
 
-    check_stdin_once(file, references)
-    check_not_an_input(out, file, references)
-    given = read_given(file, references, allow_missing=allow_missing)
-    answers = [ToCheck(one.question, QuotedAnswer.parse(one.text, one.sources)) for one in given]
-    asked = open_judge(
-        judge,
-        judge_cache,
-        no_cache=no_judge_cache,
-        device=judge_device,
-        dtype=judge_dtype,
-        batch_size=judge_batch_size,
-        base_url=judge_url,
-    )
-    try:
-        with judge_progress(asked, "judging"):
-            checks = check_answers(
-                answers, entailment_judge(asked), margin=margin, with_question=question
-            )
-    finally:
-        asked.close()
-    results = summarise_checks(checks, seed=seed)
-    record = {
-        "results": results,
-        "judge": {"name": asked.name, "identity": asked.identity, "unparsed": asked.unparsed},
-        "margin": margin,
-        "with_question": question,
-        "seed": seed,
-        "examples": _examples(given, answers, checks),
-    }
+    check_stdin_once(file, references, rescore)
+    check_not_an_input(out, file, references, rescore)
+    if (file is None) is (rescore is None) or (rescore is not None and references is not None):
+        raise InputError(
+            f"what to judge: got {'a' if file else 'no'} file and {'a' if rescore else 'no'} record, "
+            "expected a file, or --rescore RECORD alone; give one of them"
+        )
+    if rescore is not None:
+        run = read_run(rescore, margin)
+    else:
+        given = read_given(file or Path("-"), references, allow_missing=allow_missing)
+        asked = open_judge(
+            judge,
+            judge_cache,
+            no_cache=no_judge_cache,
+            device=judge_device,
+            dtype=judge_dtype,
+            batch_size=judge_batch_size,
+            base_url=judge_url,
+        )
+        run = _judge(given, asked, MARGIN if margin is None else margin, question, seed)
+    record = run.to_dict()
     if out is not None:
-        from semqa.cli.output import write_file
-
         write_file(out, json_line(record, indent=2))
     if as_json:
         write_result(json_line(record, indent=2))
         return
-    _show(results)
-    for note in (f"judge: {asked.name}", *unparsed_note(asked)):
+    _show(record["results"])
+    say(f"judge: {run.judge.get('name')}")
+    unparsed = run.judge.get("unparsed")
+    for note in unparsed_note(unparsed if isinstance(unparsed, int) else 0):
         say(note)
+
+
+def _judge(
+    given: Sequence[GivenAnswer], judge: CachedJudge, margin: float, question: bool, seed: int
+) -> CheckedRun:
+    from semqa.attribution.ais.auto import ToCheck, check_answers
+    from semqa.attribution.ais.auto_record import CheckedExample, CheckedRun
+    from semqa.quotes import QuotedAnswer
+
+    answers = [ToCheck(one.question, QuotedAnswer.parse(one.text, one.sources)) for one in given]
+    try:
+        with judge_progress(judge, "judging"):
+            checks = check_answers(
+                answers, entailment_judge(judge), margin=margin, with_question=question
+            )
+    finally:
+        judge.close()
+    return CheckedRun(
+        {"name": judge.name, "identity": judge.identity, "unparsed": judge.unparsed},
+        margin,
+        question,
+        seed,
+        [
+            CheckedExample(one.key, one.question, read.answer.marked, read.answer.verified, check)
+            for one, read, check in zip(given, answers, checks, strict=True)
+        ],
+    )
 
 
 def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> list[GivenAnswer]:
@@ -160,21 +191,6 @@ def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> l
         GivenAnswer(question.qid, question.question, text, question.sources)
         for question, text in zip(questions, texts, strict=True)
         if question.qid in predictions
-    ]
-
-
-def _examples(
-    given: Sequence[GivenAnswer], answers: Sequence[ToCheck], checks: Sequence[AnswerCheck]
-) -> list[dict[str, object]]:
-    return [
-        {
-            "id": one.key,
-            "question": one.question,
-            "answer": read.answer.marked,
-            "verified": read.answer.verified,
-            "checks": check.to_dict(),
-        }
-        for one, read, check in zip(given, answers, checks, strict=True)
     ]
 
 

@@ -171,12 +171,12 @@ def entailment_judge(judge: Judge) -> EntailmentJudge:
     return judge
 
 
-def unparsed_note(judge: CachedJudge) -> list[str]:
+def unparsed_note(unparsed: int) -> list[str]:
     """Return a remark if replies of a language model could not be read."""
-    if not judge.unparsed:
+    if not unparsed:
         return []
-    one = judge.unparsed == 1
-    shown = f"{judge.unparsed} {'reply' if one else 'replies'} of the judge could not be read"
+    one = unparsed == 1
+    shown = f"{unparsed} {'reply' if one else 'replies'} of the judge could not be read"
     return [f"{shown}, and {'counts' if one else 'count'} as neutral"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from semqa.engines.model.files import folder_of, load_tokenizer
@@ -14,7 +13,6 @@ from semqa.engines.transformers.device import choose_device
 from semqa.engines.transformers.loading import dtype_option
 from semqa.engines.transformers.tokenizer import check_tokenizer
 from semqa.errors import InputError, SemqaError
-from semqa.extras import require
 
 if TYPE_CHECKING:
     from semqa.attribution.judges.models.settings import ModelSettings
@@ -64,12 +62,7 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
     Raises:
         InputError: there is no such model, it cannot be loaded so, or it was not trained for that.
         UnavailableError: the Hub was not reached.
-        MissingExtraError: a package is missing.
     """
-    purpose = f"the judge transformers:{part}={name}"
-    for package in ("transformers", "torch"):
-        if find_spec(package) is None:
-            require(package, extra="local", purpose=purpose)
     folder = folder_of(name)
     shared: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code}
     if folder is None:

@@ -1,0 +1,138 @@
+"""The record of an AutoAIS run: what was judged, by whom, and what came of it; and reading it back.
+
+A record holds all answers and the probabilities of all sentences, so that it can be scored again,
+with another margin, without any judge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from semqa.attribution.ais.auto import AnswerCheck
+from semqa.attribution.ais.auto_report import summarise_checks
+from semqa.data.files import ByteBudget, decode_text, open_input
+from semqa.data.jsonl import as_row, decode_json, describe
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["CheckedExample", "CheckedRun", "read_run"]
+
+KIND = "auto-ais"
+MAX_BYTES = 1 << 30
+
+
+class CheckedExample(NamedTuple):
+    """One answer and what a judge says of it.
+
+    Attributes:
+        key: names it in the run.
+        question: what it answers.
+        answer: with its marks.
+        verified: whether every quote of it is verbatim, which is no judgement.
+        check: the judgement.
+    """
+
+    key: str
+    question: str
+    answer: str
+    verified: bool
+    check: AnswerCheck
+
+
+class CheckedRun(NamedTuple):
+    """Answers that one judge judged.
+
+    Attributes:
+        judge: its name, identity and how many of its replies could not be read.
+        margin: how near to one half a probability is unclear.
+        with_question: whether the question stood before each sentence.
+        seed: of the bootstrap.
+        examples: the answers.
+    """
+
+    judge: Mapping[str, Any]
+    margin: float
+    with_question: bool
+    seed: int
+    examples: Sequence[CheckedExample]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record, ready for JSON."""
+        from importlib.metadata import version
+
+        return {
+            "kind": KIND,
+            "results": summarise_checks([each.check for each in self.examples], seed=self.seed),
+            "judge": dict(self.judge),
+            "margin": self.margin,
+            "with_question": self.with_question,
+            "seed": self.seed,
+            "versions": {"semqa": version("semqa")},
+            "examples": [
+                {
+                    "id": each.key,
+                    "question": each.question,
+                    "answer": each.answer,
+                    "verified": each.verified,
+                    "checks": each.check.to_dict(),
+                }
+                for each in self.examples
+            ],
+        }
+
+
+def read_run(path: Path, margin: float | None = None) -> CheckedRun:
+    """Read a record, and judge its probabilities anew.
+
+    Args:
+        path: what `CheckedRun.to_dict` was written to; ``-`` is standard input.
+        margin: another margin; None for that of the record.
+
+    Raises:
+        InputError: it is no such record.
+    """
+    with open_input(path, ByteBudget(MAX_BYTES)) as file:
+        raw, name = file.read_all(), file.name
+    row = as_row(decode_json(decode_text(raw, name), name), name)
+    fields: dict[str, Any] = row.fields
+    examples = fields.get("examples")
+    known = (
+        isinstance(examples, list)
+        and isinstance(fields.get("judge"), dict)
+        and _is_number(fields.get("margin"))
+        and isinstance(fields.get("with_question"), bool)
+    )
+    if fields.get("kind") != KIND or not known or not isinstance(examples, list):
+        raise InputError(
+            f"{name}: no record of AutoAIS: got {describe(fields.get('kind'))} as its kind, expected "
+            f"what semqa eval auto-ais --out writes; name such a file"
+        )
+    used = float(fields["margin"]) if margin is None else margin
+    seed = fields.get("seed")
+    found = []
+    for number, each in enumerate(examples, 1):
+        one = as_row(each, f"{name}: example {number}")
+        checks = as_row(one.fields.get("checks"), f"{one.where}: checks")
+        found.append(
+            CheckedExample(
+                one.text("id"),
+                one.text("question", ""),
+                one.text("answer"),
+                one.fields.get("verified") is True,
+                AnswerCheck.read(checks, used),
+            )
+        )
+    return CheckedRun(
+        fields["judge"],
+        used,
+        fields["with_question"],
+        seed if isinstance(seed, int) and seed >= 0 else 0,
+        found,
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 0.5
