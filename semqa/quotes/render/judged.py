@@ -45,7 +45,9 @@ class JudgedSentence(NamedTuple):
             >>> JudgedSentence("Bing sang.", "supported", (1, 3)).held_against
             '[1] [3]'
         """
-        return self.reason or " ".join(f"[{number}]" for number in self.sources)
+        if self.reason:
+            return f"({self.reason})"
+        return " ".join(f"[{number}]" for number in self.sources)
 
 
 class Judged(NamedTuple):

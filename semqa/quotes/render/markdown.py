@@ -62,7 +62,7 @@ def to_markdown(answer: QuotedAnswer, *, judged: Judged | None = None) -> str:
 def _judged(judged: Judged) -> list[str]:
     rows = [
         f"- {sentence.sign} **{sentence.support}** {_escape(sentence.text)}"
-        + (f" *({_escape(sentence.held_against)})*" if sentence.held_against else "")
+        + (f" *{_escape(sentence.held_against)}*" if sentence.held_against else "")
         for sentence in judged.sentences
     ]
     return [_escape(judged.headline), "\n".join(rows)]
