@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LexicalJudge"]
 
-_VERSION = 2
+_VERSION = 3
 """Counted up with each change of the rules, so that no result of older ones is taken for theirs."""
 
 _MIDDLE = 0.75

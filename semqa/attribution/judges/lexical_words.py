@@ -15,6 +15,9 @@ _WORD = re.compile(
     r"[^\W_]+(?:[.,:/][0-9]+)*(?:['’][^\W_]+)*(?:%|°)?"
     r"|[^\W_](?:\.[^\W_])+\.?"
 )
+_ENUMERATION = re.compile(r"\([0-9]{1,2}\)")
+"""Numbers of a list, which say nothing."""
+
 _SENTENCE = re.compile(
     r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-z_])|\n\s*\n|(?<=[。！？])"
 )
@@ -33,7 +36,7 @@ _FUNCTION = _listed(
     is am are was were be been being do does did done doing has have had having will would shall
     should can could may might must of in on at by for to from with within into onto upon about as
     than then so and or but if because while also too very just only both either each such own same
-    other another more most some any all many much few per via up down out over under again further
+    one other another more most some any all many much few per via up down out over under again further
     according source sources say says said state states stated
     not no nor never neither none nobody nothing cannot without s t d ll re ve m don didn doesn isn
     aren wasn weren hasn haven hadn won wouldn couldn shouldn mustn"""
@@ -47,6 +50,7 @@ _UP_TO_TWENTY = (
     "sixteen seventeen eighteen nineteen twenty"
 )
 _NUMBERS = {word: str(number) for number, word in enumerate(_UP_TO_TWENTY.split())}
+del _NUMBERS["one"]  # which is an article as often
 _ENDS = ("ational", "ations", "ation", "ings", "ing", "edly", "ies", "ied", "es", "ed", "ly", "s")
 _LEAST_STEM = 3
 
@@ -83,6 +87,9 @@ def read_tokens(text: str) -> list[Token]:
     last = 0
     for match in _WORD.finditer(text):
         begins = begins or any(mark in '.!?:\n"“' for mark in text[last : match.start()])
+        if _ENUMERATION.fullmatch(text, max(0, match.start() - 1), match.end() + 1):
+            begins = True
+            continue
         last = match.end()
         tokens.append(_token(match[0], match.start(), match.end(), begins=begins))
         begins = False
