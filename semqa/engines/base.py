@@ -172,6 +172,8 @@ class CompletingEngine(Engine, Protocol):
     def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
         """Return what the model writes after each prompt, greedily and freely, without the prompt.
 
+        White space around what it writes is left out.
+
         Args:
             prompts: what is asked, each in the form that the engine gives its prompts in: as one
                 message of a user where the model chats, or else as a text to go on with.

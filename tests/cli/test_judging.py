@@ -99,6 +99,20 @@ def test_a_model_behind_an_endpoint_judges(semqa: Command) -> None:
         assert told.err == "1 reply of the judge could not be read, and counts as neutral\n"
 
 
+def test_a_prompt_of_ones_own_asks_the_model(semqa: Command, tmp_path: Path) -> None:
+    write(tmp_path / "answers.jsonl", *LINES[1:])
+    (tmp_path / "own.jinja").write_text("{{ premise }} => {{ hypothesis }}", encoding="utf-8")
+    run = ("eval", "auto-ais", "answers.jsonl", "--no-judge-cache", "--prompt", "own.jinja")
+    with serving(Answer("entailment")) as server:
+        found = semqa(*run, "--judge", "engine:openai:tiny", "--judge-url", server.url, "--json")
+        assert found.json["results"]["sentences"] == 100, found.err
+        asked = server.asked[-1].body["messages"][-1]["content"]
+        assert asked == "It sold well. => It sold."
+    refused = semqa(*run)
+    assert refused.code == 2
+    assert "prompt: got 'own.jinja' with the judge lexical" in refused.err
+
+
 def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Path) -> None:
     write(tmp_path / "answers.jsonl", *LINES)
     run = ("eval", "auto-ais", "answers.jsonl", "--judge-cache", "kept")

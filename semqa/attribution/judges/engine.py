@@ -79,12 +79,18 @@ class EngineJudge:
         self._complete: Callable[..., list[str]] = engine.complete
 
     @classmethod
-    def create(cls, spec: str, options: Mapping[str, object] | None = None) -> Self:
+    def create(
+        cls,
+        spec: str,
+        options: Mapping[str, object] | None = None,
+        prompts: Mapping[str, str] | None = None,
+    ) -> Self:
         """Create the judge of an engine's specification, such as ``transformers:MODEL``.
 
         Args:
             spec: the specification.
             options: of the engine; where models run is left out where the engine has no such option.
+            prompts: templates by question, as for the class.
 
         Raises:
             InputError: there is no such engine, or it asks no language model.
@@ -114,7 +120,7 @@ class EngineJudge:
         # What stands behind an endpoint it alone knows: its address has to do.
         where = given.get("base_url") if spec.startswith("openai:") else None
         digest = model_identity(spec, given.get("revision"))
-        return cls(engine, f"engine:{spec}@{digest or where};{kept}")
+        return cls(engine, f"engine:{spec}@{digest or where};{kept}", prompts)
 
     def through(self, complete: Callable[..., list[str]]) -> EngineJudge:
         """Return this judge with its replies coming from elsewhere, such as from a cache of them.

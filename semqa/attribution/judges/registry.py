@@ -27,7 +27,8 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
             ``transformers`` alone takes nli, qa and qg; or ``engine:`` and the specification of an
             engine that asks a language model, such as ``engine:openai:gpt-4o-mini``.
         options: keyword options of the judge, such as ``device`` or ``batch_size``; None values
-            are left out. ``engine:`` takes those of the engine.
+            are left out. ``engine:`` takes those of the engine, and ``prompt``, a template of one's
+            own for entailment, by name or file, which gets ``premise`` and ``hypothesis``.
 
     Raises:
         InputError: the name is unknown, what it carries is not usable, or the judge does not take
@@ -47,6 +48,11 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
             f"engine:SPEC; {hint}"
         )
     given = {key: value for key, value in (options or {}).items() if value is not None}
+    if "prompt" in given and name != "engine":
+        raise InputError(
+            f"prompt: got {str(given['prompt'])!r} with the judge {spec}, which is asked by no prompt, "
+            "expected a judge engine:SPEC; leave it out, or choose one"
+        )
     return _FACTORIES[name](spec, carried, given)
 
 
@@ -78,7 +84,9 @@ def _engine(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
             f"judge: got {spec!r}, expected an engine after the colon; write such as "
             "engine:transformers:MODEL"
         )
-    return EngineJudge.create(carried, options)
+    own = {name: value for name, value in options.items() if name != "prompt"}
+    prompt = options.get("prompt")
+    return EngineJudge.create(carried, own, {"entailment": str(prompt)} if prompt else None)
 
 
 _FACTORIES: dict[str, Callable[[str, str, Mapping[str, object]], Judge]] = {

@@ -71,6 +71,15 @@ def auto_ais(
     judge_dtype: JudgeDtype = None,
     judge_batch_size: JudgeBatch = None,
     judge_url: JudgeUrl = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            help="A template of your own for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the "
+            "reply names entailment, neutral or contradiction.",
+            metavar="NAME|PATH",
+            show_default="engine-entailment",
+        ),
+    ] = None,
     margin: Margin = None,
     question: Annotated[
         bool, typer.Option(help="Put the question before each sentence that is judged.")
@@ -126,6 +135,7 @@ def auto_ais(
             dtype=judge_dtype,
             batch_size=judge_batch_size,
             base_url=judge_url,
+            prompt=prompt,
         )
         run = _judge(given, asked, MARGIN if margin is None else margin, question, seed)
     record = run.to_dict()

@@ -120,6 +120,7 @@ def open_judge(
     dtype: str | None = None,
     batch_size: int | None = None,
     base_url: str | None = None,
+    prompt: str | None = None,
 ) -> CachedJudge:
     """Create a judge that keeps its judgements.
 
@@ -131,6 +132,7 @@ def open_judge(
         dtype: of models' weights.
         batch_size: inputs judged together.
         base_url: the endpoint of an openai engine.
+        prompt: a template of the user's own for entailment, for a judge that is an engine.
 
     Raises:
         InputError: there is no such judge, or the cache is not usable.
@@ -143,7 +145,13 @@ def open_judge(
             f"--no-judge-cache: got it with --judge-cache {cache}, expected one of them; leave one "
             "out"
         )
-    options = {"device": device, "dtype": dtype, "batch_size": batch_size, "base_url": base_url}
+    options = {
+        "device": device,
+        "dtype": dtype,
+        "batch_size": batch_size,
+        "base_url": base_url,
+        "prompt": prompt,
+    }
     judge = create_judge(spec, options)
     if no_cache:
         return CachedJudge(judge, None)

@@ -20,7 +20,7 @@ __all__ = ["complete_all"]
 async def complete_all(
     remote: RemoteModel, prompts: Sequence[Prompt], options: OpenAIOptions
 ) -> list[str]:
-    """Return the reply to each prompt; the first that fails ends the others.
+    """Return the reply to each prompt, stripped; the first that fails ends the others.
 
     Raises:
         RefusedError: the endpoint refuses one.
@@ -30,7 +30,7 @@ async def complete_all(
 
     async def one(prompt: Prompt) -> str:
         async with at_once:
-            return (await remote.ask(Wording.of(prompt), options, {})).text
+            return (await remote.ask(Wording.of(prompt), options, {})).text.strip()
 
     running = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
     try:

@@ -15,6 +15,7 @@ from semqa.engines.model import (
     PromptEncoder,
     check_fits,
     check_template,
+    check_whole,
     default_prompts,
     read_text,
     read_tokens,
@@ -187,14 +188,20 @@ class VllmEngine:
             UnavailableError: vLLM stopped working.
         """
         from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
 
+        check_whole("max_new_tokens", max_new_tokens, 1)
         limit = self._loaded.context - max_new_tokens
         spelled = Spelling(self._encoder.reserved)
         plain = [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
         encoded = [self._encoder.encode(prompt) for prompt in plain]
         for ids in encoded:
             check_fits(len(ids), limit)
-        params = SamplingParams(max_tokens=max_new_tokens, temperature=0.0)
+        params = SamplingParams(
+            max_tokens=max_new_tokens,
+            temperature=0.0,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
         rows = self._loaded.service.run([(ids, params) for ids in encoded])
         return [read_text(row.tokens, self._loaded.vocabulary) for row in rows]
 

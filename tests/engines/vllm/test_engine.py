@@ -153,6 +153,17 @@ def test_without_the_constraint_nothing_is_promised(engine: VllmEngine) -> None:
     assert again.text != generation.text
 
 
+def test_completions_are_free_greedy_and_the_same_together(engine: VllmEngine) -> None:
+    prompts = ["Who built the bridge?", "When?", "Say what you see, word for word."]
+    texts = engine.complete(prompts, max_new_tokens=12)
+    assert texts == [engine.complete([prompt], max_new_tokens=12)[0] for prompt in prompts]
+    assert all(len(text) <= 200 for text in texts)
+    with pytest.raises(
+        InputError, match=r"^the prompt is too long for the model: got [\d,]+ tokens"
+    ):
+        engine.complete(["word " * 3000], max_new_tokens=12)
+
+
 def test_what_cannot_be_answered_is_refused_and_the_engine_goes_on(engine: VllmEngine) -> None:
     long = [Source("word " * 3000)]
     with pytest.raises(InputError, match=r"^the prompt is too long: got [\d,]+ tokens"):

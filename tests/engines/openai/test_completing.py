@@ -1,0 +1,60 @@
+"""Prompts put to an endpoint as they are: forms, order, refusals."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from semqa import InputError
+from semqa.engines import CompletingEngine
+from tests.engines.openai.conftest import engine_for
+from tests.engines.openai.server import Answer, Asked, error, serving
+
+PROMPTS = [f"Is {number} odd?" for number in range(12)]
+
+
+def echo(asked: Asked) -> Answer:
+    """Say what was asked, the first last."""
+    text = asked.body["messages"][-1]["content"] if asked.chat else asked.body["prompt"]
+    time.sleep(0.05 if text == PROMPTS[0] else 0)
+    return Answer(f" {text} \n")
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_replies_come_in_the_order_of_the_prompts_and_greedily(temperature: float) -> None:
+    with serving(echo) as server:
+        engine = engine_for(server, temperature=temperature, seed=7)
+        assert isinstance(engine, CompletingEngine)
+        texts = engine.complete(PROMPTS, max_new_tokens=9)
+        assert texts == PROMPTS
+        for asked in server.asked:
+            assert asked.body["temperature"] == 0
+            assert asked.body["max_tokens"] == 9
+            assert "vllm_xargs" not in asked.body
+            assert [message["role"] for message in asked.body["messages"]] == ["user"]
+        engine.close()
+        with pytest.raises(InputError, match="engine: closed"):
+            engine.complete(PROMPTS)
+
+
+def test_an_endpoint_without_chat_gets_the_prompt_as_text() -> None:
+    def without_chat(asked: Asked) -> Answer:
+        return error(404, "no such path") if asked.chat else echo(asked)
+
+    with serving(without_chat) as server:
+        assert engine_for(server).complete(["Is 1 odd? "]) == ["Is 1 odd?"]
+        assert server.asked[-1].body["prompt"] == "Is 1 odd?"
+
+
+def test_what_an_endpoint_refuses_is_told_and_ends_the_others() -> None:
+    def refusing(asked: Asked) -> Answer:
+        if asked.body["messages"][-1]["content"] == PROMPTS[3]:
+            return error(400, "maximum context length is 8 tokens")
+        return echo(asked)
+
+    with serving(refusing) as server:
+        with pytest.raises(InputError, match="maximum context length is 8 tokens"):
+            engine_for(server).complete(PROMPTS)
+        with pytest.raises(InputError, match=r"half of a surrogate pair: got .* in a prompt"):
+            engine_for(server).complete(["\ud800"])
