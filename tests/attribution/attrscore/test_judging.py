@@ -44,6 +44,7 @@ class Scripted:
         self.prompts: list[str] = []
 
     def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        assert max_new_tokens > 0
         self.prompts += prompts
         return [self.outputs.pop(0) for _ in prompts]
 
@@ -147,7 +148,7 @@ def test_how_a_judge_is_asked() -> None:
         name = "engine:x"
 
         def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-            return []
+            return [Entailment(0, 1, 0) for _ in pairs]
 
     lexical = create_judge("lexical")
     assert way_of(lexical) == "entailment"

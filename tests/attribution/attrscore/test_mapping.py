@@ -1,0 +1,120 @@
+"""Related tasks in AttrScore's terms."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
+from semqa.errors import InputError
+
+A, C, E = "Attributable", "Contradictory", "Extrapolatory"
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("task", "claim", "reference", "column", "spelled"),
+    [
+        ("fact-checking", "claim", "evidence", "label", {"SUPPORTS": A, "REFUTES": C, "NOT ENOUGH INFO": E, "Supported": A, "Not Enough Evidence": E, "SUPPORT": A, "CONTRADICT": C}),
+        ("nli", "sentence2", "sentence1", "gold_label", {"entailment": A, "neutral": E, "contradiction": C}),
+        ("nli", "hypothesis", "premise", "label", {0: A, 1: E, 2: C}),
+        ("nli", "hypothesis", "context", "label", {"e": A, "n": E, "c": C}),
+        ("summarization", "summary", "document", "label", {"factual": A, "extrinsic": E, "intrinsic": C, "CORRECT": A, "INCORRECT": C}),
+    ],
+)  # fmt: skip
+def test_each_spelling_has_its_label(
+    tmp_path: Path, task: str, claim: str, reference: str, column: str, spelled: dict[Any, str]
+) -> None:
+    file = write(
+        tmp_path / "d.jsonl",
+        [{claim: f"c{word}", reference: f"r{word}", column: word} for word in spelled],
+    )
+    mapped = map_examples(file, TASKS[task])
+    assert [each.label for each in mapped.examples] == list(spelled.values())
+    assert [each.answer for each in mapped.examples] == [f"c{word}" for word in spelled]
+    assert [each.reference for each in mapped.examples] == [f"r{word}" for word in spelled]
+    assert mapped.examples[0].how == {"made": f"mapped from {task}", "label": next(iter(spelled))}
+    assert not mapped.skipped
+
+
+def test_rows_without_a_label_are_skipped_and_counted(tmp_path: Path) -> None:
+    rows = [
+        {"sentence1": "p", "sentence2": "h", "gold_label": label} for label in ("-", "neutral", "")
+    ]
+    rows += [
+        {"premise": "p", "hypothesis": "h", "label": label} for label in (-1, "not_entailment")
+    ]
+    mapped = map_examples(write(tmp_path / "d.jsonl", rows), TASKS["nli"])
+    assert len(mapped.examples) == 1
+    assert mapped.skipped == {
+        "no label that annotators agree on": 3,
+        "the label notentailment is none of the three": 1,
+    }
+
+
+def test_snli_s_tables_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "snli_1.0_dev.txt"
+    file.write_text(
+        "gold_label\tsentence1\tsentence2\tlabel1\tlabel2\n"
+        'neutral\tTwo "men talk.\tMen talk.\tneutral\n-\ta\tb\tc\td\n'
+    )
+    mapped = map_examples(file, TASKS["nli"])
+    assert [(e.reference, e.answer, e.label) for e in mapped.examples] == [
+        ('Two "men talk.', "Men talk.", E)
+    ]
+
+
+def test_columns_and_spellings_of_one_s_own(tmp_path: Path) -> None:
+    rows = [
+        {"said": "s", "passages": ["one", "two"], "mark": word, "asked": "q?"}
+        for word in ("Half True", "pants-on-fire", "unproven")
+    ]
+    mapped = map_examples(
+        write(tmp_path / "d.jsonl", rows),
+        TASKS["fact-checking"],
+        claim="said",
+        reference="passages",
+        label="mark",
+        query="asked",
+        words={"half true": None, "pants on fire": "Contradictory", "Unproven": "Extrapolatory"},
+    )
+    assert [(e.query, e.reference, e.label) for e in mapped.examples] == [
+        ("q?", "one two", C),
+        ("q?", "one two", E),
+    ]
+    assert mapped.skipped == {"the label halftrue is none of the three": 1}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"claim": "c", "evidence": "e", "label": "maybe"}, r"d\.jsonl:1: unknown label: got the string \"maybe\".*--label-word"),
+        ({"claim": "c", "label": "SUPPORTS"}, r"d\.jsonl:1: no reference: got the columns 'claim', 'label'.*--reference-column"),
+        ({"claim": "c", "label": "SUPPORTS", "evidence": [[1, 2, "Page", 3]]}, r"d\.jsonl:1: not a text: got an array in 'evidence'"),
+        ({"claim": "c", "evidence": "e", "label": [1]}, r"d\.jsonl:1: not a label: got an array"),
+    ],
+)  # fmt: skip
+def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        map_examples(write(tmp_path / "d.jsonl", [row]), TASKS["fact-checking"])
+
+
+def test_a_balanced_draw_is_seeded(tmp_path: Path) -> None:
+    rows = [
+        {"hypothesis": f"h{i}", "premise": "p", "label": (0, 0, 0, 1, 2)[i % 5]} for i in range(50)
+    ]
+    examples = map_examples(write(tmp_path / "d.jsonl", rows), TASKS["nli"]).examples
+    drawn = balanced(examples, None, 1)
+    assert Counter(each.label for each in drawn) == {A: 10, C: 10, E: 10}
+    assert balanced(examples, None, 1) == drawn != balanced(examples, None, 2)
+    assert len(balanced(examples, 4, 1)) == 12
+    with pytest.raises(InputError, match="no balance: got none that is Contradictory"):
+        balanced([each for each in examples if each.label != C], None, 1)

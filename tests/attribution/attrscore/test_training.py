@@ -1,0 +1,267 @@
+"""Fine-tuning on a toy task: it is learned, killed, gone on with, and judged by."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.attrscore import (
+    AttrPrompt,
+    Example,
+    judge_by_entailment,
+    judge_by_prompt,
+    write_examples,
+)
+from semqa.attribution.attrscore.training import TrainingOptions, split_by_question, train
+from semqa.attribution.attrscore.training.folder import TrainingFolder
+from semqa.attribution.judges import create_judge
+from semqa.errors import InputError, UnavailableError
+from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads cost a tiny model more than they save, and order sums differently."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[list[Example], list[Example]]:
+    examples = toy_examples()
+    return examples[:36], examples[36:]
+
+
+@pytest.fixture(scope="module")
+def classifier(
+    tmp_path_factory: pytest.TempPathFactory, data: tuple[list[Example], list[Example]]
+) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("classifier")
+    options = TrainingOptions(
+        model=str(save_classifier(folder / "base")),
+        epochs=12,
+        learning_rate=0.003,
+        batch_size=4,
+        device="cpu",
+    )
+    return folder / "out", train(*data, folder / "out", options)
+
+
+def test_a_classifier_learns_the_task(classifier: tuple[Path, dict[str, Any]]) -> None:
+    out, record = classifier
+    assert record["kind"] == "classifier"
+    assert record["new_head"] is True
+    assert [each["step"] for each in record["history"]] == [9 * k for k in range(1, 13)]
+    assert record["history"][0]["micro_f1"] < 0.5
+    assert record["best"]["micro_f1"] == 1
+    # The best is the first of equals, not the last.
+    best = next(each for each in record["history"] if each["micro_f1"] == 1)
+    assert record["best"] == best
+    assert json.loads((out / "training.json").read_text()) == record
+    assert json.loads((out / "model/attrscore.json").read_text()) == best
+    assert not (out / "checkpoints").exists()
+    names = json.loads((out / "model/config.json").read_text())["id2label"]
+    assert set(names.values()) == {"attributable", "contradictory", "extrapolatory"}
+    assert {"torch", "transformers", "accelerate", "semqa"} == set(record["versions"])
+
+
+def test_the_classifier_is_a_judge(
+    classifier: tuple[Path, dict[str, Any]], data: tuple[list[Example], list[Example]]
+) -> None:
+    judge = create_judge(f"transformers:nli={classifier[0] / 'model'}", {"device": "cpu"})
+    judged = judge_by_entailment(judge, data[1])  # type: ignore[arg-type]
+    assert [each.label for each in judged] == [each.label for each in data[1]]
+
+
+def test_a_finished_training_is_not_done_again(
+    classifier: tuple[Path, dict[str, Any]], data: tuple[list[Example], list[Example]]
+) -> None:
+    out, record = classifier
+    options = TrainingOptions(**record["options"])
+    weights = (out / "model/model.safetensors").stat().st_mtime_ns
+    assert train(*data, out, options) == record
+    assert (out / "model/model.safetensors").stat().st_mtime_ns == weights
+    with pytest.raises(InputError, match="of another training: got other data"):
+        train(data[0][1:], data[1], out, options)
+    with pytest.raises(InputError, match="of another training: got other options"):
+        train(*data, out, TrainingOptions(**{**record["options"], "seed": 5}))
+
+
+def test_a_seq2seq_model_learns_the_label_words(
+    tmp_path: Path, data: tuple[list[Example], list[Example]]
+) -> None:
+    options = TrainingOptions(
+        model=str(save_seq2seq(tmp_path / "base")), epochs=12, learning_rate=0.02, device="cpu"
+    )
+    record = train(*data, tmp_path / "out", options)
+    assert record["kind"] == "seq2seq"
+    assert record["best"]["micro_f1"] == 1
+    judge = create_judge(f"transformers:lm={tmp_path / 'out/model'}", {"device": "cpu"})
+    judged = judge_by_prompt(judge, data[1], AttrPrompt.create())  # type: ignore[arg-type]
+    assert [each.output for each in judged] == [each.label for each in data[1]]
+
+
+def test_an_entailment_model_keeps_its_last_layer(
+    tmp_path: Path, data: tuple[list[Example], list[Example]]
+) -> None:
+    base = save_classifier(tmp_path / "base", {0: "contradiction", 1: "ENTAILMENT", 2: "neutral"})
+    options = TrainingOptions(model=str(base), max_steps=1, learning_rate=1e-9, device="cpu")
+    record = train(*data, tmp_path / "out", options)
+    assert record["labels"] == ["contradictory", "attributable", "extrapolatory"]
+    assert record["new_head"] is False
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    def head(folder: Path) -> Any:
+        return AutoModelForSequenceClassification.from_pretrained(folder).classifier.weight
+
+    assert torch.allclose(head(base), head(tmp_path / "out/model"), atol=1e-6)
+    assert len(record["history"]) == 1
+    assert record["history"][0]["step"] == 1
+
+
+COMMAND = ("-P", "-m", "semqa", "eval", "attrscore", "train")
+
+
+def test_a_killed_training_goes_on_and_ends_the_same(
+    tmp_path: Path, data: tuple[list[Example], list[Example]]
+) -> None:
+    """Killed with SIGKILL after its first checkpoint; a torn checkpoint is left beside it."""
+    base = save_classifier(tmp_path / "base")
+    write_examples(tmp_path / "train.jsonl", data[0])
+    write_examples(tmp_path / "dev.jsonl", data[1])
+    given = {"max_steps": 60, "learning_rate": 0.003, "batch_size": 4, "save_steps": 10}
+    flags = [
+        part
+        for name, value in given.items()
+        for part in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    out = tmp_path / "killed"
+    command = [
+        *(sys.executable, *COMMAND, str(tmp_path / "train.jsonl"), "--dev"),
+        *(str(tmp_path / "dev.jsonl"), "--model", str(base), "--out", str(out)),
+        *("--device", "cpu", "--json", *flags),
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    end = time.monotonic() + 100
+    while not list(out.glob("checkpoints/checkpoint-*/whole")):
+        assert process.poll() is None, process.communicate()[1].decode()
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not (out / "training.json").exists()
+    torn = out / "checkpoints/checkpoint-1000"
+    torn.mkdir()
+    (torn / "model.safetensors").write_bytes(b"half")
+
+    options = TrainingOptions(model=str(base), device="cpu", **given)  # type: ignore[arg-type]
+    resumed: list[int] = []
+    record = train(*data, out, options, on_resume=resumed.append)
+    whole = train(*data, tmp_path / "whole", options)
+    assert resumed
+    assert 10 <= resumed[0] < 60
+    assert {**record, "versions": 0} == {**whole, "versions": 0}
+    names = ("model/model.safetensors", "model/config.json", "training.json")
+    for name in names:
+        assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def test_a_folder_survives_a_kill_between_two_renamings(tmp_path: Path) -> None:
+    folder = TrainingFolder(tmp_path / "out")
+    folder.keep({"step": 1}, lambda path: (Path(path) / "m").write_text("one"))
+    folder.keep({"step": 2}, lambda path: (Path(path) / "m").write_text("two"))
+    assert folder.best() == {"step": 2}
+    folder.model.rename(folder.path / ".model-old")
+    (folder.path / ".model-new").mkdir()
+    assert TrainingFolder(tmp_path / "out").best() == {"step": 2}
+    assert (folder.model / "m").read_text() == "two"
+    assert {path.name for path in folder.path.iterdir()} == {"model", "checkpoints"}
+
+
+def test_two_processes_do_not_train_in_one_folder(
+    tmp_path: Path, data: tuple[list[Example], list[Example]]
+) -> None:
+    from semqa.data.lock import locked
+
+    (tmp_path / "out").mkdir()
+    options = TrainingOptions(model=str(tmp_path))
+    with locked(tmp_path / "out/lock"), pytest.raises(UnavailableError, match="locked"):
+        train(*data, tmp_path / "out", options)
+
+
+def test_long_references_are_cut_and_counted_and_long_claims_left_out(
+    tmp_path: Path, data: tuple[list[Example], list[Example]]
+) -> None:
+    long = Example("l", "", "it denies the mill", "the bridge stands " * 100, "Contradictory")
+    endless = Example("e", "", "it denies the mill " * 100, "the bridge stands", "Contradictory")
+    for name, save in (("classifier", save_classifier), ("seq2seq", save_seq2seq)):
+        options = TrainingOptions(
+            model=str(save(tmp_path / name)), max_steps=1, max_length=60, device="cpu"
+        )
+        record = train([*data[0], long, endless], data[1], tmp_path / f"{name}-out", options)
+        assert record["cut"] == {"train": 1, "dev": 0}
+        assert record["left_out"] == {"train": 1, "dev": 0}
+
+
+def test_no_question_is_on_both_sides_of_a_split() -> None:
+    examples = [
+        Example(f"{i}", f"Question {i // 3}?", f"a{i}", "r", "Attributable") for i in range(90)
+    ]
+    training, dev = split_by_question(examples, 0.2, 1)
+    assert len(training) + len(dev) == 90
+    assert 18 <= len(dev) <= 20
+    assert not {e.query for e in training} & {e.query for e in dev}
+    assert split_by_question(examples, 0.2, 1) == (training, dev)
+    assert split_by_question(examples, 0.2, 2) != (training, dev)
+    with pytest.raises(InputError, match=r"--dev-share: got 0\.5 of 3 examples with 1 questions"):
+        split_by_question(examples[:3], 0.5, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"epochs": 0}, "epochs: got 0"),
+        ({"batch_size": 0}, "batch_size: got 0"),
+        ({"learning_rate": 0.0}, "learning_rate: got 0"),
+        ({"family": "x"}, "prompt family: got 'x'"),
+        ({"metric": "f1"}, "metric: got 'f1'"),
+        ({"kind": "lm"}, "kind: got 'lm'"),
+        ({"seed": -1}, "seed: got -1"),
+    ],
+)
+def test_a_wrong_setting_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TrainingOptions(model="m", **given)
+
+
+def test_what_cannot_be_trained_is_refused(
+    tmp_path: Path, data: tuple[list[Example], list[Example]]
+) -> None:
+    with pytest.raises(InputError, match="training data: got no examples"):
+        train([], data[1], tmp_path / "out", TrainingOptions(model="m"))
+    with pytest.raises(InputError, match="no such folder"):
+        train(*data, tmp_path / "out", TrainingOptions(model="./nowhere"))
+    base = str(save_classifier(tmp_path / "base"))
+    with pytest.raises(InputError, match="not an encoder-decoder: got a bert model"):
+        train(*data, tmp_path / "s", TrainingOptions(model=base, kind="seq2seq"))
+    with pytest.raises(InputError, match="example x: no label"):
+        train([Example("x", "", "a", "r")], data[1], tmp_path / "u", TrainingOptions(model=base))

@@ -1,0 +1,133 @@
+"""`semqa eval attrscore`: from questions to data to a scored run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+PEOPLE = ("Ann Lee", "Bob Ray", "Cid Orr", "Dee Fox")
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    rows = []
+    for i in range(24):
+        name, year = PEOPLE[i % 4], 1900 + 2 * i
+        asked = (
+            (f"Who built bridge {i}?", name)
+            if i % 2
+            else (f"When was bridge {i} built?", str(year))
+        )
+        rows.append(
+            {
+                "id": f"q{i}",
+                "question": asked[0],
+                "answers": {"text": [asked[1]]},
+                "context": f"Bridge {i} was built by {name} in {year}.",
+            }
+        )
+    file = tmp_path / "qa.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Path) -> None:
+    made = semqa("eval", "attrscore", "simulate", questions, "--out", "s.csv", "--json")
+    assert made.json["labels"] == {"Attributable": 8, "Contradictory": 8, "Extrapolatory": 8}
+    assert made.json["made"]["answer substitution"] == 4
+    first = (tmp_path / "s.csv").read_bytes()
+    assert semqa("eval", "attrscore", "simulate", questions, "--out", "s.csv").code == 0
+    assert (tmp_path / "s.csv").read_bytes() == first
+
+    run = ("eval", "attrscore", "run", "s.csv", "--judge-cache", "cache", "--out", "r.json")
+    shown = semqa(*run, "--family", "nli", "--shots", "2", "--json").json
+    assert shown["scores"]["n"] == 24
+    assert shown["scores"]["unparsed"] == 0
+    assert (shown["judge"]["name"], shown["way"], shown["prompt"]["shots"]) == (
+        "lexical",
+        "prompt",
+        2,
+    )
+    record = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert {row["output"] for row in record["rows"]} <= {"Entailment", "Neutral", "Contradiction"}
+    again = semqa(*run, "--family", "nli", "--shots", "2")
+    assert "24 of 24 judgements were there already" in again.err
+    assert "micro-F1 (overall)" in again.out
+
+    scored = semqa("eval", "attrscore", "score", "r.json", "--official", "--json").json
+    assert scored["scores"] == shown["scores"]
+    assert scored["official"]["unparsed"] == 0
+    table = semqa("eval", "attrscore", "score", "r.json", "--per-example", "e.jsonl")
+    assert "Contradictory" in table.out
+    assert len((tmp_path / "e.jsonl").read_text().splitlines()) == 24
+
+
+def test_outputs_from_elsewhere_are_scored(semqa: Command) -> None:
+    rows = [
+        {"label": "Extrapolatory", "output": "Not Enough Information"},
+        {"label": "Attributable", "output": "Supported"},
+        {"label": "Attributable", "output": "Unsupported"},
+    ]
+    stdin = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    command = ("eval", "attrscore", "score", "-", "--family", "fact-checking", "--official")
+    shown = semqa(*command, "--json", stdin=stdin).json
+    assert shown["scores"]["micro_f1"] == pytest.approx(2 / 3)
+    assert shown["scores"]["labels"]["Contradictory"]["f1"] is None
+    assert shown["official"]["micro_f1"] == 1.0
+    assert shown["official"]["f1 Extrapolatory"] is None
+    table = semqa(*command, stdin=stdin).out
+    assert "unscored" in table
+    assert "NaN" in table
+    assert "the released code leaves out 1 outputs" in table
+
+
+def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
+    rows = [
+        {"premise": f"p{i}", "hypothesis": f"h{i}", "label": (0, 1, 2, -1)[i % 4]}
+        for i in range(12)
+    ]
+    (tmp_path / "nli.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = semqa(
+        "eval", "attrscore", "map", "nli.jsonl", "--as", "nli", "--out", "m.tsv", "--balance"
+    )
+    assert "9 examples: 3 Attributable, 3 Contradictory, 3 Extrapolatory" in told.out
+    assert "skipped: 3 (no label that annotators agree on)" in told.out
+    assert (tmp_path / "m.tsv").read_text().startswith("query\tanswer\treference\tlabel\tid\thow\n")
+    shown = semqa(
+        "eval",
+        "attrscore",
+        "run",
+        "-",
+        "--json",
+        "--no-judge-cache",
+        stdin=b'{"answer": "a", "reference": "r"}\n',
+    )
+    assert shown.json["scores"]["micro_f1"] is None
+    assert shown.json["scores"]["unlabelled"] == 1
+
+
+def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("query,answer,reference,label\nq,a,r,Supported\n")
+    attrscore = ("eval", "attrscore")
+    assert "e.csv:2: not a label" in fails(*attrscore, "run", "e.csv")
+    (tmp_path / "e.csv").write_text("query,answer,reference,label\nq,a,r,Attributable\n")
+    run = (*attrscore, "run", "e.csv", "--no-judge-cache")
+    assert "prompt family: got 'nly'" in fails(*run, "--family", "nly")
+    assert "--shots: got 7, expected at most 6" in fails(*run, "--shots", "7")
+    assert "--by: got entailment with a prompt" in fails(*run, "--by", "entailment", "--shots", "1")
+    assert "would be overwritten" in fails(*run, "--out", "e.csv")
+    assert "missing what the model wrote" in fails(*attrscore, "score", "e.csv")
+    assert "--label-word: got 'x'" in fails(
+        *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"
+    )
+    assert "e.csv:2: unknown label" in fails(*attrscore, "map", "e.csv", "--as", "nli", "--out", "o.csv")
+    assert "epochs: got 0" in fails(
+        *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
+    )
+    (tmp_path / "r.json").write_text('{"format": "other"}')
+    assert "not a record of AttrScore" in fails(*attrscore, "score", "r.json")
