@@ -125,7 +125,9 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "--label-word: got 'x'" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"
     )
-    assert "e.csv:2: unknown label" in fails(*attrscore, "map", "e.csv", "--as", "nli", "--out", "o.csv")
+    assert "e.csv:2: unknown label" in fails(
+        *attrscore, "map", "e.csv", "--as", "nli", "--out", "o.csv"
+    )
     assert "epochs: got 0" in fails(
         *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
     )

@@ -92,8 +92,9 @@ FAMILIES: Final[Mapping[str, Family]] = {
 }
 """All families by name."""
 
-_BY_NAME: Final[Mapping[str, Family]] = FAMILIES | {
-    family.official: family for family in FAMILIES.values()
+_BY_NAME: Final[Mapping[str, Family]] = {
+    **FAMILIES,
+    **{family.official: family for family in FAMILIES.values()},
 }
 
 

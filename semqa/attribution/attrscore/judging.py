@@ -109,7 +109,10 @@ def judge_by_entailment(
     trained on the three labels; an entailment model takes them for its three relations.
     """
     pairs = [Pair(each.reference, each.claim(with_query)) for each in examples]
-    return [
-        Judged(example, label_of_relation(found), "most probable", entailment=tuple(found))
-        for example, found in zip(examples, judge.entailment(pairs), strict=True)
-    ]
+    judged = []
+    for example, found in zip(examples, judge.entailment(pairs), strict=True):
+        figures = (found.entailment, found.neutral, found.contradiction)
+        judged.append(
+            Judged(example, label_of_relation(found), "most probable", entailment=figures)
+        )
+    return judged

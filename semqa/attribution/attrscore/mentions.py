@@ -121,7 +121,9 @@ _ASIDE: Final = re.compile(
     r"|(?:based on|according to|given) [^,.;\n]{1,60}),"
 )
 _DEFINED: Final = re.compile(r"[ ]?(?:would )?(?:means?|refers? to|is defined|indicates? that)\b")
-_ASKED: Final = re.compile(r"[^.!;\n?]{0,80}\?(?:\s*(?:a(?:nswer)?: ?)?(?P<reply>yes|no)(?=[.,;!\s]*(?:$|[.,;!\n])))?")
+_ASKED: Final = re.compile(
+    r"[^.!;\n?]{0,80}\?(?:\s*(?:a(?:nswer)?: ?)?(?P<reply>yes|no)(?=[.,;!\s]*(?:$|[.,;!\n])))?"
+)
 _TOLD: Final = re.compile(r" ?[:=-] ?(?P<reply>yes|no|true|false|none)(?= ?(?:$|[.,;)\n]| \(?\d))")
 _NOTHING: Final = re.compile(
     r" (?:nothing|nobody|none|neither)\b|(?: for [a-z ]{1,30})? (?:is|are) (?:lacking|missing|absent"

@@ -193,7 +193,7 @@ def _intervals(
     weight = tables.sum(axis=2) + tables[:, :, :size].sum(axis=1)
     f1 = np.where(weight > 0, 2 * hits / np.maximum(weight, 1), np.nan)
     scored = (weight > 0).sum(axis=1)
-    values = {
+    values: dict[str, NDArray[np.float64]] = {
         "micro_f1": hits.sum(axis=1) / total,
         "macro_f1": np.where(weight > 0, f1, 0).sum(axis=1) / np.maximum(scored, 1),
         **{label: f1[:, i] for i, label in enumerate(LABELS)},

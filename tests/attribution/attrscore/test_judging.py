@@ -243,11 +243,11 @@ def test_the_released_code_s_predictions_are_read(tmp_path: Path) -> None:
 def test_what_was_judged_is_not_asked_again(tmp_path: Path) -> None:
     first = Scripted("Attributable", "Contradictory")
     cached = CachedJudge(first, tmp_path / "c.sqlite")
-    judge_by_prompt(cached, EXAMPLES[:2], AttrPrompt.create())  # type: ignore[arg-type]
+    judge_by_prompt(cached, EXAMPLES[:2], AttrPrompt.create())
     cached.close()
     second = Scripted("Extrapolatory")
     cached = CachedJudge(second, tmp_path / "c.sqlite")
-    judged = judge_by_prompt(cached, EXAMPLES, AttrPrompt.create())  # type: ignore[arg-type]
+    judged = judge_by_prompt(cached, EXAMPLES, AttrPrompt.create())
     cached.close()
     assert [each.label for each in judged] == [each.label for each in EXAMPLES]
     assert len(second.prompts) == 1

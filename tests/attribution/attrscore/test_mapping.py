@@ -46,7 +46,7 @@ def test_each_spelling_has_its_label(
 
 
 def test_rows_without_a_label_are_skipped_and_counted(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"sentence1": "p", "sentence2": "h", "gold_label": label} for label in ("-", "neutral", "")
     ]
     rows += [

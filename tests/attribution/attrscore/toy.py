@@ -114,9 +114,9 @@ def save_seq2seq(folder: Path) -> Path:
         num_heads=2,
         eos_token_id=1,
         pad_token_id=0,
-        decoder_start_token_id=0,
         dropout_rate=0.0,
     )
+    config.decoder_start_token_id = 0
     torch.manual_seed(1)
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
