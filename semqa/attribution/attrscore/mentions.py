@@ -121,6 +121,7 @@ _ASIDE: Final = re.compile(
     r"|(?:based on|according to|given) [^,.;\n]{1,60}),"
 )
 _DEFINED: Final = re.compile(r"[ ]?(?:would )?(?:means?|refers? to|is defined|indicates? that)\b")
+_IF: Final = re.compile(r" (?:only )?if\b")
 _ASKED: Final = re.compile(
     r"[^.!;\n?]{0,80}\?(?:\s*(?:a(?:nswer)?: ?)?(?P<reply>yes|no)(?=[.,;!\s]*(?:$|[.,;!\n])))?"
 )
@@ -211,7 +212,8 @@ def _stance(text: str, start: int, end: int, label: Label, negative: bool) -> St
         return "named"  # a question that something else answers
     if negative:
         return "denied"
-    if _NAMING.search(clause) or _DEFINED.match(text, end):
+    supposed = "would" in clause and _IF.match(text, end)
+    if supposed or _NAMING.search(clause) or _DEFINED.match(text, end):
         return "named"
     return "said"
 

@@ -80,6 +80,12 @@ _CONTRAST: Final = re.compile(
     r"|correction|on reflection|on second thoughts?)\b"
 )
 _CONCESSION: Final = re.compile(r"\b(?:although|though|even though|while|whereas)\b[^,.;\n]*[,]")
+_REASON: Final = re.compile(r"\b(?:because|since|given that|as)\b[^.;\n]*")
+_FRAME: Final = re.compile(
+    r"\b(?:claim|statement|answer|summary|hypothesis|relation(?:ship)?|it|this)(?: \w+){0,3}?"
+    r" (?:is|are|be|as) (?:\w+ )?$"
+)
+"""What stands in front of a label that is said of the claim, and not of something in the reference."""
 _FILLER: Final = re.compile(
     r"\b(?:it|this|that|the|claim|statement|answer|summary|hypothesis|reference|evidence|relationship"
     r"|relation|label|verdict|is|as|a|an|are|be|would|i|say|so|classified|therefore|thus|hence|final|yes|no"
@@ -263,6 +269,9 @@ def _narrowed(
     said = [m for m in said if not any(a <= m.start < b for a, b in conceded)] or said
     said = [m for m in said if not m.hedged] or said
     yield said
+    reasons = [(m.start(), m.end()) for m in _REASON.finditer(text)]
+    yield [m for m in said if not any(a <= m.start < b for a, b in reasons)]
+    yield [m for m in said if _FRAME.search(text, max(0, m.start - 80), m.start)]
     contrasts = [m.end() for m in _CONTRAST.finditer(text) if m.end() < said[-1].start]
     after = [m for m in said if contrasts and m.start > contrasts[-1]]
     if after and not (all(m.verb for m in said) and after[-1].label == "Attributable"):

@@ -47,8 +47,8 @@ def plain(text: str) -> str:
     ``label: x`` and ``boxed: x``.
 
     Example:
-        >>> plain("**Not-Enough_Information**。")
-        'not-enough information.'
+        >>> plain("**Label**： Not-Enough_Information。")
+        'label : not-enough information.'
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]

@@ -292,8 +292,8 @@ def test_rows_of_questions_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"answers": ["a"], "context": "a"}, r"qa\.jsonl:1: no a question: got the fields"),
-        ({"question": "q", "answers": ["a"]}, r"qa\.jsonl:1: no the passage that answers it"),
+        ({"answers": ["a"], "context": "a"}, r"qa\.jsonl:1: no question: got the fields"),
+        ({"question": "q", "answers": ["a"]}, r"qa\.jsonl:1: no passage that answers it"),
         (
             {"question": "q", "answers": 3, "context": "c"},
             r"qa\.jsonl:1: not answers: got the number 3",

@@ -124,7 +124,7 @@ def _list(row: Row, name: str) -> list[object]:
 
 
 def _item(row: Row, number: int) -> QAItem | str:
-    question = " ".join(row.text(_field(row, _QUESTION, "a question")).split())
+    question = " ".join(row.text(_field(row, _QUESTION, "question")).split())
     if not question:
         raise InputError(f"{row.where}: empty question: got no text, expected some; drop the row")
     answers = _answers(row)
@@ -160,7 +160,7 @@ def _answers(row: Row) -> list[str]:
 def _contexts(row: Row) -> list[str]:
     several = next((name for name in _CONTEXTS if name in row.fields), None)
     if several is None:
-        return [row.text(_field(row, _CONTEXT, "the passage that answers it"))]
+        return [row.text(_field(row, _CONTEXT, "passage that answers it"))]
     texts = []
     for passage in _list(row, several):
         text = passage.get("text") if isinstance(passage, dict) else passage
