@@ -1,6 +1,6 @@
 """The prompt families of AttrScore: what each calls claim and reference, and its label words.
 
-Source: Yue et al. 2023, section 5 and the released prompts. The label words are the paper's; the
+Source: Yue et al. 2023, prompting, and the released prompts. The label words are the paper's; the
 prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
 """
 

@@ -89,7 +89,7 @@ def judge_by_prompt(
 ) -> list[Judged]:
     """Put each claim to a judge that writes, and parse what it says.
 
-    Source: Yue et al. 2023, section 4.1.
+    Source: Yue et al. 2023, prompting.
     """
     prompts = prompt.fill_all(examples, with_query=with_query)
     outputs = judge.complete(prompts, max_new_tokens=max_new_tokens)
@@ -105,7 +105,7 @@ def judge_by_entailment(
 ) -> list[Judged]:
     """Ask whether each claim follows from its reference; the most probable relation is the label.
 
-    Source: differs in the model alone from Yue et al. 2023, section 4.2, where classifiers are
+    Source: differs in the model alone from Yue et al. 2023, fine-tuning, where classifiers are
     trained on the three labels; an entailment model takes them for its three relations.
     """
     pairs = [Pair(each.reference, each.claim(with_query)) for each in examples]

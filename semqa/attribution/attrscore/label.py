@@ -1,6 +1,6 @@
 """The three labels of AttrScore, and how they stand to the relations of entailment.
 
-Source: Yue et al. 2023, section 3. *Attributable*: the reference supports the claim in full.
+Source: Yue et al. 2023, the definition of the problem. *Attributable*: the reference supports the claim in full.
 *Extrapolatory*: it holds too little to say whether the claim is so. *Contradictory*: it says
 otherwise.
 """

@@ -4,7 +4,7 @@ Fact-checking (FEVER and its like), natural language inference (SNLI, MultiNLI, 
 faithfulness of summaries. Labels are compared without case, blanks and punctuation; numbers are
 those of the Hugging Face versions of the NLI sets.
 
-Source: Yue et al. 2023, section 4.2, for which task's label is which; the spellings are those of
+Source: Yue et al. 2023, repurposed data, for which task's label is which; the spellings are those of
 the data sets.
 """
 

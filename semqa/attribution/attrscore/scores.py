@@ -3,7 +3,7 @@
 The paper's overall figure is the accuracy over all examples, an output without a label being wrong;
 that is `micro_f1` here. The released code leaves such outputs out: see `official`.
 
-Source: Yue et al. 2023, section 6.
+Source: Yue et al. 2023, metrics.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ replaced by a wrong one of its kind, or the answer stays and every place of it i
 replaced so. *Extrapolatory*: the passage is replaced by the one that is nearest by BM25 and holds no
 form of the answer.
 
-Source: Yue et al. 2023, section 4.2. Differs in that short answers stay short, where the paper has
-a language model make sentences of some; and in how a wrong answer is chosen, which the paper leaves
-to earlier work.
+Source: Yue et al. 2023, data simulated from question answering. Answers are used as the data set has
+them, without being put into sentences. How a wrong answer is chosen and what counts as a form of the
+answer is ours.
 """
 
 from __future__ import annotations

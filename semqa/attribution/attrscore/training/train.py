@@ -3,8 +3,9 @@
 Evaluated each epoch with the scores of `scores`; the best model is kept; a training that was killed
 goes on from its last whole checkpoint, and ends with the weights that it would have ended with.
 
-Source: Yue et al. 2023, section 4.2, which fine-tunes RoBERTa, GPT-2, T5, Flan-T5 and LLaMA models;
-the hyperparameters here are the user's.
+Source: Yue et al. 2023, fine-tuning, of RoBERTa, GPT-2, T5, Flan-T5 and LLaMA
+models. Learning rate and length are by default those of the released training command; its schedule
+is a cosine, here a line.
 """
 
 from __future__ import annotations
