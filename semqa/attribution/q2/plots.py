@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+from semqa.attribution.q2.names import shown_name
 from semqa.data.atomic import write_atomic
 from semqa.errors import InputError
 from semqa.extras import require
@@ -68,7 +69,7 @@ def _curve(level: Level, what: str) -> PrecisionRecall | None:
 def _curves(axes: Any, levels: Sequence[Level], what: str) -> None:
     for level in levels:
         if (curve := _curve(level, what)) is not None:
-            axes.step(curve.recall, curve.precision, where="post", label=level.measure)
+            axes.step(curve.recall, curve.precision, where="post", label=shown_name(level.measure))
     axes.set(
         title=f"Detecting {what} responses",
         xlabel="recall",
@@ -82,14 +83,23 @@ def _curves(axes: Any, levels: Sequence[Level], what: str) -> None:
 
 
 def _by_threshold(axes: Any, levels: Sequence[Level], what: str) -> None:
+    """Draw steps: between two scores no decision changes."""
+    low = what == "inconsistent"
     for place, level in enumerate(levels):
         if (curve := _curve(level, what)) is None:
             continue
-        at = 1 - curve.thresholds if what == "inconsistent" else curve.thresholds
-        color = f"C{place % 10}"
-        axes.plot(at, curve.precision[:-1], color=color, label=f"{level.measure}: precision")
-        axes.plot(at, curve.recall[:-1], color=color, ls="--", label=f"{level.measure}: recall")
-    axes.set(xlabel=f"threshold, {what} responses", ylabel="precision, recall", ylim=(0, 1.01))
+        at = 1 - curve.thresholds if low else curve.thresholds
+        for values, style in ((curve.precision, "-"), (curve.recall, "--")):
+            # In rising order: at or below a threshold, what lies between it and the next one up
+            # is decided as at it; at or above, as at the next one.
+            points = (at[::-1], values[-2::-1]) if low else (at, values[:-1])
+            side = "post" if low else "pre"
+            axes.step(*points, where=side, color=f"C{place % 10}", linestyle=style)
+    rule = "score at most" if low else "score at least"
+    axes.set(
+        title="precision (solid) and recall (dashed)",
+        xlabel=f"threshold: {rule}",
+        xlim=(-0.01, 1.01),
+        ylim=(0, 1.01),
+    )
     axes.grid(visible=True, alpha=0.3)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize="small")

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from semqa.attribution.q2.names import shown_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rich.table import Table
 
 __all__ = ["meta_notes", "meta_tables", "run_notes", "run_tables"]
-
-SHOWN = {
-    "q2": "Q²",
-    "q2_no_nli": "Q² without NLI",
-    "overlap": "overlap",
-    "bleu": "BLEU",
-    "bertscore": "BERTScore",
-    "nli": "end-to-end NLI",
-}
-"""Measures by the names that the paper gives them."""
 
 
 def run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
@@ -41,7 +33,7 @@ def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
     )
     for name, score in record["scores"].items():
         for reason, count in score["unscored"].items():
-            yield f"unscored: {count} of {record['n']} ({reason}) in {SHOWN.get(name, name)}"
+            yield f"unscored: {count} of {record['n']} ({reason}) in {shown_name(name)}"
     for file in record["files"]:
         if file.get("repeated"):
             yield (
@@ -66,7 +58,7 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
         for name, row in contexts["system_level"].items():
             interval = row["interval"]
             table.add_row(
-                SHOWN.get(name, name),
+                shown_name(name),
                 _figure(row["spearman"]),
                 "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}",
                 str(row["contexts"]),
@@ -88,7 +80,7 @@ def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
     for part in ("responses", "contexts"):
         for name, row in (record[part] or {}).get("response_level", {}).items():
             if row["unscored"]:
-                yield f"unscored: {row['unscored']} labelled responses in {SHOWN.get(name, name)}"
+                yield f"unscored: {row['unscored']} labelled responses in {shown_name(name)}"
     for name in record["unlabelled"]:
         yield f"{name}: its responses have no label; name it by --consistent or --inconsistent"
 
@@ -107,7 +99,7 @@ def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
     )
     for name, row in levels.items():
         table.add_row(
-            SHOWN.get(name, name),
+            shown_name(name),
             str(row["n"]),
             f"{row['threshold']:g}",
             *map(
@@ -130,7 +122,7 @@ def _scores(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: flo
     for name, score in scores.items():
         interval = score["interval"]
         table.add_row(
-            SHOWN.get(name, name),
+            shown_name(name),
             _figure(score["value"]),
             "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}",
             str(score["n"]),

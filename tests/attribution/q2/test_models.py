@@ -63,7 +63,7 @@ def test_the_command_with_models_that_know_nothing(
 ) -> None:
     nli, qa, qg = (tmp_path / part for part in ("nli", "qa", "qg"))
     save_classifier(nli)
-    save_reader(qa)
+    save_reader(qa, longest=256)
     save_asker(qg)
     data = tmp_path / "responses.csv"
     data.write_text(
