@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.citations.answers import rouge_l, string_match
@@ -103,10 +104,13 @@ def summarise_citations(
 def summarise_disambig(
     rows: Sequence[Mapping[str, Any]], *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
-    """Return the means over answers, and DR, which is of the corpus."""
+    """Return the means over answers, and DR, which is of the corpus: the answers that have both."""
     results = _means(rows, DISAMBIG_SCORES, resamples, seed)
-    f1, rouge = results["disambig_f1"]["value"], results["rouge_l"]["value"]
-    return {"answers": len(rows), "dr": dr_score(f1, rouge), **results}
+    both = [row for row in rows if None not in (row["disambig_f1"], row["rouge_l"])]
+    f1, rouge = (
+        fmean(row[name] for row in both) if both else None for name in ("disambig_f1", "rouge_l")
+    )
+    return {"answers": len(rows), "dr": dr_score(f1, rouge), "dr_n": len(both), **results}
 
 
 def rows_again(record: Record) -> list[dict[str, Any]]:

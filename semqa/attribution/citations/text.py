@@ -32,10 +32,12 @@ __all__ = [
     "remove_citations_officially",
 ]
 
-_NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|and|-|–|—|to)\s*\d{1,3})*"
-_LABEL = r"(?:(?:document|doc|source|passage|reference|ref|citation|text)s?\.?\s*#?\s*:?\s*)?"
+# Blanks and lists are bounded: a mark is short, and a hostile text must not take quadratic time.
+_NUMBERS = r"\d{1,3}(?:\s{0,2}(?:,|;|&|and|-|–|—|to)\s{0,2}\d{1,3}){0,40}"
+_LABEL = r"(?:(?:document|doc|source|passage|reference|ref|citation|text)s?\.?\s?#?:?\s?)?"
 _MARK = re.compile(
-    rf"[^\S\n]*(?:\[\^?\s*{_LABEL}(?P<a>{_NUMBERS})\s*\]|【\s*{_LABEL}(?P<b>{_NUMBERS})(?:†[^】\n]{{0,80}})?\s*】)",
+    rf"\[\^?\s{{0,2}}{_LABEL}(?P<a>{_NUMBERS})\s{{0,2}}\]|"
+    rf"【\s{{0,2}}{_LABEL}(?P<b>{_NUMBERS})(?:†[^】\n]{{0,80}})?\s{{0,2}}】",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(?P<first>\d+)(?:\s*(?:-|–|—|to)\s*(?P<last>\d+))?")
@@ -143,8 +145,9 @@ def _without_marks(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
     marks = []
     length = at = 0
     for match in _MARK.finditer(text):
-        pieces.append(text[at : match.start()])
-        length += match.start() - at
+        piece = text[at : match.start()].rstrip(" \t\u00a0")  # with the blanks before it
+        pieces.append(piece)
+        length += len(piece)
         marks.append((length, _numbers(match["a"] or match["b"])))
         at = match.end()
     pieces.append(text[at:])

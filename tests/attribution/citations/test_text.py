@@ -1,0 +1,131 @@
+"""Citations in text: as they are meant, and as ALCE's eval.py reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa import Source
+from semqa.attribution.citations.text import (
+    official_citations,
+    official_output,
+    read_cited,
+    remove_citations,
+    remove_citations_officially,
+)
+from semqa.metrics.short_answers import normalise_answer
+
+Sentences = list[tuple[str, tuple[int, ...]]]
+
+
+def read(text: str, *, official: bool = False) -> Sentences:
+    answer = read_cited(text, [Source("a")], official=official)
+    return [(sentence.text, sentence.citations) for sentence in answer.sentences]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A b [1].", [("A b.", (1,))]),
+        ("A b[1][2].", [("A b.", (1, 2))]),
+        ("A b [ 1 ] [2].", [("A b.", (1, 2))]),
+        ("A b [1, 2; 4].", [("A b.", (1, 2, 4))]),
+        ("A b [1-3].", [("A b.", (1, 2, 3))]),
+        ("A b [1 and 3].", [("A b.", (1, 3))]),
+        ("A b [Document 2] c [doc. 3].", [("A b c.", (2, 3))]),
+        ("A b [^1].", [("A b.", (1,))]),
+        ("A b【1】 c【2†source】.", [("A b c.", (1, 2))]),
+        ("A b. [1] C d. [2]", [("A b.", (1,)), ("C d.", (2,))]),
+        ("A b.[1] C d.[2][3]", [("A b.", (1,)), ("C d.", (2, 3))]),
+        ("[1] A b. [2] C d.", [("A b.", (1,)), ("C d.", (2,))]),
+        ("A b [1]\nC d [2]\n", [("A b", (1,)), ("C d", (2,))]),
+        ("A [sic] b [x1].", [("A [sic] b [x1].", ())]),
+        ("In [2014] it was [0].", [("In [2014] it was.", (0,))]),
+        ("A b [1", [("A b [1", ())]),
+        ("[1]", []),
+        ("", []),
+        ("A [5-2].", [("A.", (5, 2))]),
+        ("A [1-999].", [("A.", (1, 999))]),
+        ("A [1]. <|im_end|>", [("A.", (1,))]),
+    ],
+)
+def test_what_is_meant(text: str, expected: Sentences) -> None:
+    assert read(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A b [1].", [("A b.", (1,))]),
+        ("A b [ 1 ].", [("A b [ 1 .", ())]),
+        ("A b [1, 2].", [("A b, 2.", (1,))]),
+        ("A b. [1] C d. [2]", [("A b.", ()), ("C d.", (1,)), ("", (2,))]),
+        ("A b [0].", [("A b.", (0,))]),
+        ("A b [1].\nC d [2].", [("A b.", (1,))]),
+    ],
+)
+def test_what_eval_py_reads(text: str, expected: Sentences) -> None:
+    assert read(text, official=True) == expected
+
+
+def test_helpers_of_eval_py(shared: Path) -> None:
+    golden = json.loads((shared / "golden/alce_qsum_s.json").read_text("utf-8"))["alce_helpers"]
+    assert len(golden["remove_citations"]) == 14
+    for case in golden["remove_citations"]:
+        assert remove_citations_officially(case["input"]) == case["expected"], case
+    for case in golden["citation_extraction"]:
+        assert official_citations(case["input"]) == case["citations_zero_based"], case
+    for case in golden["normalize_answer"]:
+        assert normalise_answer(case["input"]) == case["expected"], case
+
+
+def test_citations_of_quotesum(shared: Path) -> None:
+    """The conversion to sentence citations and the reading of them are each other's inverse."""
+    from semqa import QuotedAnswer
+    from semqa.attribution.citations import cited_sentences
+    from semqa.quotes.citations import sentence_citations
+
+    lines = (shared / "data/quotesum/dev_a.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        answer = QuotedAnswer.parse(json.loads(line)["summary"], [Source("a")] * 8)
+        text = sentence_citations(answer, only_verified=False)
+        cited = {n for sentence in cited_sentences(answer) for n in sentence.citations}
+        assert {int(n) for n in re.findall(r"\[(\d+)\]", text)} == cited
+        assert {n for _, numbers in read(text) for n in numbers} == cited
+
+
+def test_first_line_alone_is_official() -> None:
+    assert official_output(" \nA b.<|im_end|>\nC d.") == "A b."
+
+
+pieces = st.lists(
+    st.sampled_from(
+        ["[1]", "[ 2 ]", "[1, 2]", "[", "]", " ", ". ", "A", "b", "\n", "【3】", "[9-1]", "!"]
+    ),
+    max_size=20,
+).map("".join)
+
+
+@given(pieces | st.text(max_size=40))
+def test_text_is_lost_by_neither_reading(text: str) -> None:
+    found = "".join(sentence for sentence, _ in read(text))
+    stripped = remove_citations(text)
+    assert [c for c in found if c.isalnum()] == [c for c in stripped if c.isalnum()]
+    read(text, official=True)
+
+
+def test_hostile_texts_take_no_time() -> None:
+    for text in (
+        "[1" * 50_000,
+        "[1, " * 30_000,
+        "[" + "1," * 50_000 + "]",
+        " " * 100_000 + "[",
+        "[doc " * 20_000,
+    ):
+        remove_citations(text)
+        read(text[:20_000])
