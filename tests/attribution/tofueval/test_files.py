@@ -1,0 +1,249 @@
+"""Files of TofuEval, with what real and careless files have in them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.tofueval.annotations import doubled, read_annotations
+from semqa.attribution.tofueval.inputs import read_texts, read_wanted
+from semqa.attribution.tofueval.predictions import read_evaluator
+from semqa.attribution.tofueval.rates import ALL, count_errors, error_rates
+from semqa.attribution.tofueval.released import (
+    read_categories,
+    read_documents,
+    read_key_points,
+    read_splits,
+)
+from semqa.attribution.tofueval.taxonomy import ERROR_TYPES, error_types, find_error_types
+from semqa.errors import InputError
+
+COLUMNS = ["doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label", "exp", "type"]
+ROW = ["d1", "Rent", "model_A", "1", "Rents rose.", "yes", "", ""]
+
+
+def write(path: Path, rows: list[list[str]], header: list[str] | None = None) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header or COLUMNS, *rows])
+    return path
+
+
+def changed(**cells: str) -> list[str]:
+    return [cells.get(name, cell) for name, cell in zip(COLUMNS, ROW, strict=True)]
+
+
+def test_names_of_files_say_dataset_and_split(tmp_path: Path) -> None:
+    for name, dataset, split in (
+        ("MeetingBank_factual_eval_test.csv", "meetingbank", "test"),
+        ("my_own_factual_eval.csv", "my_own", ""),
+        ("anything.csv", "anything", ""),
+    ):
+        (sentence,) = read_annotations([write(tmp_path / name, [ROW])])
+        assert (sentence.key.dataset, sentence.split) == (dataset, split)
+    own = write(tmp_path / "x.csv", [[*ROW, "BOOK", "dev"]], [*COLUMNS, "dataset", "split"])
+    (sentence,) = read_annotations([own])
+    assert (sentence.key.dataset, sentence.split) == ("BOOK", "dev")
+
+
+def test_columns_in_any_order_and_quotes_in_cells(tmp_path: Path) -> None:
+    header = [" Sent_Label", "meeting_id", *COLUMNS[1:5], "type"]
+    row = ["NO ", " d1 ", "Rent", "model_A", "1", 'He said "rents,\nrose".', "Contradiction,Odd"]
+    path = write(tmp_path / "a.csv", [row], header)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    (sentence,) = read_annotations([path])
+    assert sentence.inconsistent
+    assert sentence.key.doc_id == "d1"
+    assert sentence.text == 'He said "rents,\nrose".'
+    assert sentence.errors == ("Contradiction", "Odd")
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"sent_label": "maybe"}, 'a.csv:3: not a label: got "maybe"'),
+        ({"sent_idx": "first"}, 'a.csv:3: not a number: got "first"'),
+        ({"topic": " "}, "a.csv:3: empty column 'topic'"),
+    ],
+)
+def test_wrong_rows_are_named(tmp_path: Path, cells: dict[str, str], message: str) -> None:
+    path = write(tmp_path / "a.csv", [ROW, changed(**cells)])
+    with pytest.raises(InputError, match=message):
+        read_annotations([path])
+
+
+def test_wrong_columns_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [ROW[:-3]], COLUMNS[:-3])
+    with pytest.raises(InputError, match=r"a.csv:1: missing column.*add sent_label"):
+        read_annotations([path])
+    path = write(tmp_path / "b.csv", [[*ROW, ""]], [*COLUMNS, "Topic "])
+    with pytest.raises(InputError, match="doubled column"):
+        read_annotations([path])
+
+
+def test_a_doubled_row_counts_twice_and_is_counted(tmp_path: Path) -> None:
+    wrong = changed(sent_label="no", type="Contradiction, Reasoning Error")
+    path = write(tmp_path / "a.csv", [ROW, wrong, wrong, changed(sent_idx="3", sent_label="no")])
+    sentences = read_annotations([path])
+    assert doubled(sentences) == 2
+    rates = {rate[:5]: rate for rate in error_rates(sentences, {})}
+    assert rates["a", ALL, ALL, ALL, "sentence"][5:] == (3, 4)
+    assert rates["a", ALL, ALL, ALL, "summary"][5:] == (1, 1)
+    counts = count_errors(sentences)
+    assert (counts.inconsistent, counts.several, counts.untyped) == (3, 2, 1)
+    assert counts.exploded == {"Contradiction": 2, "Reasoning Error": 2}
+    assert counts.single == {}
+
+
+def test_error_types() -> None:
+    assert len(ERROR_TYPES) == 7
+    for error in ERROR_TYPES:
+        assert error_types(error.name.lower()) == (error.name,)
+        assert find_error_types(f"- **{error.name}**") == (error.name,)
+    assert error_types(" Tense/modality error ,extrinsic information,, ") == (
+        "Tense/Modality Error",
+        "Extrinsic Information",
+    )
+    assert find_error_types("Contradiction; then a mis referencing error") == (
+        "Contradiction",
+        "Mis-Referencing",
+    )
+    assert find_error_types("no errors") == ()
+
+
+def test_categories_of_datasets_and_of_all(tmp_path: Path) -> None:
+    own = tmp_path / "a_topic_category.json"
+    own.write_text('{"Rent ": "Main"}')
+    common = tmp_path / "mine.json"
+    common.write_text('{"Rent": "marginal", "Tax": "marginal"}')
+    categories = read_categories([own, common])
+    assert categories == {"a": {"Rent": "main"}, "": {"Rent": "marginal", "Tax": "marginal"}}
+    path = write(tmp_path / "a.csv", [ROW, changed(topic="Tax", sent_label="no")])
+    rates = {rate[:5]: rate for rate in error_rates(read_annotations([path]), categories)}
+    assert rates["a", "main", ALL, ALL, "sentence"][5:] == (0, 1)
+    assert rates["a", "marginal", ALL, ALL, "sentence"][5:] == (1, 1)
+    common.write_text('{"Rent": 3}')
+    with pytest.raises(InputError, match=r"mine.json: not a category: got the number 3"):
+        read_categories([common])
+
+
+def test_splits(tmp_path: Path) -> None:
+    path = tmp_path / "ids.json"
+    path.write_text('{"dev": {"a": ["d1"]}, "test": {"a": ["d2"]}}')
+    sentences = write(tmp_path / "a.csv", [ROW, changed(doc_id="d2")])
+    assert [s.split for s in read_annotations([sentences], read_splits(path))] == ["dev", "test"]
+    path.write_text('{"dev": ["d1"]}')
+    with pytest.raises(InputError, match="not splits"):
+        read_splits(path)
+
+
+@pytest.mark.parametrize(
+    ("cell", "points"),
+    [
+        ("", ()),
+        ("[]", ()),
+        ("['1. It is late.', \"2.It isn't.\", '']", ("It is late.", "It isn't.")),
+        ('["3.5 million came", "(2) Two"]', ("3.5 million came", "Two")),
+    ],
+)
+def test_key_points(tmp_path: Path, cell: str, points: tuple[str, ...]) -> None:
+    header = ["doc_id", "annotation_id", "topic", "key_points"]
+    path = write(tmp_path / "x_completeness_final.csv", [["d1", "1", "Rent", cell]], header)
+    (found,) = read_key_points([path])
+    assert (found.dataset, found.points) == ("x", points)
+
+
+@pytest.mark.parametrize(
+    "cell", ["It is late.", "['a', 3]", "__import__('os')", "[" * 5000, "{'a'}"]
+)
+def test_key_points_are_a_list_of_strings(tmp_path: Path, cell: str) -> None:
+    path = write(tmp_path / "x.csv", [["d1", "Rent", cell]], ["doc_id", "topic", "key_points"])
+    with pytest.raises(InputError, match=r"x.csv:2: not key points"):
+        read_key_points([path])
+
+
+def test_documents(tmp_path: Path) -> None:
+    rows = write(tmp_path / "d.csv", [["m1", "LEE: Hello."]], ["meeting_id", "source"])
+    lines = tmp_path / "d.jsonl"
+    lines.write_text('{"doc_id": "d1", "text": "Bye."}\n{"id": "m1", "source": "LEE: Hello."}\n')
+    assert {k: d.text for k, d in read_documents([rows, lines]).items()} == {
+        "m1": "LEE: Hello.",
+        "d1": "Bye.",
+    }
+    lines.write_text('{"doc_id": "m1", "text": "Bye."}\n')
+    with pytest.raises(InputError, match=r"d.jsonl:1: doubled document"):
+        read_documents([rows, lines])
+
+
+def lines_of(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+NAMED = {"doc_id": "d1", "topic": "Rent", "model_name": "m"}
+
+
+def test_summaries_are_cut_into_sentences_and_annotations_joined(tmp_path: Path) -> None:
+    written = lines_of(tmp_path / "s.jsonl", [{**NAMED, "summary": "Rents rose. Dr. Lee left."}])
+    assert [(t.index, t.text) for t in read_texts([written], "sentence")] == [
+        (1, "Rents rose."),
+        (2, "Dr. Lee left."),
+    ]
+    (whole,) = read_texts([written], "summary")
+    assert (whole.index, whole.text) == (None, "Rents rose. Dr. Lee left.")
+    rows = [changed(sent_idx="3", summ_sent="Third."), ROW, ROW]
+    annotated = write(tmp_path / "a.csv", rows)
+    assert [t.text for t in read_texts([annotated], "summary")] == ["Rents rose. Third."]
+    assert len(read_texts([annotated], "sentence")) == 2
+    twice = lines_of(tmp_path / "t.jsonl", [{**NAMED, "summary": x} for x in ("A b.", "C d.")])
+    with pytest.raises(InputError, match="doubled: got two texts"):
+        read_texts([twice], "summary")
+    with pytest.raises(InputError, match=r"s.jsonl:1: empty summary"):
+        read_texts([lines_of(tmp_path / "s.jsonl", [{**NAMED, "summary": " "}])], "summary")
+
+
+def test_topics_wanted(tmp_path: Path) -> None:
+    rows = [{"doc_id": "a", "topic": "x"}, {"doc_id": "b", "topics": ["y", "z"]}]
+    assert read_wanted(lines_of(tmp_path / "t.jsonl", rows)) == [("a", "x"), ("b", "y"), ("b", "z")]
+    with pytest.raises(InputError, match=r"t.jsonl:1: not topics"):
+        read_wanted(lines_of(tmp_path / "t.jsonl", [{"doc_id": "a", "topics": "x"}]))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({**NAMED, "sent_idx": 1}, "neither 'label' nor 'score'"),
+        ({**NAMED, "sent_idx": 1, "label": "perhaps"}, 'not a label: got the string "perhaps"'),
+        ({**NAMED, "sent_idx": 1, "score": "high"}, "not a score"),
+        ({**NAMED, "sent_idx": "x", "label": "yes"}, "not a number"),
+        ({**NAMED, "sent_idx": 1, "label": "yes", "run": [1]}, "not a run"),
+        ({**NAMED, "sent_idx": 2, "score": 0.5}, "mixed predictions"),
+        ({**NAMED, "sent_idx": 2, "label": "yes"}, "doubled prediction"),
+    ],
+)
+def test_wrong_predictions_are_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    first = {**NAMED, "sent_idx": 2, "label": "no"}
+    path = lines_of(tmp_path / "p.jsonl", [first, row])
+    with pytest.raises(InputError, match=f"p.jsonl:2: .*{message}"):
+        read_evaluator(path)
+
+
+def test_predictions(tmp_path: Path) -> None:
+    rows = [
+        {**NAMED, "sent_idx": "1", "label": 1, "run": 0},
+        {**NAMED, "sent_idx": 1, "label": False, "run": 1},
+        {**NAMED, "label": "No", "run": 1},
+        {**NAMED, "sent_idx": 2, "label": None, "run": 0},
+    ]
+    found = read_evaluator(lines_of(tmp_path / "p.jsonl", rows))
+    assert (found.name, found.scored, list(found.runs)) == ("p", False, ["0", "1"])
+    first, second = found.runs.values()
+    assert [p.inconsistent for p in first.sentences.values()] == [False, None]
+    assert [p.inconsistent for p in second.sentences.values()] == [True]
+    assert [p.inconsistent for p in second.summaries.values()] == [True]
+    both = [{**NAMED, "sent_idx": 1, "label": "yes", "score": 0.2}]
+    assert read_evaluator(lines_of(tmp_path / "p.jsonl", both)).scored
+    assert not read_evaluator(tmp_path / "p.jsonl", labels=True).scored
