@@ -111,11 +111,11 @@ def read_annotations(
 
 def by_summary(
     sentences: Iterable[AnnotatedSentence],
-) -> dict[SummaryKey, list[AnnotatedSentence]]:
-    """Gather sentences by the summary that they stand in, in the order of the files."""
-    found: dict[SummaryKey, list[AnnotatedSentence]] = {}
+) -> dict[tuple[str, SummaryKey], list[AnnotatedSentence]]:
+    """Gather sentences by split and summary, in the order of the files."""
+    found: dict[tuple[str, SummaryKey], list[AnnotatedSentence]] = {}
     for sentence in sentences:
-        found.setdefault(sentence.key, []).append(sentence)
+        found.setdefault((sentence.split, sentence.key), []).append(sentence)
     return found
 
 

@@ -93,7 +93,7 @@ def _annotated(path: Path | str, level: Level) -> list[Judged]:
     if level == "sentence":
         return [Judged(s.key, s.index, s.text) for s in sentences]
     found = []
-    for key, parts in by_summary(sentences).items():
+    for (_, key), parts in by_summary(sentences).items():
         texts = {part.index: part.text.strip() for part in parts}
         found.append(Judged(key, None, " ".join(texts[index] for index in sorted(texts))))
     return found

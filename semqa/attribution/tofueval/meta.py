@@ -154,7 +154,7 @@ def decide(
                 )
             )
         return decided, missing
-    for key, parts in by_summary(sentences).items():
+    for (_, key), parts in by_summary(sentences).items():
         whole = run.summaries.get(key) or run.summaries.get(key._replace(dataset=""))
         if whole is None:
             whole = _together(_find(run.sentences, key, part.index) for part in parts)

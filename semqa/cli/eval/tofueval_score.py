@@ -123,6 +123,10 @@ def score(
         bool,
         typer.Option("--labels", help="Take verdicts where predictions have scores as well."),
     ] = False,
+    as_runs: Annotated[
+        bool,
+        typer.Option("--as-runs", help="Take the files of predictions as runs of one evaluator."),
+    ] = False,
     extra: Extra = False,
     by_document: Annotated[
         bool,
@@ -184,7 +188,7 @@ def score(
         categories = read_categories(topics or ())
         _check_categories(sentences, categories)
         settings = Settings(split, threshold, by_document, resamples, seed)
-        evaluators = _evaluators(predictions, labels=labels)
+        evaluators = _evaluators(predictions, labels=labels, as_runs=as_runs)
         benchmark = Benchmark(sentences, categories, evaluators, settings)
     results = score_evaluators(benchmark)
     if not allow_missing and rescore is None:
@@ -252,10 +256,17 @@ def _check_categories(sentences: Sequence[AnnotatedSentence], categories: object
         say(f"{unknown} sentences have a topic of no category; they count among all topics alone")
 
 
-def _evaluators(paths: Sequence[Path], *, labels: bool) -> list[Evaluator]:
+def _evaluators(paths: Sequence[Path], *, labels: bool, as_runs: bool) -> list[Evaluator]:
     from semqa.attribution.records import read_record_rows
     from semqa.attribution.tofueval.predictions import evaluator_of
 
+    if as_runs:
+        rows = [
+            dataclasses.replace(row, fields={"run": path.stem, **row.fields})
+            for path in paths
+            for row in read_record_rows(path)
+        ]
+        return [evaluator_of(rows, "runs", labels=labels)]
     found: list[Evaluator] = []
     for path in paths:
         name, number = path.stem or "-", 2

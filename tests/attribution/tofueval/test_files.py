@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +179,12 @@ def test_documents(tmp_path: Path) -> None:
         read_documents([rows, lines])
 
 
-def lines_of(path: Path, rows: list[dict[str, Any]]) -> Path:
+def lines_of(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-NAMED = {"doc_id": "d1", "topic": "Rent", "model_name": "m"}
+NAMED: dict[str, Any] = {"doc_id": "d1", "topic": "Rent", "model_name": "m"}
 
 
 def test_summaries_are_cut_into_sentences_and_annotations_joined(tmp_path: Path) -> None:
@@ -206,7 +207,10 @@ def test_summaries_are_cut_into_sentences_and_annotations_joined(tmp_path: Path)
 
 
 def test_topics_wanted(tmp_path: Path) -> None:
-    rows = [{"doc_id": "a", "topic": "x"}, {"doc_id": "b", "topics": ["y", "z"]}]
+    rows: list[dict[str, Any]] = [
+        {"doc_id": "a", "topic": "x"},
+        {"doc_id": "b", "topics": ["y", "z"]},
+    ]
     assert read_wanted(lines_of(tmp_path / "t.jsonl", rows)) == [("a", "x"), ("b", "y"), ("b", "z")]
     with pytest.raises(InputError, match=r"t.jsonl:1: not topics"):
         read_wanted(lines_of(tmp_path / "t.jsonl", [{"doc_id": "a", "topics": "x"}]))

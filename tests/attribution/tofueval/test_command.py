@@ -1,0 +1,282 @@
+"""`semqa eval tofueval`, as a user gives it; the judge is the lexical one, which needs no model."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attribution.commands import Command, command_in
+from tests.judge_models import save_classifier
+
+DOCUMENTS = [
+    {
+        "doc_id": "d1",
+        "source": "LEE: The council votes on the bridge on Monday.\n"
+        "ORTIZ: The repair costs two million dollars. The state pays half of it.",
+    },
+    {"doc_id": "d2", "source": "HOST: The mill closed in 1998. Rents rose that year."},
+]
+SUMMARIES = [
+    {
+        "doc_id": "d1",
+        "topic": "Bridge",
+        "model_name": "a",
+        "summary": "The council votes on the bridge on Monday. The repair costs nine million dollars.",
+    },
+    {"doc_id": "d2", "topic": "Mill", "model_name": "b", "summary": "The mill closed in 1998."},
+]
+HEADER = ["doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label", "exp", "type"]
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def write_table(path: Path, rows: list[list[str]], header: list[str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+@pytest.fixture
+def semqa(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    write_lines(tmp_path / "docs.jsonl", DOCUMENTS)
+    write_lines(tmp_path / "summaries.jsonl", SUMMARIES)
+    rows = [
+        ["d1", "Bridge", "a", "1", SUMMARIES[0]["summary"].split(". ")[0] + ".", "yes", "", ""],
+        [
+            "d1",
+            "Bridge",
+            "a",
+            "2",
+            "The repair costs nine million dollars.",
+            "no",
+            "",
+            "Contradiction",
+        ],
+        ["d1", "Bridge", "Model-Extra", "1", "The state pays all.", "no", "", "Contradiction"],
+        ["d2", "Mill", "b", "1", "The mill closed in 1998.", "yes", "", ""],
+    ]
+    for split in ("dev", "test"):
+        write_table(tmp_path / f"toy_factual_eval_{split}.csv", rows, HEADER)
+    (tmp_path / "toy_topic_category.json").write_text('{"Bridge": "main", "Mill": "marginal"}')
+    points = [
+        ["d1", "Bridge", "['1. The council votes on Monday.', '2. A ship sank.']"],
+        ["d2", "Mill", ""],
+    ]
+    write_table(tmp_path / "toy_completeness.csv", points, ["doc_id", "topic", "key_points"])
+    run = command_in(tmp_path, monkeypatch, capsys)
+    return lambda *args: run("eval", "tofueval", *args)
+
+
+def test_rates(semqa: Command) -> None:
+    files = ("toy_factual_eval_dev.csv", "toy_factual_eval_test.csv")
+    found = semqa("rates", *files, "--topics", "toy_topic_category.json", "--json")
+    assert "left out: 2 sentences of Model-Extra" in found.err
+    rates = {
+        tuple(rate[name] for name in ("dataset", "category", "split", "model", "level")): rate
+        for rate in found.json["rates"]
+    }
+    assert rates["toy", "main", "dev", "all", "sentence"]["percent"] == 50
+    assert rates["toy", "main", "all", "a", "sentence"]["errors"] == 2
+    assert rates["toy", "all", "test", "all", "summary"]["percent"] == 50
+    assert found.json["errors"]["exploded"] == {"Contradiction": 2}
+    every = semqa("rates", *files, "--extra", "--json").json
+    assert every["sentences"] == 8
+    table = semqa("rates", *files, "--topics", "toy_topic_category.json", "--by-model").out
+    assert "marginal" in table
+    assert "Contradiction" in table
+
+
+def test_from_documents_to_scores_without_a_model(semqa: Command, tmp_path: Path) -> None:
+    """Topics, summaries of them, judged: the whole way, on a bare machine."""
+    assert semqa("topics", "docs.jsonl", "--count", "2", "-o", "topics.json").code == 0
+    made = semqa(
+        "summarise", "docs.jsonl", "--topics", "topics.json", "-o", "made.json", "--json"
+    ).json
+    assert len(made["rows"]) == 4
+    assert made["config"]["prompt"]["name"] == "tofueval-summary"
+    judged = semqa("judge", "made.json", "-d", "docs.jsonl", "--method", "direct", "--json").json
+    assert {row["label"] for row in judged["rows"]} == {"yes"}  # it copies
+
+
+@pytest.mark.parametrize("method", ["direct", "explained", "entailment"])
+def test_judge_then_score(semqa: Command, method: str) -> None:
+    files = ("toy_factual_eval_dev.csv", "toy_factual_eval_test.csv")
+    judged = semqa("judge", *files, "-d", "docs.jsonl", "--method", method, "-o", "j.json")
+    assert judged.code == 0
+    assert "inconsistent" in judged.out
+    found = semqa("score", *files, "-p", "j.json", "--topics", "toy_topic_category.json", "--json")
+    (evaluator,) = found.json["results"]["evaluators"]
+    assert evaluator["scored"] == (method == "entailment")
+    cells = {(c["dataset"], c["category"], c["level"]): c for c in evaluator["runs"][0]["cells"]}
+    assert cells["toy", "all", "sentence"]["balanced_accuracy"] == 100
+    assert cells["toy", "main", "summary"]["tp"] == 1
+    again = semqa("judge", "--rescore", "j.json", "--json").json
+    assert again["rows"] == json.loads(Path("j.json").read_text("utf-8"))["rows"]
+
+
+def test_a_record_scores_again_without_its_files(semqa: Command, tmp_path: Path) -> None:
+    files = ("toy_factual_eval_dev.csv", "toy_factual_eval_test.csv")
+    semqa("judge", *files, "-d", "docs.jsonl", "-o", "entailed.json")
+    semqa("judge", *files, "-d", "docs.jsonl", "--method", "direct", "-o", "asked.json")
+    options = ("-p", "entailed.json", "-p", "asked.json", "--resamples", "200")
+    first = semqa(
+        "score", *files, *options, "--topics", "toy_topic_category.json", "-o", "r.json", "--json"
+    )
+    for path in tmp_path.glob("*.csv"):
+        path.unlink()
+    again = semqa("score", "--rescore", "r.json", "--json")
+    assert again.json == first.json
+    (sentence, summary) = first.json["results"]["tests"]
+    assert (sentence["level"], sentence["difference"]) == ("sentence", 0)
+    assert summary["a"] == "asked"
+    assert "against the first" in semqa("score", "--rescore", "r.json").out
+
+
+def test_repeated_runs_agree_with_themselves(semqa: Command) -> None:
+    rows = [
+        {
+            "doc_id": doc,
+            "topic": topic,
+            "model_name": model,
+            "sent_idx": n,
+            "label": label,
+            "run": run,
+        }
+        for run, labels in ((1, ("yes", "no", "yes")), (2, ("no", "no", "yes")))
+        for (doc, topic, model, n), label in zip(
+            (("d1", "Bridge", "a", 1), ("d1", "Bridge", "a", 2), ("d2", "Mill", "b", 1)),
+            labels,
+            strict=True,
+        )
+    ]
+    write_lines(Path("runs.jsonl"), rows)
+    found = semqa("score", "toy_factual_eval_test.csv", "-p", "runs.jsonl", "--json").json
+    (evaluator,) = found["results"]["evaluators"]
+    assert evaluator["self_agreement"]["mean"]["value"] == pytest.approx(0.4)
+    means = {(c["category"], c["level"]): c["balanced_accuracy"] for c in evaluator["mean"]}
+    assert means["all", "sentence"] == 87.5
+    assert (
+        "kappa between runs: 0.400"
+        in semqa("score", "toy_factual_eval_test.csv", "-p", "runs.jsonl").out
+    )
+    for run, name in (("1", "one.json"), ("2", "two.json")):
+        judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct")
+        assert semqa(*judged, "--run", run, "-o", name).code == 0
+    # Runs remember nothing of each other.
+    assert len({path.parent for path in Path("cache").rglob("judgements.sqlite3")}) == 2
+    both = semqa(
+        "score",
+        "toy_factual_eval_test.csv",
+        "-p",
+        "one.json",
+        "-p",
+        "two.json",
+        "--as-runs",
+        "--json",
+    )
+    (evaluator,) = both.json["results"]["evaluators"]
+    assert [run["run"] for run in evaluator["runs"]] == ["1", "2"]
+
+
+def test_completeness_relevance_and_errors(semqa: Command) -> None:
+    for options in ((), ("--by-prompt",)):
+        found = semqa(
+            "completeness",
+            "summaries.jsonl",
+            "-k",
+            "toy_completeness.csv",
+            *options,
+            "-o",
+            "c.json",
+            "--json",
+        ).json
+        assert found["results"]["a"]["value"] == 0.5
+        assert found["results"]["b"]["reasons"] == {"the topic has no key points": 1}
+        assert (
+            semqa("completeness", "--rescore", "c.json", "--json").json["results"]
+            == found["results"]
+        )
+    assert (
+        "50.0% of key points, over 1 summaries" in semqa("completeness", "--rescore", "c.json").out
+    )
+    write_lines(Path("rated.jsonl"), [{"rating": 5}, {"rating": 2.4}, {"rating": None}])
+    binned = semqa("relevance", "rated.jsonl", "--rated", "--json").json["results"]["summary"]
+    assert binned == {"n": 3, "bins": {"low": 1, "medium": 0, "high": 1}, "mean": 3.7, "unread": 1}
+    assert semqa("relevance", "summaries.jsonl").code == 0
+    errors = semqa("classify", "toy_factual_eval_test.csv", "-d", "docs.jsonl", "--json").json
+    assert errors["results"]["sentences"] == 1
+
+
+def test_mistakes(semqa: Command) -> None:
+    def message(*args: str) -> str:
+        found = semqa(*args)
+        assert (found.code, found.out) == (2, ""), found
+        return found.err
+
+    test = "toy_factual_eval_test.csv"
+    write_lines(Path("d2.jsonl"), DOCUMENTS[1:])
+    write_lines(
+        Path("p.jsonl"),
+        [{"doc_id": "d1", "topic": "Bridge", "model_name": "a", "sent_idx": 1, "label": "yes"}],
+    )
+    assert "annotations: got no file" in message("rates")
+    assert "--predictions: got none" in message("score", test)
+    assert "p: missing predictions: got none for 2 texts" in message("score", test, "-p", "p.jsonl")
+    assert semqa("score", test, "-p", "p.jsonl", "--allow-missing").code == 0
+    assert "split: got 'train', expected one of test, all" in message(
+        "score", test, "-p", "p.jsonl", "--split", "train"
+    )
+    assert "documents: got no file" in message("judge", test)
+    assert "documents: missing: got none with the id 'd1'" in message(
+        "judge", test, "-d", "d2.jsonl"
+    )
+    assert "not a record: got an object, expected one of the kind 'tofueval score'" in message(
+        "score", "--rescore", "toy_topic_category.json"
+    )
+    assert "summaries: got no file" in message("judge", "-d", "docs.jsonl")
+    assert "expected those of the dataset 'toy'" in message(
+        "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")
+    )
+    assert "--prompt: got one with --method entailment" in message(
+        "judge", test, "-d", "docs.jsonl", "--prompt", "x.jinja"
+    )
+    assert "key-points: missing: got none for the document 'd1'" in message(
+        "completeness",
+        "summaries.jsonl",
+        "-k",
+        _renamed("toy_completeness.csv", "k.csv", "d1", "d9"),
+    )
+
+
+def _renamed(path: str, name: str, old: str = "", new: str = "") -> str:
+    text = Path(path).read_text("utf-8")
+    Path(name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
+    return name
+
+
+def test_a_model_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> None:
+    """Scores are those that the model gives each pair alone."""
+    from semqa.attribution.judges import EntailmentJudge, Pair, create_judge
+
+    save_classifier(tmp_path / "nli")
+    spec = f"transformers:nli={tmp_path / 'nli'}"
+    found = semqa("judge", "summaries.jsonl", "-d", "docs.jsonl", "--judge", spec, "--json").json
+    judge = create_judge(spec, {"device": "cpu"})
+    assert isinstance(judge, EntailmentJudge)
+    documents = {document["doc_id"]: document["source"] for document in DOCUMENTS}
+    assert len(found["rows"]) == 3
+    for row in found["rows"]:
+        (alone,) = judge.entailment([Pair(documents[row["doc_id"]], row["text"])])
+        assert row["score"] == pytest.approx(alone.entailment, abs=1e-5)
+        assert row["label"] == ("yes" if alone.entailed else "no")
+    assert found["config"]["judge"]["name"] == spec

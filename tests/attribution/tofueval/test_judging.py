@@ -1,0 +1,164 @@
+"""Topics, summaries and verdicts asked of a judge that can be seen through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from semqa.attribution.judges import CachedJudge, Entailment, Pair
+from semqa.attribution.prompts import JudgePrompt
+from semqa.attribution.tofueval.annotations import SummaryKey
+from semqa.attribution.tofueval.classify import classify_errors
+from semqa.attribution.tofueval.judging import METHODS, Judged, Method, judge_texts, judgement_of
+from semqa.attribution.tofueval.quality import (
+    bin_ratings,
+    judge_coverage,
+    mean_completeness,
+    rate_relevance,
+    relevance_bin,
+)
+from semqa.attribution.tofueval.released import Document
+from semqa.attribution.tofueval.summaries import find_topics, summarise
+from semqa.attribution.tofueval.taxonomy import ERROR_TYPES
+from semqa.data.jsonl import Row
+from semqa.errors import InputError
+
+DOCUMENTS = {
+    "d1": Document("d1", "LEE: Rents rose.\nORTIZ: {{ The mill }} closed."),
+    "d2": Document("d2", "HOST: It rained."),
+}
+KEY = SummaryKey("a", "d1", "Rent", "m")
+TEXTS = [Judged(KEY, 1, "Rents rose."), Judged(KEY, 2, "Rents fell."), Judged(KEY, 3, "Unclear.")]
+
+
+class Scripted:
+    """Says what is written for the first key that a prompt holds; entails what the premise holds."""
+
+    name = identity = "scripted"
+
+    def __init__(self, **said: str) -> None:
+        self.said = said
+        self.prompts: list[str] = []
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002
+        self.prompts += prompts
+        return [next((v for k, v in self.said.items() if k in p), "Hm.") for p in prompts]
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        return [
+            Entailment(0.9, 0.1, 0.0) if hypothesis in premise else Entailment(0.2, 0.5, 0.3)
+            for premise, hypothesis in pairs
+        ]
+
+
+class Mute:
+    """A judge that can do nothing."""
+
+    name = identity = "mute"
+
+
+@pytest.mark.parametrize("method", ["direct", "explained"])
+def test_verdicts_are_asked_for(method: Method) -> None:
+    judge = Scripted(
+        **{"Rents fell": "They rose.\nAnswer: No", "Unclear": "Who knows", "Rents": "Yes"}
+    )
+    found = judge_texts(TEXTS, DOCUMENTS, judge, method)
+    assert [each.inconsistent for each in found] == [False, True, None]
+    assert [each.to_dict()["label"] for each in found] == ["yes", "no", None]
+    # The document is a value: nothing in it is read as a template.
+    assert all("{{ The mill }} closed." in prompt for prompt in judge.prompts)
+    assert all("sentence" in prompt for prompt in judge.prompts)
+    assert ("Answer: Yes" in judge.prompts[0]) == (method == "explained")
+    assert [judgement_of(Row("r", each.to_dict())) for each in found] == found
+
+
+def test_entailment_gives_scores() -> None:
+    found = judge_texts(TEXTS, DOCUMENTS, Scripted(), "entailment")
+    assert [(each.inconsistent, each.score) for each in found] == [
+        (False, 0.9),
+        (True, 0.2),
+        (True, 0.2),
+    ]
+    assert [judgement_of(Row("r", each.to_dict())) for each in found] == found
+
+
+def test_whole_summaries_and_prompts_of_ones_own(tmp_path: Path) -> None:
+    own = tmp_path / "own.jinja"
+    own.write_text("{{ level }}|{{ topic }}|{{ text }}|{{ document }}", encoding="utf-8")
+    judge = Scripted(summary="No")
+    (found,) = judge_texts(
+        [Judged(KEY, None, "All.")], DOCUMENTS, judge, "direct", JudgePrompt.load(own)
+    )
+    assert judge.prompts == [f"summary|Rent|All.|{DOCUMENTS['d1'].text}"]
+    assert found.inconsistent
+    assert "sent_idx" not in found.to_dict()
+
+
+def test_mistakes() -> None:
+    with pytest.raises(InputError, match="documents: missing: got none with the id 'd1'"):
+        judge_texts(TEXTS, {}, Scripted(), "direct")
+    for method in METHODS:
+        with pytest.raises(InputError, match="'mute', which cannot"):
+            judge_texts(TEXTS, DOCUMENTS, Mute(), method)
+    with pytest.raises(InputError, match="answers no prompts"):
+        find_topics(list(DOCUMENTS.values()), Mute())
+
+
+def test_what_was_judged_is_not_asked_again(tmp_path: Path) -> None:
+    first = CachedJudge(Scripted(Rents="Yes"), tmp_path / "kept")
+    before = judge_texts(TEXTS, DOCUMENTS, first, "direct")
+    first.close()
+    again = CachedJudge(Scripted(), tmp_path / "kept")
+    assert judge_texts(TEXTS, DOCUMENTS, again, "direct") == before
+    assert again.asked == 0
+    again.close()
+
+
+def test_topics_and_summaries() -> None:
+    judge = Scripted(
+        **{"numbered lines": "1. Rent\n2. The mill\n3. Roads", "Summarise": " It\nrose. "}
+    )
+    topics = find_topics(list(DOCUMENTS.values()), judge, count=2)
+    assert [(each.doc_id, each.topics) for each in topics] == [
+        ("d1", ("Rent", "The mill")),
+        ("d2", ("Rent", "The mill")),
+    ]
+    (summary,) = summarise([(DOCUMENTS["d1"], "Rent")], judge, words=20)
+    assert summary == ("d1", "Rent", "scripted", "It rose.")
+    assert '"Rent" in fewer than 20 words' in judge.prompts[-1]
+
+
+def test_errors_are_classified_by_their_definitions() -> None:
+    judge = Scripted(fell="Contradiction, and a reasoning error")
+    found = classify_errors(TEXTS[1:], DOCUMENTS, judge)
+    assert [each.errors for each in found] == [("Contradiction", "Reasoning Error"), ()]
+    for error in ERROR_TYPES:
+        assert error.name in judge.prompts[0]
+        assert error.definition in judge.prompts[0]
+
+
+def test_key_points_by_entailment_and_by_prompt() -> None:
+    other, bare = KEY._replace(model="n"), KEY._replace(topic="Tax")
+    summaries = [(KEY, "Rents rose. It rained."), (other, "It rained."), (bare, "No.")]
+    points = {KEY: ("Rents rose.", "It rained."), other: ("Rents rose.", "It rained."), bare: ()}
+    found = judge_coverage(summaries, points, Scripted())
+    assert [each.made for each in found] == [(True, True), (False, True), ()]
+    assert [each.score.value for each in found] == [1, 0.5, None]
+    assert mean_completeness(each.score for each in found).value == 0.75
+    judge = Scripted(**{"Rents rose. It": "1: Yes\n2: Yes", "It rained": "1: No"})
+    said = judge_coverage(summaries, points, judge, by_prompt=True)
+    assert [each.made for each in said] == [(True, True), (False, None), ()]
+    assert said[1].score.unscored == "the reply says nothing of a key point"
+    assert len(judge.prompts) == 2  # nobody is asked about no points
+
+
+def test_relevance_is_rated_and_binned() -> None:
+    judge = Scripted(rose="4", rained="**1**")
+    summaries = [(KEY, "Rents rose."), (KEY, "It rained."), (KEY, "What?")]
+    assert [rating for rating, _ in rate_relevance(summaries, judge)] == [4, 1, None]
+    assert bin_ratings([1, 2, 3, 4, 5, 5]) == {"low": 2, "medium": 1, "high": 3}
+    for rating in (0, 5.5):
+        with pytest.raises(InputError, match="expected a rating from 1 to 5"):
+            relevance_bin(rating)

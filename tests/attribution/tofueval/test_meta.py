@@ -1,0 +1,124 @@
+"""Meta-evaluation in cases small enough to be worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from semqa.attribution.tofueval.annotations import AnnotatedSentence, SummaryKey
+from semqa.attribution.tofueval.meta import compare, evaluate, self_agreement, tune
+from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run
+from semqa.attribution.tofueval.rates import ALL
+from semqa.errors import InputError
+
+KEY = SummaryKey("a", "d1", "Rent", "m")
+
+
+def sentence(
+    index: int,
+    wrong: bool,
+    *errors: str,
+    model: str = "m",
+    split: str = "test",
+    topic: str = "Rent",
+) -> AnnotatedSentence:
+    key = SummaryKey("a", "d1", topic, model)
+    return AnnotatedSentence(key, index, f"Sentence {index}.", wrong, errors, split=split)
+
+
+SENTENCES = [
+    sentence(1, True, "Contradiction", "Reasoning Error"),
+    sentence(2, False),
+    sentence(1, False, model="n"),
+    sentence(2, False, model="n"),
+    sentence(1, True, "Contradiction", topic="Tax"),
+]
+
+
+def run(*wrong: bool | None) -> Run:
+    return Run({(s.key, s.index): Prediction(w) for s, w in zip(SENTENCES, wrong, strict=True)})
+
+
+def scored(*scores: float) -> Run:
+    return Run(
+        {(s.key, s.index): Prediction(None, x) for s, x in zip(SENTENCES, scores, strict=True)}
+    )
+
+
+def test_summaries_are_made_of_sentences() -> None:
+    found = evaluate(SENTENCES, run(False, True, False, True, True), {"a": {"Tax": "marginal"}})
+    cells = {cell: tuple(counts) for cell, counts in found.cells.items()}
+    assert cells["a", ALL, "sentence"] == (1, 1, 2, 1)
+    # Summary m: wrong, and found so for another sentence; n: right, found wrong; Tax: found.
+    assert cells["a", ALL, "summary"] == (2, 0, 1, 0)
+    assert cells["a", "marginal", "sentence"] == cells[ALL, "marginal", "summary"] == (1, 0, 0, 0)
+    assert [tuple(each) for each in found.recall] == [
+        ("Reasoning Error", 1, 0),
+        ("Contradiction", 2, 1),
+    ]
+    assert [tuple(each) for each in found.recall_single] == [("Contradiction", 1, 1)]
+
+
+def test_what_is_not_read_is_left_out_and_counted() -> None:
+    found = evaluate(SENTENCES, run(True, None, None, False, True), {})
+    assert found.unread == {"sentence": 2, "summary": 1}  # m is found wrong whatever 2 says
+    assert found.cells["a", ALL, "sentence"].n == 3
+    assert found.cells["a", ALL, "summary"] == (2, 0, 0, 0)
+
+
+def test_what_is_missing_is_counted() -> None:
+    found = evaluate(SENTENCES, Run({(KEY, 1): Prediction(inconsistent=True)}), {})
+    assert found.missing == {"sentence": 4, "summary": 3}
+    assert set(found.cells) == {("a", ALL, "sentence"), (ALL, ALL, "sentence")}
+
+
+def test_a_whole_summary_may_be_judged() -> None:
+    known = run(False, False, False, False, False)
+    known.summaries[KEY._replace(dataset="")] = Prediction(inconsistent=True)
+    found = evaluate(SENTENCES, known, {})
+    assert found.cells["a", ALL, "summary"] == (1, 1, 0, 1)
+
+
+def test_predictions_without_a_dataset_hold_for_any() -> None:
+    anywhere = {
+        (s.key._replace(dataset=""), s.index): Prediction(s.inconsistent) for s in SENTENCES
+    }
+    found = evaluate(SENTENCES, Run(anywhere), {})
+    assert found.cells["a", ALL, "sentence"].balanced_accuracy.value == 100
+
+
+def test_scores_need_a_threshold_that_dev_gives() -> None:
+    dev = [
+        sentence(1, True, split="dev"),
+        sentence(2, False, split="dev"),
+        sentence(1, False, split="dev", model="n"),
+    ]
+    known = Run(
+        {(s.key, s.index): Prediction(None, x) for s, x in zip(dev, (0.2, 0.9, 0.6), strict=True)}
+    )
+    found = tune(dev, known)
+    assert {level: each.value for level, each in found.items()} == {"sentence": 0.2, "summary": 0.2}
+    values = {level: each.value for level, each in found.items()}
+    judged = evaluate(SENTENCES, scored(0.1, 0.8, 0.2, 0.7, 0.3), {}, values)
+    assert judged.cells["a", ALL, "sentence"] == (1, 1, 1, 2)
+    assert judged.cells["a", ALL, "summary"] == (1, 1, 1, 0)
+    with pytest.raises(InputError, match="no scores for sentences of the split 'dev'"):
+        tune(SENTENCES, known)
+    assert evaluate(SENTENCES, scored(1, 1, 1, 1, 1), {}).unread["sentence"] == 5
+
+
+def test_agreement_of_runs() -> None:
+    runs = {"1": run(True, False, True, False, True), "2": run(True, False, False, False, None)}
+    pairs, mean = self_agreement(SENTENCES, runs)
+    assert pairs["1", "2"].n == 4
+    assert mean.value == pairs["1", "2"].value == pytest.approx(0.5)
+    _, alone = self_agreement(SENTENCES, {"1": runs["1"]})
+    assert alone.unscored == "fewer than two runs"
+
+
+def test_evaluators_are_compared_on_what_both_judged() -> None:
+    first = Evaluator("x", {"": run(True, False, False, False, True)}, scored=False)
+    second = Evaluator("y", {"": run(False, None, True, False, True)}, scored=False)
+    test = compare(SENTENCES, first, second, ({}, {}), resamples=200)
+    assert (test.n, test.difference) == (4, 50)
+    grouped = compare(SENTENCES, first, second, ({}, {}), resamples=200, by_document=True)
+    assert (grouped.groups, grouped.low, grouped.high) == (1, 50, 50)
