@@ -99,7 +99,8 @@ def read_record(path: Path | str, kind: str) -> Record:
             f"{file.name}: not a record: got {describe(value if said is None else said)}, expected one "
             f"of the kind {kind!r}, as --out writes it; check the file"
         )
-    return Record(file.name, value, _rows(value, file.name))
+    fields = {name: part for name, part in value.items() if name != "rows"}
+    return Record(file.name, fields, _rows(value, file.name))
 
 
 def read_record_rows(path: Path | str) -> list[Row]:

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.citations.answers import rouge_l, string_match
-from semqa.attribution.citations.asqa import dr_score, score_pair
+from semqa.attribution.citations.asqa import DisambigScores, dr_score, score_pair
 from semqa.attribution.citations.examples import ShortAnswers
 from semqa.attribution.citations.scores import score_citations
 from semqa.errors import InputError
@@ -17,7 +17,6 @@ from semqa.metrics.means import mean_with_interval
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.citations.asqa import DisambigScores
     from semqa.attribution.citations.examples import AnswerExample
     from semqa.attribution.judges.base import EntailmentJudge
     from semqa.attribution.records import Record
@@ -148,11 +147,8 @@ def _disambig_again(row: dict[str, Any]) -> dict[str, Any]:
         score_pair(ShortAnswers(pair["question"], tuple(pair["short_answers"])), pair["found"])
         for pair in row["pairs"]
     ]
-    if pairs:
-        exact = sum(pair.exact for pair in pairs)
-        row["disambig_f1"] = 100 * sum(pair.f1 for pair in pairs) / len(pairs)
-        row["disambig_em"] = 100 * exact / len(pairs)
-        row["disambig_hit"] = 100.0 * (exact == len(pairs))
+    found = DisambigScores(tuple(pairs))
+    row |= {"disambig_f1": found.f1, "disambig_em": found.exact, "disambig_hit": found.hit}
     row["pairs"] = [pair.to_dict() for pair in pairs]
     return row
 

@@ -1,0 +1,229 @@
+"""`semqa eval citations` and `semqa eval disambig`, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attribution.commands import Command, command_in
+from tests.judge_models import save_classifier, save_reader
+
+SONG = {"title": "White Christmas", "text": "White Christmas was sung by Bing Crosby in 1942."}
+AUTHOR = {"title": "Irving Berlin", "text": "White Christmas was written by Irving Berlin."}
+RUN: dict[str, Any] = {
+    "args": {"shot": 2},
+    "data": [
+        {
+            "question": "Who sang White Christmas?",
+            "output": "White Christmas was sung by Bing Crosby in 1942 [1]. "
+            "It was written by Irving Berlin. [2] It was sung in 1999 [1][2].\nMore [7].",
+            "docs": [SONG, AUTHOR],
+            "qa_pairs": [
+                {"question": "Who sang White Christmas?", "short_answers": ["Bing Crosby"]},
+                {"question": "Who wrote it?", "short_answers": ["Berlin", "Irving Berlin"]},
+                {"question": "Where?", "short_answers": ["Hollywood"]},
+            ],
+            "annotations": [
+                {"long_answer": "Irving Berlin wrote it."},
+                {"long_answer": "White Christmas was sung by Bing Crosby in 1942."},
+            ],
+        },
+        {
+            "question": "Why?",
+            "output": "Nobody knows.",
+            "docs": [{"title": "A", "text": "b", "sent": "c"}],
+            "qa_pairs": None,
+            "answer": "Nobody knows.",
+        },
+    ],
+}
+
+
+@pytest.fixture
+def semqa(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    (tmp_path / "run.json").write_text(json.dumps(RUN), encoding="utf-8")
+    run = command_in(tmp_path, monkeypatch, capsys)
+    return lambda *args: run("eval", *args)
+
+
+def test_a_run_of_alce(semqa: Command) -> None:
+    record = semqa("citations", "run.json", "-o", "r.json", "--json").json
+    results, (first, second) = record["results"], record["rows"]
+    assert [s["citations"] for s in first["sentences"]] == [[1], [2], [1, 2], [7]]
+    assert [s["supported"] for s in first["sentences"]] == [True, True, False, False]
+    assert (first["recall"], first["precision"]) == (50, 40)
+    assert first["str_em"] == pytest.approx(200 / 3)
+    assert (second["recall"], second["precision"]) == (0, None)
+    assert second["rouge_l"] == pytest.approx(100)
+    assert second["unscored"]["precision"] == "the answer cites nothing"
+    assert (results["recall"]["value"], results["recall"]["n"]) == (25, 2)
+    assert (results["precision"]["value"], results["precision"]["n"]) == (40, 1)
+    assert results["precision"]["unscored"] == {"the answer cites nothing": 1}
+    assert (results["sentences"], results["sentences_uncited"]) == (5, 1)
+    again = semqa("citations", "r.json", "--rescore", "--json").json
+    assert again == record
+    table = semqa("citations", "run.json")
+    assert "citation recall" in table.out
+    assert "judge: lexical" in table.err
+
+
+def test_official(semqa: Command) -> None:
+    record = semqa("citations", "run.json", "--official", "--json").json
+    first, second = record["rows"]
+    # The first line alone; [2] counts for the sentence that follows it.
+    assert [s["citations"] for s in first["sentences"]] == [[1], [], [2, 1, 2]]
+    assert second["precision"] == 0
+    assert record["results"]["precision"]["n"] == 2
+
+
+def test_at_most(semqa: Command) -> None:
+    rows = semqa("citations", "run.json", "--at-most", "1", "--json").json["rows"]
+    assert [s["citations"] for s in rows[0]["sentences"]] == [[1], [2], [1], [7]]
+
+
+def test_quoted_answers(semqa: Command) -> None:
+    sources = [
+        {"text": "Bing Crosby sang it in 1943."},
+        {"text": "It sold well.", "title": "Sales"},
+    ]
+    answer = {
+        "qid": "q",
+        "question": "Who?",
+        "answer": "[ 1 Bing Crosby sang it ]. [ 2 It sold well ].",
+        "sources": sources,
+    }
+    Path("a.json").write_text(json.dumps(answer), encoding="utf-8")
+    record = semqa("citations", "a.json", "--json").json
+    (row,) = record["rows"]
+    assert (row["id"], row["recall"], row["precision"]) == ("q", 100, 100)
+    assert row["output"] == "Bing Crosby sang it [1]. It sold well [2]."
+    official = semqa("citations", "a.json", "--official", "--json").json
+    assert official["rows"][0]["recall"] == 100
+
+
+def test_predictions_with_references(semqa: Command) -> None:
+    row = {
+        "qid": "q",
+        "unique_id": "u",
+        "question": "Who?",
+        "summary": "By [ 1 Bing Crosby ].",
+        "source1": "Bing Crosby sang it.",
+    }
+    Path("refs.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    Path("p.jsonl").write_text(
+        '{"qid": "q", "prediction": "By [ 1 Bing Crosby ]."}', encoding="utf-8"
+    )
+    record = semqa("citations", "p.jsonl", "-r", "refs.jsonl", "--json").json
+    (scores,) = record["rows"]
+    assert scores["sentences"][0]["citations"] == [1]
+    assert scores["rouge_l"] == pytest.approx(100)
+
+
+def test_disambig(semqa: Command) -> None:
+    record = semqa("disambig", "run.json", "-o", "d.json", "--json").json
+    first, second = record["rows"]
+    assert first["pairs"][0]["found"] == "Bing Crosby"
+    assert first["disambig_f1"] == pytest.approx(
+        100 * sum(pair["f1"] for pair in first["pairs"]) / 3
+    )
+    assert second["unscored"]["disambig_f1"] == "the question has no short answers"
+    results = record["results"]
+    # DR rests on the answers that have both.
+    assert results["dr_n"] == 1
+    assert results["dr"] == pytest.approx((first["disambig_f1"] * first["rouge_l"]) ** 0.5)
+    assert semqa("disambig", "d.json", "--rescore", "--json").json == record
+    assert "DR: " in semqa("disambig", "run.json").out
+
+
+def test_disambig_of_asqa(semqa: Command) -> None:
+    pair = {"question": "Who sang it?", "short_answers": ["Bing"], "context": "", "wikipage": None}
+    instance = {
+        "ambiguous_question": "Who?",
+        "qa_pairs": [pair],
+        "annotations": [{"long_answer": "Bing."}],
+    }
+    Path("asqa.json").write_text(
+        json.dumps({"dev": {"1": instance}, "train": {}}), encoding="utf-8"
+    )
+    Path("t5.json").write_text('{"1": "Bing sang it."}', encoding="utf-8")
+    Path("t5.jsonl").write_text('{"qid": "1", "prediction": "Bing sang it."}', encoding="utf-8")
+    record = semqa("disambig", "asqa.json", "-p", "t5.json", "--json").json
+    assert record["results"]["disambig_f1"]["value"] == 100
+    assert semqa("disambig", "asqa.json", "-p", "t5.jsonl", "--json").json == record
+    wrong = semqa("disambig", "asqa.json", "-p", "t5.json", "--split", "test")
+    assert (wrong.code, "expected one of dev, train" in wrong.err) == (2, True)
+    Path("t5.json").write_text('{"2": "Bing sang it."}', encoding="utf-8")
+    assert 'unknown key: got "2"' in semqa("disambig", "asqa.json", "-p", "t5.json").err
+    Path("t5.json").write_text("{}", encoding="utf-8")
+    assert (
+        "missing answers: got none for 1 of 1"
+        in semqa("disambig", "asqa.json", "-p", "t5.json").err
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"data": [{"output": 3, "docs": []}]}', "bad.json: item 1: wrong type in field 'output'"),
+        ('{"data": [{"output": "a", "docs": {}}]}', "wrong type in field 'docs'"),
+        ('{"data": [{"output": "a", "docs": [{"title": "t"}]}]}', "docs 1: missing field 'text'"),
+        ('{"data": [{"output": "a", "qa_pairs": [{"short_answers": "x"}]}]}', "'short_answers'"),
+    ],
+)
+def test_wrong_runs_are_named(semqa: Command, content: str, message: str) -> None:
+    Path("bad.json").write_text(content, encoding="utf-8")
+    found = semqa("citations", "bad.json")
+    assert (found.code, found.out) == (2, "")
+    assert message in found.err
+
+
+def test_other_mistakes(semqa: Command) -> None:
+    assert "not a run of ALCE" in semqa("disambig", _written("x.json", "[]")).err
+    assert "not a record: got an object" in semqa("citations", "run.json", "--rescore").err
+    record = _written("r.json", '{"kind": "citations", "rows": [{"sentences": [{}]}]}')
+    assert (
+        "r.json: row 1: not a row of citations: got KeyError"
+        in semqa("citations", record, "--rescore").err
+    )
+
+
+def _written(name: str, text: str) -> str:
+    Path(name).write_text(text, encoding="utf-8")
+    return name
+
+
+def test_models_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> None:
+    """What the commands say is what the models say of each pair alone."""
+    from semqa import Source
+    from semqa.attribution.citations.passages import premise
+    from semqa.attribution.judges import (
+        AnsweringJudge,
+        EntailmentJudge,
+        Pair,
+        Reading,
+        create_judge,
+    )
+
+    save_classifier(tmp_path / "nli")
+    save_reader(tmp_path / "qa")
+    spec = f"transformers:nli={tmp_path / 'nli'},qa={tmp_path / 'qa'}"
+    judge = create_judge(spec, {"device": "cpu"})
+    assert isinstance(judge, EntailmentJudge)
+    assert isinstance(judge, AnsweringJudge)
+    passages = [Source(doc["text"], doc["title"]) for doc in (SONG, AUTHOR)]
+    first, _ = semqa("citations", "run.json", "--judge", spec, "--json").json["rows"]
+    for sentence in first["sentences"][:3]:
+        cited = [passages[number - 1] for number in sentence["citations"]]
+        (alone,) = judge.entailment([Pair(premise(cited), sentence["text"])])
+        assert sentence["supported"] == alone.entailed
+        assert sentence["entailment"] == pytest.approx(alone.entailment, abs=1e-5)
+    read, _ = semqa("disambig", "run.json", "--judge", spec, "--json").json["rows"]
+    text = "White Christmas was sung by Bing Crosby in 1942. It was written by Irving Berlin. It was sung in 1999.\nMore."
+    for pair in read["pairs"]:
+        (span,) = judge.answer([Reading(pair["question"], text)])
+        assert pair["found"] == ("" if span is None else span.text)

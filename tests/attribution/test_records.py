@@ -1,0 +1,63 @@
+"""Records of runs, written and read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.records import read_record, read_record_rows, write_record
+from semqa.errors import InputError
+
+RECORD: dict[str, Any] = {
+    "kind": "toy",
+    "config": {"nested": {"deep": {}}},
+    "rows": [{"a": 1, "text": "é\n}"}, {"a": 2}],
+}
+
+
+@pytest.mark.parametrize("record", [RECORD, {"rows": []}, {**RECORD, "rows": []}])
+def test_a_record_is_one_json_object(tmp_path: Path, record: dict[str, Any]) -> None:
+    write_record(tmp_path / "r.json", record)
+    text = (tmp_path / "r.json").read_text("utf-8")
+    assert json.loads(text) == record
+    assert len(text.splitlines()) == 2 + max(len(record["rows"]), 1)  # a row a line
+
+
+def test_reading(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    write_record(path, RECORD)
+    found = read_record(path, "toy")
+    assert [row.fields for row in found.rows] == RECORD["rows"]
+    assert found.fields == {"kind": "toy", "config": RECORD["config"]}
+    assert [row.fields for row in read_record_rows(path)] == RECORD["rows"]
+    lines = tmp_path / "r.jsonl"
+    lines.write_text('{"rows": 3}\n\n{"a": 2}\n', encoding="utf-8")
+    assert [(row.where, row.fields) for row in read_record_rows(lines)] == [
+        (f"{lines}:1", {"rows": 3}),
+        (f"{lines}:3", {"a": 2}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            '{"kind": "other", "rows": []}',
+            "got the string \"other\", expected one of the kind 'toy'",
+        ),
+        ("[]", "got an array"),
+        ('{"rows": []}', "got an object"),
+        ('{"kind": "toy"}', "got null as 'rows'"),
+        ('{"kind": "toy", "rows": [3]}', "row 1: not an object"),
+        ("{", "invalid JSON"),
+    ],
+)
+def test_what_is_no_record(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_record(path, "toy")
+    assert message in str(error.value)
