@@ -62,6 +62,7 @@ _FAILURES = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.INSUFFICIENT_STORAGE,
 )
 """What any interface may reply, besides what all of the server may."""
 

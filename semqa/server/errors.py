@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import re
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -45,7 +47,11 @@ _TYPES = {
     429: "rate_limit_error",
     503: "overloaded_error",
     504: "timeout_error",
+    507: "api_error",
 }
+
+_FULL = re.compile(r"No space left on device|disk is full|[Qq]uota exceeded|could not extend file")
+"""What the system, SQLite and PostgreSQL say where a disk is full."""
 
 
 class BusyError(UnavailableError):
@@ -74,6 +80,12 @@ def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
 
 def as_error(error: BaseException) -> tuple[int, str]:
     """Return the status and the message for an error; what nobody foresaw is logged, not shown."""
+    if not isinstance(error, InputError) and _is_full(error):
+        _log.error("no room is left on the disk", exc_info=error)
+        return 507, (
+            "no room is left: got a disk that is full, expected room for what was sent; have some "
+            "made on the server's disk, or have it started with another --data"
+        )
     if isinstance(error, InputError):
         return (404 if isinstance(error, NotFoundError) else 400), str(error)
     if isinstance(error, TooSlowError):
@@ -84,6 +96,17 @@ def as_error(error: BaseException) -> tuple[int, str]:
         return 500, str(error)
     _log.error("unforeseen error", exc_info=error)
     return 500, "the server failed: it has logged why, under the request's id; try again"
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether the reason of an error is that there is no room on a disk."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if _FULL.search(str(error)):
+            return True
+        error = error.__cause__
+    return False
 
 
 def failed(error: BaseException, request: Request) -> dict[str, Any]:
@@ -109,6 +132,8 @@ def add_handlers(app: FastAPI) -> None:
     async def http(request: Request, error: Exception) -> JSONResponse:
         if not isinstance(error, HTTPException):
             raise error
+        if _is_full(error.__cause__):  # a body that is kept on the disk while it comes
+            return reply(request, *as_error(error))
         return reply(request, error.status_code, str(error.detail), error.headers)
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from contextlib import contextmanager
 from datetime import timedelta
@@ -25,6 +26,9 @@ KEPT = 256
 """Opened tables, and what is known of them, that are kept in memory."""
 
 _PURPOSE = "a collection of documents"
+
+_PLACE = re.compile(r",? ?/\S+\.rs:\d+:\d+.*")
+"""Where in the source of Lance an error came up: of no use to anybody here."""
 
 
 class Store:
@@ -109,6 +113,7 @@ class Store:
             raise
         except (OSError, RuntimeError, ValueError) as error:
             said = next(iter(str(error).splitlines()), type(error).__name__)
+            said = _PLACE.sub("", said)
             raise UnavailableError(
                 f"{self.where}: the collections there failed: got {said[:300]!r}, expected a disk "
                 "with room and tables that are whole; see that the folder can be written"
