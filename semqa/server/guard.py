@@ -123,8 +123,10 @@ class Guard:
                     raise
                 await _refuse(reply, refused, request_id)
         except asyncio.CancelledError:
-            status = status or 499
-            raise
+            # Nothing cancels a request but a server whose time to finish is over.
+            if status:
+                raise
+            await _refuse(reply, _ending(), request_id)
         except Exception as error:
             if status:
                 _log.error("reply broke off", exc_info=error, extra={"request_id": request_id})
@@ -262,6 +264,15 @@ def _too_large(most: int) -> _RefusedError:
         f"the request is too large: got more than {most:,} bytes, expected at most that; send less, "
         "or start the server with a greater --max-body or --max-upload",
         {"connection": "close"},
+    )
+
+
+def _ending() -> _RefusedError:
+    return _RefusedError(
+        503,
+        "the server ends: got no end of this request in the time that it had left, expected one; send "
+        "it again when the server is back, what was not acknowledged may be there or not",
+        {"connection": "close", "retry-after": "5"},
     )
 
 

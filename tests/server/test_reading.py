@@ -53,6 +53,23 @@ def test_others_are_served_while_documents_are_read() -> None:
         assert {reply.result() for reply in replies} == {404}
 
 
+def test_an_upload_that_a_server_has_no_time_for_is_told_that_it_ends() -> None:
+    library = Endless()
+    try:
+        with serving(library=library, drain=0.5) as url, ThreadPoolExecutor(1) as pool:
+            path, files = f"{url}/v1/collections/c/documents", {"file": ("a.txt", b"text")}
+            reply = pool.submit(httpx.post, path, files=files, timeout=60)
+            assert library.begun.acquire(timeout=20)
+            url.running.stop()
+            told = reply.result(30)
+            assert told.status_code == 503
+            assert told.json()["error"]["message"].startswith("the server ends: got")
+            assert told.headers["retry-after"] == "5"
+            library.stop.set()
+    finally:
+        library.stop.set()
+
+
 def test_too_many_are_turned_away() -> None:
     async def ask() -> None:
         reading, stop = Reading(at_once=1, waiting=1), threading.Event()
