@@ -217,12 +217,16 @@ def test_a_question_that_is_refused_leaves_no_empty_conversation(serve: Serve, p
     site = serve(lambda *_: "He [ 1 sang it ].")
     site.open(page)
     paste(page, "Bing sang it.")
-    ask(page, "x" * 9000)
+    field = page.get_by_label("Your question")
+    field.fill("x" * 4500)
+    field.press("End")
+    page.keyboard.insert_text("x" * 4500)
+    field.press("Enter")
     page.locator(".answer .problem").wait_for()
     assert "expected at most 8,000" in page.locator(".answer .problem").inner_text()
     wait_for_count(page.locator("#conversations li"), 0)
     assert site.store.conversations("") == []
-    assert page.get_by_label("Your question").input_value() == "x" * 9000
+    assert field.input_value() == "x" * 9000
     ask(page, "Who?")
     wait_for_answer(page)
     assert len(site.store.conversations("")) == 1
