@@ -2,7 +2,8 @@
 
 Passages are words by Zipf's law, vectors are drawn around some thousand centres; both carry over to
 questions with noise. What is found is checked against exact search before it counts: words against
-exact BM25 (bm25s), vectors against all inner products (faiss).
+exact BM25 (bm25s), vectors against all inner products (faiss), and both together against the same
+ranking of what those two find. Times are of one question after another.
 
     python benchmarks/retrieval.py [--passages 1000000] [--queries 200] [--smoke]
 """
@@ -13,6 +14,7 @@ import argparse
 import hashlib
 import json
 import logging
+import resource
 import sys
 import tempfile
 import time
@@ -26,10 +28,11 @@ from semqa.documents import Document, Passage
 from semqa.retrieval.passages import DocumentInfo, Library
 from semqa.retrieval.passages.collection import Prepared
 from semqa.retrieval.passages.dense import Dense
-from semqa.retrieval.passages.search import Search
+from semqa.retrieval.passages.rerank import Candidate, drop_repeats, rank
+from semqa.retrieval.passages.search import LOOKED_AT, Search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +43,9 @@ WORDS = 200_000
 TOP = 10
 LEAST = 0.8
 """Recall below which times mean nothing."""
+
+SLOW = 50
+"""Questions that exact search of vectors is timed with; it takes longest."""
 
 A_DOCUMENT = 100
 """Passages of a document."""
@@ -67,9 +73,10 @@ class Made:
             noise = draw.standard_normal((some, WIDTH)).astype(np.float32)
             found = centres[draw.integers(0, CENTRES, some)] + SPREAD * noise
             self.vectors[at : at + some] = found / np.linalg.norm(found, axis=1, keepdims=True)
+        self.texts = [self._text(number) for number in range(count)]
+        """The passages; each ends with its number."""
 
-    def text(self, number: int) -> str:
-        """Return a passage; it ends with its number."""
+    def _text(self, number: int) -> str:
         draw = np.random.default_rng((11, number))
         drawn = np.searchsorted(self._steps, draw.random(int(draw.integers(60, 120))))
         return " ".join(self.words[np.minimum(drawn, WORDS - 1)]) + f". n{number}"
@@ -78,7 +85,7 @@ class Made:
         """Return the rarest of some words of a passage with some others, and a vector near its own."""
         draw = np.random.default_rng((13, number))
         target = int(draw.integers(self.count))
-        own = draw.choice(self.text(target).split()[:-1], 6, replace=False)
+        own = draw.choice(self.texts[target].split()[:-1], 6, replace=False)
         other = self.words[np.minimum(np.searchsorted(self._steps, draw.random(4)), WORDS - 1)]
         near = (
             self.vectors[target] + 0.5 * draw.standard_normal(WIDTH).astype(np.float32) / WIDTH**0.5
@@ -98,6 +105,9 @@ class Known:
     def identity(self) -> str:
         """Return the name."""
         return "generated"
+
+    def quick(self, texts: Sequence[str]) -> None:
+        """Return nothing: all is equally quick."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of passages, or of a question."""
@@ -120,6 +130,7 @@ def main() -> None:
     count, asked = (2000, 10) if options.smoke else (options.passages, options.queries)
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
+    begun = time.perf_counter()
     made = Made(count)
     questions = [made.question(i) for i in range(asked)]
     results: dict[str, dict[str, float]] = {}
@@ -127,7 +138,11 @@ def main() -> None:
         ours = _semqa(made, questions, options.where or Path(folder), results)
         exact_words = _bm25s(made, questions, results)
         exact_near = _faiss(made, questions, results)
-    for name, exact in (("words", exact_words), ("vectors", exact_near)):
+    exact_both = [
+        _ranked(made, question, *exact)
+        for question, *exact in zip(questions, exact_words, exact_near, strict=True)
+    ]
+    for name, exact in (("words", exact_words), ("vectors", exact_near), ("hybrid", exact_both)):
         shares = [
             len(set(found) & set(best[:TOP])) / TOP
             for found, best in zip(ours[name], exact, strict=True)
@@ -147,7 +162,14 @@ def main() -> None:
                 )
             )
         )
-    record = {"benchmark": "retrieval", "passages": count, "queries": asked, "results": results}
+    record = {
+        "benchmark": "retrieval",
+        "passages": count,
+        "queries": asked,
+        "results": results,
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "seconds": round(time.perf_counter() - begun),
+    }
     print(json.dumps({**record, **machine}))
 
 
@@ -174,33 +196,52 @@ def _semqa(
         sys.exit(f"not all passages are there: got {collection.info()}")
     size = sum(path.stat().st_size for path in where.rglob("*") if path.is_file()) / 2**20
     print(f"semqa: {building:.1f} s of writing, {last:.1f} s of the last indexing", flush=True)
-    search = Search(collection._passages, collection._documents, "made", library._dense)
+    search = Search(collection._passages, collection._live, "made", library._dense)
+    column = library._dense.column
 
-    def words(i: int) -> object:
-        return search._by_words(questions[i][0], TOP, None)
+    def words(i: int) -> list[int]:
+        return _numbers(search._by_words(questions[i][0], TOP, None)["searched"].to_pylist())
 
-    def near(i: int) -> object:
-        return search._by_vector(questions[i][1], TOP)
+    def near(i: int) -> list[int]:
+        return _numbers(search._by_vector(questions[i][1], TOP, column)["searched"].to_pylist())
 
-    def both(i: int) -> object:
-        return collection.search(questions[i][0], TOP)
+    def both(i: int) -> list[int]:
+        return _numbers(each.source.text for each in collection.search(questions[i][0], TOP))
 
     rate = made.count / (building + last)
     found = {}
     for name, ask in (("words", words), ("vectors", near), ("hybrid", both)):
-        times, rows = _timed(ask, len(questions))
+        times, found[name] = _timed(ask, len(questions))
         results[f"semqa {name}"] = {"rate": rate, "mb": size, **times}
-        if name != "hybrid":
-            found[name] = [
-                [int(row["searched"].rpartition(" n")[2]) for row in some] for some in rows
-            ]
     return found
+
+
+def _numbers(texts: Iterable[str]) -> list[int]:
+    return [int(text.rpartition(" n")[2]) for text in texts]
+
+
+def _ranked(
+    made: Made, question: tuple[str, NDArray[np.float32]], words: list[int], near: list[int]
+) -> list[int]:
+    """Return what the ranking makes of exact lists."""
+    candidates: dict[int, Candidate] = {}
+    for found in (words, near):
+        for place, number in enumerate(found):
+            first = number - number % A_DOCUMENT
+            candidate = candidates.setdefault(
+                number,
+                Candidate("", f"{first}.txt", f"{first}.txt", number, 0, None, made.texts[number]),
+            )
+            candidate.places.append(place)
+            candidate.meaning = float(made.vectors[number] @ question[1])
+    kept = drop_repeats(rank(question[0], list(candidates.values())), TOP)
+    return [candidate.start for candidate in kept]
 
 
 def _documents(made: Made) -> Iterator[list[Prepared]]:
     batch = []
     for first in range(0, made.count, A_DOCUMENT):
-        texts = [made.text(i) for i in range(first, min(first + A_DOCUMENT, made.count))]
+        texts = made.texts[first : first + A_DOCUMENT]
         ends = np.cumsum([len(text) + 2 for text in texts]) - 2
         text = "\n\n".join(texts)
         name = f"{first}.txt"
@@ -222,30 +263,20 @@ def _bm25s(
     import bm25s
 
     started = time.perf_counter()
-    tokens = bm25s.tokenize(
-        (made.text(i) for i in range(made.count)), stopwords=None, show_progress=False
-    )
-    generating = time.perf_counter()
+    tokens = bm25s.tokenize(made.texts, stopwords=None, show_progress=False)
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     index.index(tokens, show_progress=False)
     del tokens
-    done = time.perf_counter()
-    # Its passages were generated as it went; how long that takes alone is taken off.
-    sample = [made.text(i) for i in range(min(2000, made.count))]
-    alone = time.perf_counter()
-    for i in range(len(sample)):
-        made.text(i)
-    alone = (time.perf_counter() - alone) / len(sample) * made.count
-    seconds = max(done - started - alone, done - generating)
+    seconds = time.perf_counter() - started
 
-    def ask(number: int) -> list[int]:
+    def ask(number: int, many: int = TOP) -> list[int]:
         query = bm25s.tokenize(questions[number][0], stopwords=None, show_progress=False)
-        found, _ = index.retrieve(query, k=TOP, show_progress=False)
+        found, _ = index.retrieve(query, k=many, show_progress=False)
         return [int(each) for each in found[0]]
 
-    times, rows = _timed(ask, len(questions))
-    results["bm25s"] = {"rate": made.count / seconds, **times}
-    return rows
+    times, _ = _timed(ask, len(questions))
+    results["bm25s"] = {"rate": made.count / seconds, "recall": 1.0, **times}
+    return [ask(number, LOOKED_AT) for number in range(len(questions))]
 
 
 def _faiss(
@@ -257,9 +288,12 @@ def _faiss(
     flat = faiss.IndexFlatIP(WIDTH)
     flat.add(made.vectors)
     rate = made.count / (time.perf_counter() - started)
-    times, exact = _timed(
-        lambda i: flat.search(questions[i][1][None], TOP)[1][0].tolist(), len(questions)
+    times, _ = _timed(
+        lambda i: flat.search(questions[i][1][None], TOP)[1][0].tolist(), min(SLOW, len(questions))
     )
+    exact: list[list[int]] = flat.search(np.stack([near for _, near in questions]), LOOKED_AT)[
+        1
+    ].tolist()
     results["faiss flat"] = {"rate": rate, "recall": 1.0, **times}
     lists = max(4, int(made.count**0.5))
     started = time.perf_counter()
@@ -271,7 +305,7 @@ def _faiss(
     times, rows = _timed(
         lambda i: index.search(questions[i][1][None], TOP)[1][0].tolist(), len(questions)
     )
-    shares = [len(set(a) & set(b)) / TOP for a, b in zip(rows, exact, strict=True)]
+    shares = [len(set(a) & set(b[:TOP])) / TOP for a, b in zip(rows, exact, strict=True)]
     results["faiss IVF SQ8"] = {"rate": rate, "recall": float(np.mean(shares)), **times}
     return exact
 

@@ -20,7 +20,14 @@ from semqa.cli.inputs import (
     found_sources,
     gather_sources,
 )
-from semqa.cli.options import AsJson, DataFolder, EngineName, SourceOption, SourcesOption
+from semqa.cli.options import (
+    AsJson,
+    DataFolder,
+    EngineName,
+    RerankerName,
+    SourceOption,
+    SourcesOption,
+)
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
 from semqa.cli.show import Format, counted, show_answer, show_prompt
 from semqa.errors import InputError
@@ -62,6 +69,7 @@ def answer(
     passages: Annotated[
         int, typer.Option(min=1, max=100, help="How many passages of the collection.")
     ] = 8,
+    reranker: RerankerName = None,
     data: DataFolder = None,
     engine: EngineName = "extractive",
     output_format: Annotated[
@@ -136,7 +144,7 @@ def answer(
     if collection is None or texts or sources is not None:
         given = gather_sources(texts, sources)
     if collection is not None:
-        given += found_sources(question, collection, data, passages)
+        given += found_sources(question, collection, data, passages, reranker)
     request = _Request(question, given, output_format, with_prompt, found=collection is not None)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
     runs = _run_all(choices, request)

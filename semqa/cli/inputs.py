@@ -46,7 +46,7 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
 
 
 def found_sources(
-    question: str, collection: str, data: Path | None, passages: int
+    question: str, collection: str, data: Path | None, passages: int, reranker: str | None
 ) -> tuple[Source, ...]:
     """Return the passages of a collection that speak to a question best.
 
@@ -62,7 +62,8 @@ def found_sources(
             f"--collection: not found: got {collection!r} and no collections in {where}, expected "
             "some; make one with: semqa index DIR"
         )
-    found = Library(where).collection("", collection).search(question, passages)
+    library = Library(where, reranker=reranker)
+    found = library.collection("", collection).search(question, passages)
     if not found:
         raise InputError(
             f"--collection: nothing found: got a question that no passage of {collection!r} speaks "

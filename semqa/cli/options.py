@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "DataFolder", "EngineName", "SourceOption", "SourcesOption"]
+__all__ = ["AsJson", "DataFolder", "EngineName", "RerankerName", "SourceOption", "SourcesOption"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -27,6 +27,18 @@ EngineName = Annotated[
         envvar="SEMQA_ENGINE",
         help="extractive, lead-K, tail-K, transformers:MODEL or vllm:MODEL, a folder or a name on "
         "the Hub, or openai:MODEL, a name at the endpoint --base-url.",
+    ),
+]
+
+RerankerName = Annotated[
+    str | None,
+    typer.Option(
+        "--reranker",
+        envvar="SEMQA_RERANKER",
+        help="A cross-encoder of sentence-transformers, a folder or a name on the Hub, that reads the "
+        "best passages again, each with the question.",
+        show_default="none",
+        metavar="MODEL",
     ),
 ]
 

@@ -15,7 +15,8 @@ import typer
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
-from semqa.errors import InputError
+from semqa.cli.options import RerankerName
+from semqa.errors import InputError, SemqaError
 from semqa.extras import require
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def serve(
             metavar="ENGINE",
         ),
     ] = None,
+    reranker: RerankerName = None,
     allowed_host: Annotated[
         list[str] | None,
         _option(
@@ -252,6 +254,7 @@ def serve(
             host=host,
             port=port,
             data=data_folder(data),
+            reranker=reranker,
             database=database,
             api_keys=tuple(api_key or ()),
             engines=engines,

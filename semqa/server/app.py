@@ -127,7 +127,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 
 def _library(settings: ServerSettings) -> Library:
     _make_folder(settings.library)
-    return Library(settings.library)
+    return Library(settings.library, reranker=settings.reranker)
 
 
 def open_store(settings: ServerSettings) -> Store:

@@ -30,6 +30,7 @@ class ServerSettings:
     Attributes:
         host, port: where it listens; port 0 takes one that is free.
         data: the folder of its collections and conversations.
+        reranker: a cross-encoder that reads passages that were found again; None for none.
         database: URL of the database of conversations; None for SQLite in `data`.
         api_keys: keys that may use it, besides those in the database. With none at all, anyone may
             who reaches it.
@@ -57,6 +58,7 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     data: Path = field(default_factory=default_data)
+    reranker: str | None = None
     database: str | None = None
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     engines: tuple[str, ...] = ("extractive",)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from semqa.documents import Passage
     from semqa.retrieval.passages.dense import Dense
     from semqa.retrieval.passages.info import Found
+    from semqa.retrieval.passages.reranker import Reranker
     from semqa.retrieval.passages.store import Store
 
 __all__ = ["Collection", "Prepared"]
@@ -72,12 +73,14 @@ class Collection:
         created: str,
         dense: Dense | None,
         limits: Limits | None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.name = name
         self._store = store
         self._key = key
         self._created = created
         self._dense = dense
+        self._reranker = reranker
         self.limits = limits or Limits()
 
     def put(self, name: str, data: bytes) -> DocumentInfo:
@@ -244,7 +247,7 @@ class Collection:
             NotFoundError: the collection is gone.
         """
         with self._reading():
-            search = Search(self._passages, self._live, self.name, self._dense)
+            search = Search(self._passages, self._live, self.name, self._dense, self._reranker)
             return search.best(query, limit)
 
     def info(self) -> CollectionInfo:

@@ -9,11 +9,13 @@ __all__ = ["keep_indexed", "make_indexes"]
 
 WORDS = "searched_idx"
 
-LATE = 4000
-"""Passages outside the index of words, which are read one by one, before they are brought in."""
+LATE = 2000
+"""Passages outside the index of words before they are brought in: each search reads them all, which
+takes a second for some ten thousand."""
 
-SHARE = 0.25
-"""Share of those inside that may be late: bringing them in costs as much as there is altogether."""
+SHARE = 0.005
+"""Share of those inside that may be late, where that is more: bringing them in costs a part of what
+there is altogether."""
 
 FRAGMENTS = 200
 """Writes before the files of a table are put together."""
@@ -23,6 +25,9 @@ MANY = 20_000
 
 GROWTH = 4
 """How many times as many vectors there are when their index is made anew."""
+
+SEGMENTS = 8
+"""Indexes of late vectors, each of which is searched, before there is one again."""
 
 PART = 1000
 """Vectors in a part of their index."""
@@ -69,8 +74,8 @@ def keep_indexed(passages: Any, documents: Any, *, now: bool = False) -> None:
     inside = state.num_indexed_rows if state is not None else 0
     late = state.num_unindexed_rows if state is not None else 0
     if now or late >= max(LATE, SHARE * inside) or _fragments(passages) >= FRAGMENTS:
-        _index_vectors(passages)
         passages.optimize(cleanup_older_than=KEPT)
+        _index_vectors(passages)
     if now or _fragments(documents) >= FRAGMENTS:
         documents.optimize(cleanup_older_than=KEPT)
 
@@ -80,7 +85,7 @@ def _fragments(table: Any) -> int:
 
 
 def _index_vectors(passages: Any) -> None:
-    """Index vectors once there are many, and anew when there are many more.
+    """Index vectors once there are many, and anew when there are many more or many small indexes.
 
     The number of parts is right for so many vectors as there are; the index's name tells how many.
     """
@@ -88,15 +93,17 @@ def _index_vectors(passages: Any) -> None:
         if not column.startswith("vector_"):
             continue
         count = passages.count_rows(f"{column} IS NOT NULL")
-        old = [index.name for index in passages.list_indices() if column in index.columns]
-        known = max((int(name.rpartition("_")[2]) for name in old), default=0)
-        if count < MANY or count < GROWTH * known:
+        old = [index for index in passages.list_indices() if column in index.columns]
+        known = max((int(index.name.rpartition("_")[2]) for index in old), default=0)
+        torn = any(index.num_segments > SEGMENTS for index in old)
+        if count < MANY or (count < GROWTH * known and not torn):
             continue
-        width = passages.schema.field(column).type.list_size
-        config = _vector_index(max(1, count // PART), width)
-        passages.create_index(column, config=config, name=f"{column}_{count}")
-        for name in old:
-            passages.drop_index(name)
+        name = f"{column}_{count}"
+        config = _vector_index(max(1, count // PART), passages.schema.field(column).type.list_size)
+        passages.create_index(column, config=config, name=name, replace=True)
+        for index in old:
+            if index.name != name:
+                passages.drop_index(index.name)
 
 
 def _vector_index(parts: int, width: int) -> Any:

