@@ -33,6 +33,9 @@ _MODULES = {
     "jsonl": "records",
 }
 
+_HEADED = ("md", "html", "docx")
+"""Kinds whose text may begin with their title."""
+
 
 def read(name: str, kind: str, data: bytes, limits: Limits) -> dict[str, object]:
     """Return title, text and pages of a file, or what is wrong with it."""
@@ -59,9 +62,18 @@ def read(name: str, kind: str, data: bytes, limits: Limits) -> dict[str, object]
             "error": f"{name}: cannot be read: got {said!r}, expected a whole {kind} file; make it "
             "again, or leave it out"
         }
+    title = one_line(title)
     if not pages:
         text = clean(text)
-    return {"title": one_line(title) or stem_of(name), "text": text, "pages": list(pages)}
+        if kind in _HEADED:
+            text = _without_title(title, text)
+    return {"title": title or stem_of(name), "text": text, "pages": list(pages)}
+
+
+def _without_title(title: str, text: str) -> str:
+    """Return a text without its first line if that is the title, which is shown and searched anyway."""
+    first, _, rest = text.partition("\n")
+    return rest.lstrip("\n") if rest.strip() and one_line(first) == title else text
 
 
 def main() -> None:

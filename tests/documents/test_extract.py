@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.documents import Document, Limits, extract, split
+from semqa.documents.parsers.furniture import without_furniture
 from semqa.documents.parsers.pdf import join_lines
 from semqa.errors import InputError
 from tests.documents import makers
@@ -61,8 +62,16 @@ def test_markdown_loses_its_marks() -> None:
     found = extract("a.md", source.encode())
     assert (found.title, found.text) == (
         "Big title",
-        "Big title\n\nSome bold link and code.\n\none\ntwo",
+        "Some bold link and code.\n\none\ntwo",
     )
+
+
+def test_a_title_is_not_the_text_again() -> None:
+    page = b"<title>The  harbour</title><h1>The <i>harbour</i></h1><p>Built in 1890.</p>"
+    assert extract("a.html", page).text == "Built in 1890."
+    assert extract("a.md", b"# Only this").text == "Only this"
+    assert extract("a.md", b"# One\n\nOne\n\nOne").text == "One\n\nOne"
+    assert extract("a.txt", b"a\n\nmore").text == "a\n\nmore"  # the file's name is no title of it
 
 
 def test_front_matter_is_no_text() -> None:
@@ -118,6 +127,58 @@ def test_a_sentence_goes_on_over_the_page() -> None:
     ]
 
 
+def test_running_heads_and_page_numbers_are_no_text() -> None:
+    words = ["harbour", "zebra", "ferry", "island", "lantern", "mountain"]
+    pages = [
+        [
+            "ACME Annual Report 2024",
+            f"The {word} was built in 18{i}0.",
+            f"On page 3 the {word} stays.",
+            f"{i + 1} of 6",
+        ]
+        for i, word in enumerate(words)
+    ]
+    found = extract("r.pdf", makers.pdf(pages))
+    assert "ACME" not in found.text
+    assert " of 6" not in found.text
+    assert found.text.count("On page 3 the") == 6
+    for at, word in zip(found.pages, words, strict=True):
+        assert found.text[at:].startswith(f"The {word} was built")
+    assert [each.page for each in split(found)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_left_and_right_pages_have_heads_of_their_own() -> None:
+    pages = [
+        f"{'Left' if i % 2 else 'Right'} head\n\nText {chr(97 + i)}.\n\n- {i + 9} -"
+        for i in range(8)
+    ]
+    assert without_furniture(pages) == [f"\nText {chr(97 + i)}.\n" for i in range(8)]
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        ["The same.", "The same.", "The same."],  # else nothing were left
+        ["Head\na", "Head\nb"],  # two are chance
+        ["a\n1", "b\n2", "c\n9", "d\n3"],  # numbers that count nothing
+        ["Total 17\na", "b\nc", "d\ne", "Total 17\nf"],
+        ["", "", ""],
+        [],
+        ["x\nHead\ny", "z\nHead\nw", "v\nHead\nu", "t\nHead\ns"],  # not at the edge
+    ],
+)
+def test_what_is_no_running_head_stays(pages: list[str]) -> None:
+    assert without_furniture(pages) == pages
+
+
+@given(st.lists(st.lists(st.sampled_from(["Head", "7", "8", "9", "", "text"]), max_size=6)))
+def test_only_edges_of_pages_are_ever_left_out(pages: list[list[str]]) -> None:
+    texts = ["\n".join(page) for page in pages]
+    for before, after in zip(texts, without_furniture(texts), strict=True):
+        assert after in before
+        assert len(before.split()) - len(after.split()) <= 6
+
+
 def test_a_hyphen_stays_where_the_document_has_it() -> None:
     assert join_lines("a well-\nknown fact", {"well-known"}) == "a well-known fact"
     assert join_lines("a well-\nknown fact", {"wellknown"}) == "a wellknown fact"
@@ -149,7 +210,7 @@ def test_a_word_document_of_the_library_has_its_title() -> None:
     out = io.BytesIO()
     made.save(out)
     found = extract("a.docx", out.getvalue())
-    assert (found.title, found.text) == ("The harbour", "The harbour\n\nBuilt in 1890.")
+    assert (found.title, found.text) == ("The harbour", "Built in 1890.")
 
 
 @settings(max_examples=60, deadline=None)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collection", "Prepared"]
 
-RECIPE = "1"
+RECIPE = "2"
 """Changes when documents are read or cut differently: then all of them are done again."""
 
 _INFO = tuple(field.name for field in fields(DocumentInfo))
