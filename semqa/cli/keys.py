@@ -11,7 +11,7 @@ from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.extras import require
 
-__all__ = ["app"]
+__all__ = ["Database", "app", "key_store"]
 
 app = typer.Typer(help="Make, list and take back the keys of a server.", no_args_is_help=True)
 
@@ -25,7 +25,7 @@ _Data = Annotated[
         metavar="DIR",
     ),
 ]
-_Database = Annotated[
+Database = Annotated[
     str | None,
     typer.Option(
         "--database",
@@ -41,13 +41,13 @@ _Database = Annotated[
 def create(
     name: Annotated[str, typer.Argument(help="Whose key it is, for the list.", metavar="NAME")],
     data: _Data = None,
-    database: _Database = None,
+    database: Database = None,
 ) -> None:
     """Make a key, and print it. It is shown this once: only its hash is kept.
 
     From then on the server asks for a key.
     """
-    store = _store(data, database)
+    store = key_store(data, database)
     try:
         key, secret = store.create_key(name)
     finally:
@@ -57,9 +57,9 @@ def create(
 
 
 @app.command(name="list")
-def list_keys(data: _Data = None, database: _Database = None, as_json: AsJson = False) -> None:
+def list_keys(data: _Data = None, database: Database = None, as_json: AsJson = False) -> None:
     """List the keys, without their secrets."""
-    store = _store(data, database)
+    store = key_store(data, database)
     try:
         keys = store.keys()
     finally:
@@ -91,10 +91,10 @@ def list_keys(data: _Data = None, database: _Database = None, as_json: AsJson = 
 def revoke(
     key: Annotated[str, typer.Argument(help="Its id, from the list.", metavar="ID")],
     data: _Data = None,
-    database: _Database = None,
+    database: Database = None,
 ) -> None:
     """Take a key back; a running server forgets it within ten seconds."""
-    store = _store(data, database)
+    store = key_store(data, database)
     try:
         store.revoke(key)
     finally:
@@ -102,7 +102,8 @@ def revoke(
     say(f"key {key} is revoked")
 
 
-def _store(data: Path | None, database: str | None) -> Any:
+def key_store(data: Path | None, database: str | None) -> Any:
+    """Open the database that a server keeps its keys in."""
     for module in ("fastapi", "sqlalchemy"):
         require(module, extra="serve", purpose="semqa keys")
     from semqa.data.home import data_folder

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["KeyRing", "KeyStore"]
+__all__ = ["KeyRing", "KeyStore", "given_owner"]
 
 REMEMBERED = 10.0
 """Seconds for which a key that was found good stays so: a revoked one works no longer than that."""
@@ -47,7 +47,7 @@ class KeyRing:
         store: KeyStore | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._given = {digest: f"key-{digest[:16]}" for digest in map(_digest, given)}
+        self._given = {_digest(secret): given_owner(secret) for secret in given}
         self._store = store
         self._clock = clock
         self._open_until = 0.0
@@ -84,6 +84,11 @@ class KeyRing:
             while len(self._known) > MAX_REMEMBERED:
                 self._known.popitem(last=False)
         return found
+
+
+def given_owner(secret: str) -> str:
+    """Return the owner whom a key stands for that a server is started with."""
+    return f"key-{_digest(secret)[:16]}"
 
 
 def _digest(secret: str) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from semqa.retrieval.passages import Library
+from semqa.server.keys import given_owner
 from tests.cli.conftest import Command
 from tests.documents import makers
 from tests.terminal import Terminal
@@ -57,6 +59,22 @@ def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
     assert outcome.out.startswith("mine: 2 added, 1 failed, 1 of other kinds; 2 documents")
     assert outcome.err.startswith("bad.pdf: not what its name says")
     assert outcome.err.count("\n") == 1
+
+
+def test_a_collection_is_for_whom_a_key_stands(semqa: Command, docs: Path, tmp_path: Path) -> None:
+    secret = semqa("keys", "create", "ann", env=ENV).out.strip()
+    (key,) = semqa("keys", "list", "--json", env=ENV).json
+    semqa("index", docs, *WORDS, "--owner", key["id"], env=ENV)
+    again = semqa("index", docs, *WORDS, "--json", env={**ENV, "SEMQA_INDEX_API_KEY": secret}).json
+    assert (again["added"], again["unchanged"]) == (0, 2)
+    given = semqa("index", docs, *WORDS, "--json", "--api-key", "a-key-of-serve", env=ENV).json
+    assert given["added"] == 2
+    library = Library(tmp_path / "data" / "library", encoder=None)
+    owners = {row["owner"] for row in library._rows("true")}
+    assert owners == {key["id"], given_owner("a-key-of-serve")}
+    lost = semqa("index", docs, *WORDS, "--owner", "nobody", env=ENV)
+    assert lost.code == 2
+    assert "--owner: no such key: got 'nobody'" in lost.err
 
 
 def test_mistakes(fails: Callable[..., str], docs: Path, tmp_path: Path) -> None:
