@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from semqa.documents.parsers.plain import decode
@@ -26,7 +27,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     parts: list[str] = []
     size = 0
     try:
-        header = [column.strip() for column in next(rows, [])]
+        header = _distinct([column.strip() for column in next(rows, [])])
         for row in rows:
             named = {
                 header[i] if i < len(header) and header[i] else f"column {i + 1}": value
@@ -44,6 +45,22 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     if not parts:
         parts = [", ".join(header)]
     return "", "\n\n".join(filter(None, parts)), ()
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Return names of columns, those that are there before with a number.
+
+    Example:
+        >>> _distinct(["name", "", "name"])
+        ['name', '', 'name (2)']
+    """
+    counts: Counter[str] = Counter()
+    found = []
+    for name in names:
+        counts[name] += 1
+        again = name and counts[name] > 1
+        found.append(f"{name} ({counts[name]})" if again else name)
+    return found
 
 
 def _delimiter(text: str) -> str:

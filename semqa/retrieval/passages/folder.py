@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.documents import SUFFIXES
+from semqa.documents.names import check_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,7 +80,8 @@ def index_folder(
     origin = str(folder.resolve())
     report = FolderReport()
     names: dict[str, Path] = {}
-    for name, path in _files(folder.resolve()):
+    shut: list[str] = []
+    for name, path in _files(folder.resolve(), report, shut):
         if path.suffix.lower() in SUFFIXES:
             names[name] = path
         else:
@@ -98,7 +102,13 @@ def index_folder(
     batch.write()
     if report.stopped:
         return report
-    gone = [row for row in there.values() if row["origin"] == origin and row["name"] not in names]
+    gone = [
+        row
+        for row in there.values()
+        if row["origin"] == origin
+        and row["name"] not in names
+        and not row["name"].startswith(tuple(shut))  # who knows what is in there
+    ]
     collection.remove_all([row["id"] for row in gone])
     report.removed = len(gone)
     if report.added or report.removed:
@@ -117,6 +127,7 @@ def _bring(
 ) -> None:
     collection = batch.collection
     try:
+        check_name(name)
         if there is not None and there["origin"] != origin:
             raise InputError(
                 f"{name}: already there: got a document of that name from "
@@ -170,9 +181,18 @@ class _Batch:
         self.stamps = {}
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a folder and below, by their names with ``/`` between folders."""
-    for where, folders, files in os.walk(folder):
+def _files(folder: Path, report: FolderReport, shut: list[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a folder and below, by their names with ``/`` between folders.
+
+    Folders that cannot be looked into are reported, and noted with a ``/``.
+    """
+
+    def note(error: OSError) -> None:
+        name = Path(error.filename).relative_to(folder).as_posix()
+        shut.append("" if name == "." else f"{name}/")
+        report.failed[shut[-1]] = f"{name!a}: cannot be read: {error.strerror or error}"
+
+    for where, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for each in files:
             path = Path(where, each)
@@ -192,5 +212,9 @@ def _stamp(path: Path) -> str:
 
 
 def _read(path: Path, most: int) -> bytes:
-    with path.open("rb") as stream:
+    # Who put a pipe in the file's place must not make this wait for its other end.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no file any more")
         return stream.read(most + 1)

@@ -147,6 +147,75 @@ def test_names_that_are_no_text_are_told(notes: Collection, folder: Path) -> Non
     assert len(report.failed) == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="it takes no such names")
+def test_odd_names_are_names_or_told_in_a_line(notes: Collection, folder: Path) -> None:
+    good = ["\u202egnp.txt", "a 'b' \"c\".txt", "東京.txt", "%2e%2e.txt", "-rf.txt", "*.txt"]
+    for name in [*good, "two\nlines.txt", "\x1b[31mred.txt", "back\\slash.txt"]:
+        (folder / name).write_text(f"The {len(name)} zebras.")
+    report = index_folder(notes, folder)
+    assert {each.name for each in notes.documents()} == {*good, "a.txt", "sub/b.md"}
+    assert len(report.failed) == 3
+    assert all("\n" not in said and "\x1b" not in said for said in report.failed.values())
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told_and_keeps_its_documents(
+    notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_folder(notes, folder)
+    (folder / "a.txt").unlink()
+    (folder / "c.txt").write_text("More.")
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("sub"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.scandir", refuse)
+        report = index_folder(notes, folder)
+    assert report.failed == {"sub/": "'sub': cannot be read: Permission denied"}
+    assert [each.name for each in notes.documents()] == ["c.txt", "sub/b.md"]
+    assert index_folder(notes, folder).unchanged == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_file_that_becomes_something_else_is_told(
+    notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring = folder_module._bring
+
+    def change(*given: object) -> None:
+        (folder / "a.txt").unlink(missing_ok=True)
+        os.mkfifo(folder / "a.txt")
+        bring(*given)  # type: ignore[arg-type]
+        (folder / "a.txt").unlink()
+
+    monkeypatch.setattr(folder_module, "_bring", change)
+    report = index_folder(notes, folder)
+    assert report.failed == {"a.txt": "a.txt: cannot be read: it is no file any more"}
+    assert [each.name for each in notes.documents()] == ["sub/b.md"]
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(
+    notes: Collection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = folder_module._read
+
+    def torn(path: Path, most: int) -> bytes:
+        data = read(path, most)
+        path.write_text("It was changed meanwhile, and is what counts.")
+        return data
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_module, "_read", torn)
+        index_folder(notes, folder)
+    assert "1890" in notes.search("harbour")[0].source.text
+    index_folder(notes, folder)
+    assert notes.search("harbour") == []
+    assert notes.search("meanwhile")[0].name == "a.txt"
+
+
 def test_another_folders_document_is_not_replaced(
     notes: Collection, folder: Path, tmp_path: Path
 ) -> None:
