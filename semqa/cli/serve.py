@@ -16,7 +16,7 @@ from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
 from semqa.cli.options import RerankerName
-from semqa.errors import InputError, SemqaError
+from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
