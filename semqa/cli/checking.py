@@ -76,6 +76,6 @@ def judge_answers(
             )
     finally:
         judge.close()
-    for note in unparsed_note(judge.unparsed):
+    for note in unparsed_note(judge):
         say(note)
     return checks

@@ -15,10 +15,10 @@ from semqa.cli.eval.judging import (
     JudgeName,
     JudgeUrl,
     NoJudgeCache,
+    count_note,
     entailment_judge,
     judge_progress,
     open_judge,
-    unparsed_note,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -147,7 +147,7 @@ def auto_ais(
     _show(record["results"])
     say(f"judge: {run.judge.get('name')}")
     unparsed = run.judge.get("unparsed")
-    for note in unparsed_note(unparsed if isinstance(unparsed, int) else 0):
+    for note in count_note(unparsed if isinstance(unparsed, int) else 0):
         say(note)
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "JudgeName",
     "JudgeUrl",
     "NoJudgeCache",
+    "count_note",
     "default_cache",
     "entailment_judge",
     "judge_progress",
@@ -179,8 +180,13 @@ def entailment_judge(judge: Judge) -> EntailmentJudge:
     return judge
 
 
-def unparsed_note(unparsed: int) -> list[str]:
+def unparsed_note(judge: CachedJudge) -> list[str]:
     """Return a remark if replies of a language model could not be read."""
+    return count_note(judge.unparsed)
+
+
+def count_note(unparsed: int) -> list[str]:
+    """Return a remark on how many replies could not be read, if any."""
     if not unparsed:
         return []
     one = unparsed == 1
