@@ -10,7 +10,14 @@ import typer
 from semqa.cli.checking import open_named_judge
 from semqa.cli.choice import choose, embedding_bar
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
-from semqa.cli.eval.judging import JUDGE_PANEL, JudgeCache, JudgeDevice, JudgeUrl, NoJudgeCache
+from semqa.cli.eval.judging import (
+    JUDGE_PANEL,
+    JudgeCache,
+    JudgeDevice,
+    JudgeUrl,
+    NoJudgeCache,
+    count_note,
+)
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.progress import progress_bar
@@ -131,6 +138,7 @@ def _show(results: Mapping[str, Any]) -> None:
     if "judged" in results:
         print_tables(judged_table(results["judged"]))
     for line in (
+        *(count_note(results["judged"]["unparsed"]) if "judged" in results else ()),
         *unscored_notes(results["results"]),
         *_failed(results),
         *_exemplars(results),

@@ -14,6 +14,7 @@ from semqa.attribution.judges.replies import read_questions, read_span, read_ver
 from semqa.attribution.prompts import JudgePrompt
 from semqa.engines.base import CompletingEngine
 from semqa.engines.model.identity import model_identity
+from semqa.engines.openai.endpoint import url_of_environment
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +119,9 @@ class EngineJudge:
             )
         kept = sorted((k, v) for k, v in given.items() if k not in _HARMLESS)
         # What stands behind an endpoint it alone knows: its address has to do.
-        where = given.get("base_url") if spec.startswith("openai:") else None
+        where = None
+        if spec.startswith("openai:"):
+            where = given.get("base_url") or url_of_environment()
         digest = model_identity(spec, given.get("revision"))
         return cls(engine, f"engine:{spec}@{digest or where};{kept}", prompts)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.judges.base import Entailment
@@ -139,14 +140,20 @@ def _entailment(premise: str, hypothesis: str) -> Entailment:
     claims = [claim for claim in claims if claim.content]
     if not claims:
         return _of(0.0, 0.0)
-    known = {token.key for token in read_tokens(premise)}
-    given = [_Claim.of(text) for text in sentences(premise)]
+    known, given = _known(premise)
     judged = [_judge(claim, known, given) for claim in claims]
     # All of several sentences must follow; one that is contradicted contradicts the whole.
     return _of(min(each[0] for each in judged), max(each[1] for each in judged))
 
 
-def _judge(claim: _Claim, known: set[str], given: Sequence[_Claim]) -> tuple[float, float]:
+@lru_cache(maxsize=256)
+def _known(premise: str) -> tuple[frozenset[str], tuple[_Claim, ...]]:
+    """Return the words of a premise, and what its sentences say; a premise often comes again."""
+    words = frozenset(token.key for token in read_tokens(premise))
+    return words, tuple(_Claim.of(text) for text in sentences(premise))
+
+
+def _judge(claim: _Claim, known: frozenset[str], given: Sequence[_Claim]) -> tuple[float, float]:
     """Return how probable it seems that a claim follows, and that its contrary does."""
     covered = len(claim.content & known) / len(claim.content)
     follows = 1 / (1 + math.exp(-_STEEP * (covered - _MIDDLE)))

@@ -158,7 +158,12 @@ def _judge(
     from semqa.attribution.ais.auto_record import CheckedExample, CheckedRun
     from semqa.quotes import QuotedAnswer
 
-    answers = [ToCheck(one.question, QuotedAnswer.parse(one.text, one.sources)) for one in given]
+    answers = []
+    for one in given:
+        try:
+            answers.append(ToCheck(one.question, QuotedAnswer.parse(one.text, one.sources)))
+        except InputError as error:  # too many marks to be checked
+            raise InputError(f"answer {one.key}: {error}") from error
     try:
         with judge_progress(judge, "judging"):
             checks = check_answers(

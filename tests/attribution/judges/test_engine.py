@@ -115,6 +115,19 @@ def test_prompts_hold_the_texts_as_they_are_and_may_be_ones_own(tmp_path: Path) 
     assert judge.identity != EngineJudge(engine, "scripted").identity
 
 
+def test_models_of_one_name_at_two_endpoints_are_two_judges(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = set()
+    for number in (1, 2):
+        url = f"http://127.0.0.1:{number}/v1"
+        monkeypatch.delenv("SEMQA_BASE_URL", raising=False)
+        seen.add(create_judge("engine:openai:tiny", {"base_url": url}).identity)
+        monkeypatch.setenv("SEMQA_BASE_URL", url)
+        seen.add(create_judge("engine:openai:tiny").identity)
+    assert len(seen) == 2
+
+
 @pytest.mark.parametrize("family", ["lm", "qg"])
 def test_any_engine_that_asks_a_model_can_judge(models: Path, family: str) -> None:
     judge = create_judge(f"engine:transformers:{models / family}", {"device": "cpu"})
