@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LexicalJudge"]
 
-_VERSION = 3
+_VERSION = 4
 """Counted up with each change of the rules, so that no result of older ones is taken for theirs."""
 
 _MIDDLE = 0.75

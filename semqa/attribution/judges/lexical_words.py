@@ -12,8 +12,8 @@ from typing import NamedTuple
 __all__ = ["Token", "read_tokens", "sentence_spans", "sentences"]
 
 _WORD = re.compile(
-    r"[^\W_]+(?:[.,:/][0-9]+)*(?:['’][^\W_]+)*(?:%|°)?"
-    r"|[^\W_](?:\.[^\W_])+\.?"
+    r"(?<![^\W_])(?:[^\W\d_]\.){2,}(?:[^\W\d_](?![^\W_]))?"  # U.S., B.B.C
+    r"|[^\W_]+(?:[.,:/][0-9]+)*(?:['’][^\W_]+)*(?:%|°)?"
 )
 _ENUMERATION = re.compile(r"\([0-9]{1,2}\)")
 """Numbers of a list, which say nothing."""
@@ -38,8 +38,7 @@ _FUNCTION = _listed(
     than then so and or but if because while also too very just only both either each such own same
     one other another more most some any all many much few per via up down out over under again further
     according source sources say says said state states stated
-    not no nor never neither none nobody nothing cannot without s t d ll re ve m don didn doesn isn
-    aren wasn weren hasn haven hadn won wouldn couldn shouldn mustn"""
+    not no nor never neither none nobody nothing cannot without"""
 )
 _NEGATIONS = _listed(
     """not no never neither nor none nobody nothing nowhere cannot without hardly scarcely barely
@@ -105,17 +104,20 @@ def read_tokens(text: str) -> list[Token]:
 def _token(raw: str, start: int, end: int, *, begins: bool) -> Token:
     plain = unicodedata.normalize("NFKC", raw).casefold().replace("’", "'")
     negation = plain in _NEGATIONS or plain.endswith("n't")
-    if plain.endswith("'s"):
-        plain = plain[:-2]
+    plain = plain.removesuffix("'s")
+    if "." in plain and plain[0].isalpha():
+        plain = plain.replace(".", "")
     digits = any(character.isdigit() for character in plain)
     number = digits or plain in _NUMBERS
     if number:
         key = re.sub(r"(?<=\d),(?=\d{3})", "", _NUMBERS.get(plain, plain))
         return Token(key, start, end, True, True, True, negation)
-    content = plain not in _FUNCTION and not negation
+    country = plain == "us" and raw.isupper()
+    content = (plain not in _FUNCTION or country) and not negation
     # A capital at the beginning of a sentence shows nothing.
     name = content and raw[0].isupper() and (not begins or raw[1:2].isupper())
-    return Token(_stem(plain), start, end, content, False, name, negation)
+    key = "U.S." if country else _stem(plain)
+    return Token(key, start, end, content, False, name, negation)
 
 
 def _stem(word: str) -> str:

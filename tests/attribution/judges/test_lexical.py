@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,6 +151,44 @@ def test_it_is_every_kind_of_judge_and_is_made_by_its_name() -> None:
     for kind in (EntailmentJudge, AnsweringJudge, AskingJudge, CompletingJudge):
         assert isinstance(made, kind)
     assert made.name == "lexical"
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "entailed"),
+    [
+        ("The U.S. won.", "The US won.", True),
+        ("The U.S. won.", "We won, all of us.", True),
+        ("They let us win.", "The US win.", False),
+        ("Ann's team won.", "Ann won.", True),
+        ("It cost 1,200 dollars.", "It cost 1200 dollars.", True),
+        ("It cost 12.5 dollars.", "It cost 125 dollars.", False),
+        ("Three people came.", "3 people came.", True),
+        ("Bing sang.", "(1) Bing sang.", True),
+        ("Bing sang.", "One source says that Bing sang.", True),
+    ],
+)
+def test_the_same_word_in_another_form(premise: str, hypothesis: str, entailed: bool) -> None:
+    assert (judge(hypothesis, premise) == "entailment") is entailed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 200_000,
+        "." * 200_000,
+        ". " * 100_000,
+        "\n \n" * 70_000,
+        "'" * 200_000,
+        "A." * 100_000,
+        "1," * 100_000,
+        " " * 200_000,
+    ],
+)
+def test_long_texts_of_any_kind_take_no_long_time(text: str) -> None:
+    began = time.process_time()
+    judge(f"It is. {text}", f"{text} It is.")
+    JUDGE.answer([Reading("Who is it?", text)])
+    assert time.process_time() - began < 10
 
 
 def test_sentences_do_not_end_at_titles_and_initials() -> None:
