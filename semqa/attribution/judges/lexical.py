@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LexicalJudge"]
 
-_VERSION = 4
+_VERSION = 5
 """Counted up with each change of the rules, so that no result of older ones is taken for theirs."""
 
 _MIDDLE = 0.75
@@ -104,15 +104,13 @@ class _Claim(NamedTuple):
         content: the keys of its content words.
         fixed: those of them that are numbers or names.
         numbers: those of them that are numbers.
-        denied: the content words of each clause that denies.
-        negative: whether it denies, an odd number of times.
+        denied: the content words of each clause that denies, an odd number of times.
     """
 
     content: frozenset[str]
     fixed: frozenset[str]
     numbers: frozenset[str]
     denied: tuple[frozenset[str], ...]
-    negative: bool
 
     @classmethod
     def of(cls, text: str) -> _Claim:
@@ -123,8 +121,11 @@ class _Claim(NamedTuple):
             frozenset(token.key for token in tokens if token.content and token.fixed),
             frozenset(token.key for token in tokens if token.number),
             tuple(_content(clause) for clause in clauses if _denies(clause)),
-            _denies(tokens),
         )
+
+    def denies(self, other: frozenset[str]) -> bool:
+        """Whether a clause denies something about these words."""
+        return any(clause & other for clause in self.denied)
 
 
 def _content(tokens: Sequence[Token]) -> frozenset[str]:
@@ -165,8 +166,8 @@ def _judge(claim: _Claim, known: frozenset[str], given: Sequence[_Claim]) -> tup
     if nearest is not None:
         plain = claim.content - claim.numbers
         alike = len(plain & nearest.content) / len(plain) if plain else 0.0
-        # A clause that shares no word with the claim may deny what it will.
-        denied = claim.negative != any(clause & claim.content for clause in nearest.denied)
+        # A clause that shares no word with the other text may deny what it will.
+        denied = claim.denies(nearest.content) != nearest.denies(claim.content)
         other = bool(claim.numbers - nearest.numbers) and bool(nearest.numbers - claim.numbers)
         # Another number in place of one that the whole premise lacks, and nothing else is missing.
         if alike >= _ALIKE and (denied or (other and missing and missing <= claim.numbers)):

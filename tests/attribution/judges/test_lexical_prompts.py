@@ -77,6 +77,12 @@ def test_a_clause_that_is_about_something_else_denies_nothing() -> None:
     from semqa.attribution.judges import Pair
 
     premise = "The water tax pays for schools, and the bridge plan does not."
-    claims = ("The water tax pays for schools.", "The bridge plan does not pay for schools.")
+    claims = (
+        "The water tax pays for schools.",
+        "The bridge plan does not pay for schools.",
+        "I am not sure, but the water tax pays for schools.",
+        "The water tax does not pay for schools.",
+    )
     found = JUDGE.entailment([Pair(premise, claim) for claim in claims])
-    assert [each.entailed for each in found] == [True, True]
+    assert [each.entailed for each in found] == [True, True, True, False]
+    assert found[3].contradiction > 0.5

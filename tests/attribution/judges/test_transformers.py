@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from semqa import QuotedAnswer, Source
+from semqa.attribution.ais.auto import ToCheck, check_answers
 from semqa.attribution.judges import (
     AnsweringJudge,
     AskingJudge,
+    CachedJudge,
     CompletingJudge,
     EntailmentJudge,
     Pair,
@@ -310,6 +313,26 @@ def test_a_model_that_was_not_trained_for_it_is_refused(
     judge = create_judge(f"transformers:{part}={models / other}")
     with pytest.raises(InputError, match=r"not trained for this: got no weights for .* trained to"):
         getattr(judge, method)([given])
+
+
+def test_answers_are_checked_by_a_real_model_and_again_from_what_is_kept(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second run loads no model, and says the same."""
+    sources = [Source(LONG, "The bridge"), Source("It was late.")]
+    answer = QuotedAnswer.parse("[ 1 Ann ] built it. [ 2 It was late ]. Nobody knows.", sources)
+    asked = [ToCheck("Who built it?", answer)]
+    checks = []
+    for run in range(2):
+        judge: Any = CachedJudge(create_judge(f"transformers:nli={models / 'nli'}"), tmp_path)
+        checks.append(check_answers(asked, judge))
+        assert (judge.asked, judge.kept) == ((2, 0) if run == 0 else (0, 2))
+        judge.close()
+        monkeypatch.setattr("semqa.attribution.judges.transformers.load", None)
+    assert checks[0] == checks[1]
+    probabilities = [each.entailment for each in checks[0][0].sentences]
+    assert probabilities[2] is None
+    assert all(found is not None and sum(found) == pytest.approx(1) for found in probabilities[:2])
 
 
 def test_a_language_model_completes(models: Path) -> None:
