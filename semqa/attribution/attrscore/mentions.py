@@ -45,6 +45,7 @@ _NOUN = r"(?:info(?:rmation)?|evidence|context|details?|data|grounds)"
 _NEI = (
     rf"(?:\bnot\b|n't\b|\bno\b|\bnone\b|\bwithout\b|\black(?:s|ing)?\b)[ -]*(?:[a-z]+[ -]+){{0,3}}?"
     rf"(?:enough|sufficient|adequate)[ -]*(?:[a-z]+[ -]+){{0,1}}?{_NOUN}\b"
+    r"|\bnot enough(?= ?(?:$|[.,;\n]))"
     rf"|\binsufficient(?:ly)?[ -]+(?:[a-z]+[ -]+){{0,1}}?{_NOUN}\b|\black of {_NOUN}\b"
     r"|(?<![a-z])notenoughinfo(?:rmation)?(?![a-z])|(?<![a-z.])n\.?e\.?i\b\.?(?![a-z])"
 )
@@ -89,7 +90,7 @@ _PARAPHRASES: Final[tuple[tuple[Label, str], ...]] = (
     ),
 )
 _NOT_SAID: Final = (
-    r"\b(?:unverifiable|inconclusive|insufficient|undetermined|indeterminate|irrelevant|unrelated)\b"
+    r"\b(?:unverifiable|unverified|inconclusive|insufficient|undetermined|indeterminate|irrelevant|unrelated)\b"
     rf"|\b(?:cannot|can't|can not|could not|couldn't|impossible to|not possible to) (?:be )?{_KNOWN}\b"
     r"|\b(?:does|do|did)(?:n't| not) (?:mention|specify|state|address|discuss|say|indicate)\b"
     r"|\bno (?:mention|information|indication)\b|\bnot (?:mentioned|stated|specified|addressed)\b"
@@ -104,16 +105,18 @@ _BOUNDARY: Final = re.compile(
 _NEGATOR: Final = re.compile(
     r"\b(?:not|never|no|none|nothing|cannot|neither|nor|without|hardly|barely|scarcely|insufficient"
     r"|lack|lacks|lacking|fail|fails|failed|unable|absence|doesnt|dont|isnt|cant|arent|wasnt"
-    r"|non|rather than|instead of|far from)\b|n't\b"
+    r"|non|rather than|instead of|far from)\b|n't\b|\b(?:over|than) (?:an? |the )?$"
 )
 _NO_NEGATOR: Final = re.compile(
     r"\bnot (?:only|just|merely|simply)\b|\b(?:no|without(?: a| any)?) doubt\b|\bwithout question\b"
     r"|\bnothing but\b|\bno less\b"
 )
-_PARTLY: Final = re.compile(r"\b(?:partially|partly|in part|incompletely|somewhat|half)\b")
-_PARTLY_AFTER: Final = re.compile(r" (?:only )?(?:partially|partly|in part)\b")
+_PARTLY: Final = re.compile(r"\b(?:partially|partly|in part|incompletely|somewhat|half)\b|\bonly $")
+_PARTLY_AFTER: Final = re.compile(
+    r" (?:only )?(?:partially|partly|in part|(?:a )?part of|half of|some of)\b"
+)
 _NAMING: Final = re.compile(
-    r"\b(?:whether|if|must|options?|choose|choices|either|needs? to be|in order to|for .* to be)\b"
+    r"\b(?:whether|if|must(?! be)|options?|choose (?:one|from|between|among)|choices|either|needs? to be|in order to|for .* to be)\b"
 )
 _HEDGE: Final = re.compile(r"\b(?:may|might|could|seems?|appears?|looks?|at first)\b")
 _ASIDE: Final = re.compile(

@@ -99,7 +99,7 @@ _NEXT_EXAMPLE: Final = re.compile(
 _TAKEN_BACK: Final = re.compile(
     r"\b(?:wait|correction|on reflection|on second thoughts?|scratch that)\b"
 )
-_FIGURE: Final = re.compile(r" ?[:=(] ?(\d{1,3}(?:\.\d+)?)(?![\w.]*\d)")
+_FIGURE: Final = re.compile(r"\)? ?[:=(] ?(\d{1,3}(?:\.\d+)?)(?![\w.]*\d)")
 _WORST_FIRST: Final[tuple[Label, ...]] = ("Contradictory", "Extrapolatory", "Attributable")
 
 
