@@ -138,7 +138,14 @@ def run(
             )
         judged = _ask(asked, way, examples, asks, not no_query, max_new_tokens)
         if asked.kept and not as_json:
-            say(f"{asked.kept} of {asked.kept + asked.asked} judgements were there already")
+            say(
+                f"{asked.asked} of {len(examples)} claims were put to the judge; the others were "
+                "judged before, or are doubles"
+            )
+    except KeyboardInterrupt:
+        if not no_judge_cache:
+            say("interrupted: what was judged is kept; give the same command again to go on")
+        raise
     finally:
         asked.close()
     settings: dict[str, Any] = {
@@ -281,6 +288,8 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
     print_tables(*_tables(scores, figures))
     for line in _notes(scores, figures):
         write_result(line)
+    if official and figures is None:
+        write_result("released code: unscored, for nothing that a model wrote is in the record")
 
 
 def _tables(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[Any]:

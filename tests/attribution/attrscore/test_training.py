@@ -265,3 +265,8 @@ def test_what_cannot_be_trained_is_refused(
         train(*data, tmp_path / "s", TrainingOptions(model=base, kind="seq2seq"))
     with pytest.raises(InputError, match="example x: no label"):
         train([Example("x", "", "a", "r")], data[1], tmp_path / "u", TrainingOptions(model=base))
+
+
+def test_no_row_of_the_toy_task_is_on_both_sides(data: tuple[list[Example], list[Example]]) -> None:
+    sides = [{(each.query, each.answer) for each in side} for side in data]
+    assert not sides[0] & sides[1]

@@ -29,7 +29,7 @@ def toy_examples(count: int = 48) -> list[Example]:
     rows = []
     for i in range(count):
         verb, label = verbs[i % 3]
-        noun, other = NOUNS[i % 8], NOUNS[(i // 3 + 1) % 8]
+        noun, other = NOUNS[i % 8], NOUNS[(i // 3 + i // 24 + 1) % 8]
         rows.append(
             Example(
                 str(i),
