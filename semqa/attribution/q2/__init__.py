@@ -1,6 +1,13 @@
 """Q²: is a response consistent with its knowledge, by questions about it (Honovich et al. 2021)."""
 
-from semqa.attribution.q2.baselines import BASELINES, BertScore, Overlap, baseline_scores, bleu
+from semqa.attribution.q2.baselines import (
+    BASELINES,
+    Overlap,
+    baseline_scores,
+    bleu,
+    word_overlap,
+)
+from semqa.attribution.q2.bertscore import BertScore
 from semqa.attribution.q2.measure import Q2, Settings
 from semqa.attribution.q2.meta import (
     Judged,
@@ -51,4 +58,5 @@ __all__ = [
     "summarise",
     "system_level",
     "with_ids",
+    "word_overlap",
 ]

@@ -1,16 +1,19 @@
 """The paper's baselines: word overlap, BLEU, BERTScore and end-to-end entailment.
 
 All compare a response with its knowledge; the higher, the more consistent. Overlap, BLEU and
-BERTScore see the knowledge in lower case, as the released code does, for its responses are.
+BERTScore see the knowledge in lower case, as the released code does, for its responses are. One
+more, the overlap of all words, needs no package.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from semqa.attribution.judges.base import EntailmentJudge, Judge, Pair
 from semqa.attribution.q2.answers import entailment_score
+from semqa.attribution.q2.bertscore import BertScore
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -19,13 +22,20 @@ if TYPE_CHECKING:
 
     from semqa.attribution.q2.response import Response
 
-__all__ = ["BASELINES", "BertScore", "Overlap", "baseline_scores", "bleu", "end_to_end"]
+__all__ = [
+    "BASELINES",
+    "Overlap",
+    "baseline_scores",
+    "bleu",
+    "end_to_end",
+    "end_to_end_pair",
+    "word_overlap",
+]
 
-BASELINES = ("overlap", "bleu", "bertscore", "nli")
+BASELINES = ("overlap", "words", "bleu", "bertscore", "nli")
 """Their names; BLEU is on a scale of 0 to 100, the others end at 1."""
 
-BERTSCORE_MODEL = "roberta-large"
-"""The model that bert-score takes for English, and the paper with it."""
+_NO_WORD = re.compile(r"[^\w\s]")
 
 
 class Overlap:
@@ -46,18 +56,32 @@ class Overlap:
             >>> Overlap().score("paris paris", "Paris")
             0.6666666666666666
         """
-        wanted, found = self.tokens(knowledge.lower()), self.tokens(response)
-        common = (Counter(wanted) & Counter(found)).total()
-        if not common:
-            return 0.0
-        precision, recall = 1.0 * common / len(found), 1.0 * common / len(wanted)
-        return (2 * precision * recall) / (precision + recall)
+        return _f1(self.tokens(knowledge.lower()), self.tokens(response))
 
     def tokens(self, text: str) -> list[str]:
         """Return the words of a text that count."""
         return [
             token.text.lower() for token in self._nlp(text) if not (token.is_stop or token.is_punct)
         ]
+
+
+def word_overlap(response: str, knowledge: str) -> float:
+    """Return the F1 of all words of two texts: lower-cased, parted by white space and punctuation.
+
+    Example:
+        >>> word_overlap("the bridge", "The old bridge!")
+        0.8
+    """
+    sides = [_NO_WORD.sub(" ", text.lower()).split() for text in (knowledge, response)]
+    return _f1(*sides)
+
+
+def _f1(wanted: Sequence[str], found: Sequence[str]) -> float:
+    common = (Counter(wanted) & Counter(found)).total()
+    if not common:
+        return 0.0
+    precision, recall = 1.0 * common / len(found), 1.0 * common / len(wanted)
+    return (2 * precision * recall) / (precision + recall)
 
 
 def bleu(response: str, knowledge: str) -> float:
@@ -71,72 +95,6 @@ def bleu(response: str, knowledge: str) -> float:
     """
     sacrebleu = require("sacrebleu", extra="eval", purpose="the baseline BLEU")
     return float(sacrebleu.corpus_bleu([response], [[knowledge.lower()]]).score)
-
-
-class BertScore:
-    """BERTScore's F1 of responses against the lower-cased knowledge.
-
-    Args:
-        model: a folder or a name on the Hub; bert-score knows the best layer of its own models, and
-            rescales those scores as the paper does.
-        layers: at which layer to compare; needed for a model that bert-score does not know.
-        rescale: rescale with bert-score's baseline; None for where it has one.
-        device: of torch; None for the processor.
-    """
-
-    def __init__(
-        self,
-        model: str = BERTSCORE_MODEL,
-        *,
-        layers: int | None = None,
-        rescale: bool | None = None,
-        device: str | None = None,
-    ) -> None:
-        package = require("bert_score", extra="eval", purpose="the baseline BERTScore")
-        tables = require("bert_score.utils", extra="eval", purpose="the baseline BERTScore")
-        known: bool = model in tables.model2layers
-        if layers is None and not known:
-            raise InputError(
-                f"--bertscore-layer: got none for {model!r}, expected the layer to compare at, for "
-                "bert-score knows only its own models; give one"
-            )
-        self.model, self.layers = model, layers
-        self.rescale = known and layers is None if rescale is None else rescale
-        self._package, self._device = package, device
-        self._scorer: Any = None
-
-    def scores(self, responses: Sequence[str], knowledge: Sequence[str]) -> list[float]:
-        """Return the F1 of each response, at most 1.
-
-        Raises:
-            InputError: the model cannot be loaded.
-        """
-        from semqa.engines.model.quiet import quiet
-
-        if self._scorer is None:
-            self._scorer = self._load()
-        with quiet():
-            _, _, f1 = self._scorer.score(list(responses), [text.lower() for text in knowledge])
-        return [float(value) for value in f1]
-
-    def _load(self) -> Any:
-        from semqa.engines.model.quiet import quiet
-
-        try:
-            with quiet():
-                return self._package.BERTScorer(
-                    model_type=self.model,
-                    num_layers=self.layers,
-                    lang="en",
-                    rescale_with_baseline=self.rescale,
-                    device=self._device or "cpu",
-                )
-        except (OSError, ValueError) as error:
-            reason = str(error).strip().split("\n")[0]
-            raise InputError(
-                f"--bertscore-model: cannot be loaded: got {self.model!r} ({reason}), expected a "
-                "folder or the name of an encoder on the Hub; download it first, or name another"
-            ) from error
 
 
 def end_to_end(
@@ -185,6 +143,8 @@ def baseline_scores(
     if name == "overlap":
         overlap = Overlap()
         score = _one_by_one(lambda each: overlap.score(each.text, each.knowledge))
+    elif name == "words":
+        score = _one_by_one(lambda each: word_overlap(each.text, each.knowledge))
     elif name == "bleu":
         score = _one_by_one(lambda each: bleu(each.text, each.knowledge))
     elif name == "bertscore":

@@ -254,12 +254,12 @@ def system_level(
         return None
     simulation = simulation or Simulation()
     scores = np.asarray(contexts, dtype=np.float64)  # [contexts, 2]
+    worse = scores[:, 0] - scores[:, 1]
     means = np.empty((simulation.iterations, len(simulation.rates)))
     for row, (drawn, replaced) in enumerate(_draws(len(scores), simulation)):
+        whole, loss = scores[drawn, 0].sum(), worse[drawn]
         for column, places in enumerate(replaced):
-            picked = scores[drawn, 0]
-            picked[places] = scores[drawn[places], 1]
-            means[row, column] = picked.mean()
+            means[row, column] = (whole - loss[places].sum()) / simulation.size
     found = spearman_rows(means, [-rate for rate in simulation.rates])
     known = [correlation for correlation in found if correlation is not None]
     low, high = np.percentile(known, [2.5, 97.5]) if known else (0.0, 0.0)

@@ -8,6 +8,7 @@ _SHOWN = {
     "q2": "Q²",
     "q2_no_nli": "Q² without NLI",
     "overlap": "overlap",
+    "words": "overlap of all words",
     "bleu": "BLEU",
     "bertscore": "BERTScore",
     "nli": "end-to-end NLI",

@@ -29,8 +29,8 @@ from semqa.cli.eval.q2_options import (
     KnowledgeColumn,
     LabelColumn,
     ResponseColumn,
-    add_baselines,
     check_baselines,
+    compute_baselines,
     versions_of,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
@@ -42,9 +42,11 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.attribution.q2 import ResponseFile, ResponseScore, Run, Settings
+    from semqa.attribution.q2 import Response, ResponseFile, ResponseScore, Run, Settings
 
 __all__ = ["app", "run"]
+
+BEAMS = 5
 
 app = typer.Typer(
     name="q2",
@@ -96,7 +98,7 @@ def run(
             "where it is installed, otherwise rules.",
         ),
     ] = "auto",
-    beams: Annotated[int, typer.Option(min=1, max=50, help="Questions asked for a span.")] = 5,
+    beams: Annotated[int, typer.Option(min=1, max=50, help="Questions asked for a span.")] = BEAMS,
     every_question: Annotated[
         bool,
         typer.Option("--every-question", help="All valid questions count, not one a span."),
@@ -121,6 +123,10 @@ def run(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many responses.")
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Show each response's questions and answers first."),
+    ] = False,
     resamples: Annotated[
         int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
     ] = 1000,
@@ -132,7 +138,7 @@ def run(
     A run that was interrupted goes on where it stopped: give the same command
     again. Whose judgement it is, and what it is worth, is up to --judge.
     """
-    from semqa.attribution.q2 import Columns, Settings, read_responses, read_run
+    from semqa.attribution.q2 import Columns, Settings, read_responses, read_run, with_ids
 
     check_baselines(baseline)
     check_stdin_once(*(files or ()), rescore)
@@ -145,11 +151,23 @@ def run(
     settings = Settings(beams, every_question, keep_personal, not no_nli, official)
     if rescore is not None:
         found = read_run(rescore)
-        if official and not found.settings.official:
-            raise InputError(
-                f"--official: got it for {rescore}, whose questions were chosen without, expected a "
-                "record made with it; leave it out, or score the files again"
-            )
+        changed = {
+            "--spans": spans != "auto",
+            "--beams": beams != BEAMS,
+            "--every-question": every_question,
+            "--keep-personal": keep_personal,
+            "--no-nli": no_nli,
+            "--official": official and not found.settings.official,
+            "--drop-repeated": drop_repeated,
+            "--limit": limit is not None,
+        }
+        for option, given in changed.items():
+            if given:
+                raise InputError(
+                    f"{option}: got it with --rescore, expected what the record was made with: its "
+                    "questions are asked already; leave it out, or score the files again"
+                )
+        settings, responses = found.settings, [score.response for score in found.scores]
         asked = None
         if "nli" in (baseline or ()):
             asked = open_judge(judge, judge_cache, no_cache=no_judge_cache)
@@ -168,18 +186,32 @@ def run(
             read_responses(path, columns=columns, drop_repeated=drop_repeated)
             for path in files or ()
         ]
-        found = _measured(read, asked, spans, settings, limit)
-    found = add_baselines(found, baseline, asked, bertscore_model, bertscore_layer)
+        responses = with_ids(read)[:limit]
+    baselines = compute_baselines(
+        baseline,
+        responses,
+        asked,
+        bertscore_model,
+        bertscore_layer,
+        official=settings.official,
+    )
+    if rescore is None:
+        found = _measured(read, responses, asked, spans, settings)
+    found = baselines.added_to(found)
     record = found.to_dict(resamples=resamples, seed=seed)
     if out is not None:
         write_file(out, json_line(record, indent=1))
-    del record["rows"]
+    rows = record.pop("rows")
     if as_json:
         write_result(json_line(record, indent=2))
     else:
+        from semqa.cli.eval.q2_explain import explanation
         from semqa.cli.eval.q2_tables import run_notes, run_tables
         from semqa.cli.tables import print_tables
 
+        if explain:
+            for row in rows:
+                write_result("\n".join(explanation(row)))
         print_tables(*run_tables(record))
         for note in run_notes(record):
             write_result(note)
@@ -188,18 +220,21 @@ def run(
 
 
 def _measured(
-    files: Sequence[ResponseFile], judge: Any, spans: str, settings: Settings, limit: int | None
+    files: Sequence[ResponseFile],
+    responses: Sequence[Response],
+    judge: Any,
+    spans: str,
+    settings: Settings,
 ) -> Run:
-    from semqa.attribution.q2 import Q2, Run, create_span_finder, with_ids
+    from semqa.attribution.q2 import Q2, Run, create_span_finder
 
     described = tuple(Run.describe_file(file) for file in files)
     if any(file.kind == "steps" for file in files):
-        scores = _finished(files, judge, settings)[:limit]
+        scores = _finished(files, judge, settings)[: len(responses)]
         asked, versions = Run.describe_judge(judge), versions_of("semqa")
         return Run(tuple(scores), settings, asked, "steps of a file", described, {}, versions)
     finder = create_span_finder(spans)
     measure = Q2(judge, finder, settings)
-    responses = with_ids(files)[:limit]
     try:
         with progress_bar("Q²", "examples") as update:
             scores = measure.score(responses, update)

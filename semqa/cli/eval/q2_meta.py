@@ -17,7 +17,6 @@ from semqa.cli.eval.judging import (
     open_judge,
 )
 from semqa.cli.eval.q2_options import (
-    PACKAGES,
     BaselineOption,
     BertScoreLayer,
     BertScoreModel,
@@ -26,8 +25,7 @@ from semqa.cli.eval.q2_options import (
     LabelColumn,
     ResponseColumn,
     check_baselines,
-    computed,
-    describe_baseline,
+    compute_baselines,
     versions_of,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
@@ -168,19 +166,27 @@ def meta(
             dtype=judge_dtype,
             batch_size=judge_batch_size,
         )
-    for name in wanted:
-        judged = _with(judged, name, asked, bertscore_model, bertscore_layer, official=official)
+    found = compute_baselines(
+        wanted,
+        [each.response for each in judged],
+        asked,
+        bertscore_model,
+        bertscore_layer,
+        official=official,
+    )
+    judged = [
+        each._replace(
+            scores={**each.scores, **{name: values[place] for name, values in found.values.items()}}
+        )
+        for place, each in enumerate(judged)
+    ]
     measures = list(dict.fromkeys(name for each in judged for name in each.scores))
     thresholds = _thresholds(threshold or (), measures)
     record, levels = _evaluated(judged, measures, thresholds, simulation)
-    packages = [package for name in wanted for package in PACKAGES.get(name, ())]
     record |= {
         "files": described,
-        "baselines": {
-            name: describe_baseline(name, asked, bertscore_model, bertscore_layer)
-            for name in wanted
-        },
-        "versions": versions_of("semqa", "numpy", "scipy", "scikit-learn", *packages),
+        "baselines": dict(found.described),
+        "versions": versions_of("semqa", "numpy", "scipy", "scikit-learn") | dict(found.versions),
     }
     if plot is not None:
         from semqa.attribution.q2.plots import plot_levels
@@ -269,26 +275,6 @@ def _renamed(judged: Judged, prefix: str, system: str | None) -> Judged:
             )
         context, response = response.id, replace(response, system=system)
     return judged._replace(response=replace(response, id=prefix + response.id, context=context))
-
-
-def _with(
-    judged: Sequence[Judged],
-    name: str,
-    judge: Any,
-    model: str | None,
-    layer: int | None,
-    *,
-    official: bool,
-) -> list[Judged]:
-    """Return the responses with a baseline, computed where it is not there yet."""
-    missing = [each.response for each in judged if each.scores.get(name) is None]
-    values = iter(computed(name, missing, judge, model, layer, official=official))
-    return [
-        each
-        if each.scores.get(name) is not None
-        else each._replace(scores={**each.scores, name: next(values)})
-        for each in judged
-    ]
 
 
 def _evaluated(

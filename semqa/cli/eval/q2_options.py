@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,22 +12,21 @@ from semqa.cli.progress import progress_bar
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from semqa.attribution.q2 import BertScore, Response, Run
 
 __all__ = [
     "BaselineOption",
+    "Baselines",
     "BertScoreLayer",
     "BertScoreModel",
     "DropRepeated",
     "KnowledgeColumn",
     "LabelColumn",
     "ResponseColumn",
-    "add_baselines",
     "check_baselines",
-    "computed",
-    "describe_baseline",
+    "compute_baselines",
     "versions_of",
 ]
 
@@ -38,7 +37,7 @@ BaselineOption = Annotated[
     list[str] | None,
     typer.Option(
         "--baseline",
-        help="Score this too: overlap, bleu, bertscore or nli; repeat it for more.",
+        help="Score this too: overlap, words, bleu, bertscore or nli; repeat it for more.",
         show_default=False,
     ),
 ]
@@ -92,64 +91,89 @@ def check_baselines(names: Sequence[str] | None) -> None:
             )
 
 
-def add_baselines(
-    run: Run,
-    names: Sequence[str] | None,
-    judge: Any,
-    model: str | None = None,
-    layer: int | None = None,
-) -> Run:
-    """Return a run with baselines beside its scores."""
-    if not names:
-        return run
-    responses = [score.response for score in run.scores]
-    scores = list(run.scores)
-    for name in dict.fromkeys(names):
-        values = computed(name, responses, judge, model, layer, official=run.settings.official)
+@dataclass(frozen=True, slots=True)
+class Baselines:
+    """Baselines of some responses, and how they were computed.
+
+    Attributes:
+        values: a score for each response, by name.
+        described: what a record says of each.
+        versions: of the packages that took part.
+    """
+
+    values: Mapping[str, list[float]]
+    described: Mapping[str, Mapping[str, Any]]
+    versions: Mapping[str, str]
+
+    def added_to(self, run: Run) -> Run:
+        """Return a run of the same responses with these beside its scores."""
         scores = [
-            replace(score, baselines={**score.baselines, name: value})
-            for score, value in zip(scores, values, strict=True)
+            replace(
+                score,
+                baselines={
+                    **score.baselines,
+                    **{name: values[place] for name, values in self.values.items()},
+                },
+            )
+            for place, score in enumerate(run.scores)
         ]
-    described = {name: describe_baseline(name, judge, model, layer) for name in names}
-    packages = [package for name in names for package in PACKAGES.get(name, ())]
-    return replace(
-        run,
-        scores=tuple(scores),
-        baselines={**run.baselines, **described},
-        versions={**run.versions, **versions_of(*packages)},
-    )
-
-
-def computed(
-    name: str,
-    responses: Sequence[Response],
-    judge: Any,
-    model: str | None,
-    layer: int | None,
-    *,
-    official: bool = False,
-) -> list[float]:
-    """Return one baseline of each response, with a bar where that takes its time."""
-    from semqa.attribution.q2 import baseline_scores
-
-    with progress_bar(name, "examples") as update:
-        return baseline_scores(
-            name,
-            responses,
-            judge=judge,
-            bertscore=_bertscore(model, layer) if name == "bertscore" else None,
-            official=official,
-            on_progress=update,
+        return replace(
+            run,
+            scores=tuple(scores),
+            baselines={**run.baselines, **self.described},
+            versions={**run.versions, **self.versions},
         )
 
 
-def describe_baseline(
-    name: str, judge: Any, model: str | None, layer: int | None
-) -> dict[str, Any]:
-    """Return what a record says of a baseline."""
-    if name == "bertscore":
-        scorer = _bertscore(model, layer)
-        return {"model": scorer.model, "layer": scorer.layers, "rescaled": scorer.rescale}
+def compute_baselines(
+    names: Sequence[str] | None,
+    responses: Sequence[Response],
+    judge: Any,
+    model: str | None = None,
+    layer: int | None = None,
+    *,
+    official: bool = False,
+) -> Baselines:
+    """Compute baselines, each with a bar where it takes its time.
+
+    Args:
+        names: of `semqa.attribution.q2.BASELINES`.
+        responses: what to score.
+        judge: of entailment, where ``nli`` is among them.
+        model: of BERTScore; None for the paper's.
+        layer: of BERTScore.
+        official: see `semqa.attribution.q2.baselines`.
+    """
+    from semqa.attribution.q2 import BertScore, baseline_scores
+
+    wanted = list(dict.fromkeys(names or ()))
+    bertscore = None
+    if "bertscore" in wanted:
+        bertscore = BertScore(layers=layer) if model is None else BertScore(model, layers=layer)
+        bertscore.load()  # what cannot be loaded is said before anything else is computed
+    values, described = {}, {}
+    for name in wanted:
+        with progress_bar(name, "examples") as update:
+            values[name] = baseline_scores(
+                name,
+                responses,
+                judge=judge,
+                bertscore=bertscore,
+                official=official,
+                on_progress=update,
+            )
+        described[name] = _described(name, judge, bertscore)
+    packages = [package for name in wanted for package in PACKAGES.get(name, ())]
+    return Baselines(values, described, versions_of(*packages))
+
+
+def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, Any]:
+    if name == "bertscore" and bertscore is not None:
+        return {
+            "model": bertscore.model,
+            "layer": bertscore.layers,
+            "rescaled": bertscore.rescale,
+        }
     if name == "nli":
         return {"judge": judge.name, "identity": judge.identity}
     return {}
@@ -158,9 +182,3 @@ def describe_baseline(
 def versions_of(*packages: str) -> dict[str, str]:
     """Return the versions of installed packages."""
     return {name: importlib.metadata.version(name) for name in dict.fromkeys(packages)}
-
-
-def _bertscore(model: str | None, layer: int | None) -> BertScore:
-    from semqa.attribution.q2 import BertScore
-
-    return BertScore(layers=layer) if model is None else BertScore(model, layers=layer)

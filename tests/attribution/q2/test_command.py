@@ -23,6 +23,9 @@ CONTEXTS = (
 )
 
 
+FEW = ("--iterations", "20", "--json")
+
+
 class Outcome(NamedTuple):
     code: int
     out: str
@@ -111,7 +114,7 @@ def test_tables_say_what_a_reader_must_know(semqa: Command) -> None:
 
 
 def test_meta_of_files_and_of_records(semqa: Command) -> None:
-    files = semqa("meta", "contexts.csv", "consistent.csv", "--json", "-o", "meta.json")
+    files = semqa("meta", "contexts.csv", "consistent.csv", *FEW, "-o", "meta.json")
     assert files.code == 0, files.err
     found = files.json
     assert set(found["responses"]["response_level"]) == {"overlap", "bleu"}
@@ -121,7 +124,7 @@ def test_meta_of_files_and_of_records(semqa: Command) -> None:
     assert curves["overlap"]["curves"]["consistent"]["recall"][-1] == 0.0
 
     semqa("contexts.csv", "-o", "record.json", "--baseline", "overlap")
-    record = semqa("meta", "record.json", "--json").json
+    record = semqa("meta", "record.json", *FEW).json
     assert set(record["contexts"]["response_level"]) == {"q2", "q2_no_nli", "overlap"}
     for level in ("response_level", "system_level"):
         assert record["contexts"][level]["overlap"] == found["contexts"][level]["overlap"]
@@ -143,11 +146,11 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
 
 def test_meta_of_a_file_for_each_system(semqa: Command) -> None:
     """As the released code keeps them: scores of two systems, joined by their ids."""
-    both = semqa("meta", "contexts.csv", "--measure", "mine", "--json").json["contexts"]
+    both = semqa("meta", "contexts.csv", "--measure", "mine", *FEW).json["contexts"]
     header = "id,response,knowledge,mine,label\n"
     Path("a.csv").write_text(header + "0,r,k,.9,0\n1,r,k,.2,1\n2,r,k,.5,0\n", encoding="utf-8")
     Path("b.csv").write_text(header + "0,s,k,.1,1\n1,s,k,.8,0\n2,s,k,.5,0\n", encoding="utf-8")
-    options = ("--measure", "mine", "--json")
+    options = ("--measure", "mine", *FEW)
     found = semqa("meta", "--paired", "a.csv", "b.csv", *options).json["contexts"]
     assert found["annotation"]["inconsistent"] == {"a.csv": 1, "b.csv": 1}
     for level in ("response_level", "system_level"):
@@ -210,7 +213,39 @@ def test_records_that_are_none(semqa: Command) -> None:
         Path("broken.json").write_text(json.dumps(record | change), encoding="utf-8")
         done = semqa("--rescore", "broken.json")
         assert (done.code, message in done.err) == (2, True), done.err
-    assert "made with it" in semqa("--rescore", "record.json", "--official").err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--official"],
+        ["--no-nli"],
+        ["--every-question"],
+        ["--keep-personal"],
+        ["--drop-repeated"],
+        ["--limit", "1"],
+        ["--beams", "4"],
+        ["--spans", "rules"],
+    ],
+)
+def test_what_was_asked_cannot_be_changed_afterwards(semqa: Command, option: list[str]) -> None:
+    semqa("consistent.csv", "-o", "record.json")
+    done = semqa("--rescore", "record.json", *option)
+    assert done.code == 2
+    assert done.err.startswith(f"error: {option[0]}: got it with --rescore")
+
+
+def test_each_response_is_explained(semqa: Command) -> None:
+    Path("x.csv").write_text(
+        "response,knowledge,label\nAnn built it in 1932 .,Ann built it in 1932.,0\nyou ?,Ann,1\n",
+        encoding="utf-8",
+    )
+    lines = semqa("x.csv", "--explain").out.splitlines()
+    assert lines[0] == "0: Q² 1.00, without NLI 1.00; people: consistent"
+    assert lines[1] == "  response:  Ann built it in 1932 ."
+    assert any(line.endswith("response: “1932”, knowledge: “1932”: 1.00") for line in lines)
+    assert "1: Q² 0.50, without NLI unscored; people: inconsistent" in lines
+    assert "  no valid question; the whole response, given the knowledge: neutral" in lines
 
 
 def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
