@@ -12,6 +12,7 @@ from semqa.attribution.judges.base import (
     Span,
 )
 from semqa.attribution.judges.cached import CachedJudge
+from semqa.attribution.judges.length import TooLongError, unless_too_long
 from semqa.attribution.judges.registry import create_judge
 
 __all__ = [
@@ -25,5 +26,7 @@ __all__ = [
     "Pair",
     "Reading",
     "Span",
+    "TooLongError",
     "create_judge",
+    "unless_too_long",
 ]

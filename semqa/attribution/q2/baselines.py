@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from semqa.attribution.judges.base import EntailmentJudge, Judge, Pair
+from semqa.attribution.judges.length import TooLongError, unless_too_long
 from semqa.attribution.q2.answers import entailment_score
 from semqa.attribution.q2.bertscore import BertScore
 from semqa.errors import InputError
@@ -99,16 +100,22 @@ def bleu(response: str, knowledge: str) -> float:
 
 def end_to_end(
     judge: EntailmentJudge, responses: Sequence[Response], *, official: bool = False
-) -> list[float]:
+) -> list[float | None]:
     """Return 1 where the knowledge entails the response, 0 where it contradicts it, otherwise 0.5.
 
     Args:
         judge: who says so.
         responses: what to judge.
         official: lower-case the knowledge, as the released code does.
+
+    Returns:
+        One score a response; None where it is too long for the judge.
     """
-    found = judge.entailment([end_to_end_pair(each, official=official) for each in responses])
-    return [entailment_score(each) for each in found]
+    pairs = [end_to_end_pair(each, official=official) for each in responses]
+    return [
+        None if isinstance(each, TooLongError) else entailment_score(each)
+        for each in unless_too_long(judge.entailment, pairs)
+    ]
 
 
 def end_to_end_pair(response: Response, *, official: bool = False) -> Pair:
@@ -125,8 +132,8 @@ def baseline_scores(
     bertscore: BertScore | None = None,
     official: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
-) -> list[float]:
-    """Return one baseline of each response.
+) -> list[float | None]:
+    """Return one baseline of each response; None where it is too long for the judge.
 
     Args:
         name: one of `BASELINES`.
@@ -139,7 +146,7 @@ def baseline_scores(
     Raises:
         InputError: there is no such baseline, or no judge for it.
     """
-    score: Callable[[Sequence[Response]], list[float]]
+    score: Callable[[Sequence[Response]], Sequence[float | None]]
     if name == "overlap":
         overlap = Overlap()
         score = _one_by_one(lambda each: overlap.score(each.text, each.knowledge))
@@ -150,7 +157,7 @@ def baseline_scores(
     elif name == "bertscore":
         scorer = bertscore or BertScore()
 
-        def score(part: Sequence[Response]) -> list[float]:
+        def score(part: Sequence[Response]) -> Sequence[float | None]:
             return scorer.scores([each.text for each in part], [each.knowledge for each in part])
 
     elif name == "nli":
@@ -161,14 +168,14 @@ def baseline_scores(
             )
         entails = judge
 
-        def score(part: Sequence[Response]) -> list[float]:
+        def score(part: Sequence[Response]) -> Sequence[float | None]:
             return end_to_end(entails, part, official=official)
 
     else:
         raise InputError(
             f"unknown baseline: got {name!r}, expected one of {', '.join(BASELINES)}; choose one"
         )
-    found: list[float] = []
+    found: list[float | None] = []
     for start in range(0, len(responses), _AT_ONCE):
         found += score(responses[start : start + _AT_ONCE])
         if on_progress is not None:
@@ -181,5 +188,5 @@ _AT_ONCE = 64
 
 def _one_by_one(
     score: Callable[[Response], float],
-) -> Callable[[Sequence[Response]], list[float]]:
+) -> Callable[[Sequence[Response]], Sequence[float | None]]:
     return lambda part: [score(each) for each in part]

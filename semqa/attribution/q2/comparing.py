@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from semqa.attribution.judges.length import TooLongError, unless_too_long
 from semqa.attribution.q2.answers import entailment_pair
 from semqa.attribution.q2.baselines import end_to_end_pair
 
@@ -19,13 +20,17 @@ __all__ = ["compare_answers"]
 
 
 def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> list[ResponseScore]:
-    """Return responses with all the entailment that their scores need, asked at once."""
+    """Return responses with all the entailment that their scores need, asked at once.
+
+    What is too long for the judge gets none, and leaves its response unscored.
+    """
     pairs: list[Pair] = []
     for score in scores:
         pairs += [_pair(question) for question in score.questions if _open(question, score)]
         if not score.valid:
             pairs.append(end_to_end_pair(score.response, official=score.official))
-    found = iter(judge.entailment(pairs) if pairs else [])
+    judged = unless_too_long(judge.entailment, pairs)
+    found = iter([None if isinstance(each, TooLongError) else each for each in judged])
     compared = []
     for score in scores:
         questions = tuple(

@@ -18,15 +18,24 @@ from semqa.attribution.judges.base import (
     Judge,
     Reading,
 )
+from semqa.attribution.judges.length import TooLongError, unless_too_long
 from semqa.attribution.q2.answers import answers_agree
 from semqa.attribution.q2.comparing import compare_answers
-from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, UNANSWERED, Found, Question
+from semqa.attribution.q2.question import (
+    ANOTHER_ANSWER,
+    PERSONAL,
+    TOO_LONG,
+    UNANSWERED,
+    Found,
+    Question,
+)
 from semqa.attribution.q2.scores import ResponseScore
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from semqa.attribution.judges.base import Span
     from semqa.attribution.q2.response import Response
     from semqa.attribution.q2.spans import SpanFinder
 
@@ -159,11 +168,15 @@ class Q2:
         wanted = [(owner, span) for owner, found in enumerate(spans) for span in found]
         if not wanted:
             return []
-        asked = self._asking.ask(
-            [(span, responses[owner].text) for owner, span in wanted], count=self.settings.beams
+        asked = unless_too_long(
+            lambda some: self._asking.ask(some, count=self.settings.beams),
+            [(span, responses[owner].text) for owner, span in wanted],
         )
         slots = []
         for (owner, span), questions in zip(wanted, asked, strict=True):
+            if isinstance(questions, TooLongError):
+                slots.append(_Slot(owner, span, [], [Question("", span, rejected=TOO_LONG)]))
+                continue
             kept = dict.fromkeys(text for text in questions[: self.settings.beams] if text.strip())
             slots.append(_Slot(owner, span, list(kept), []))
         return slots
@@ -180,11 +193,12 @@ class Q2:
                         turn.append((slot, text))
             if not turn:
                 return
-            answers = self._answering.answer(
-                [Reading(text, responses[slot.owner].text) for slot, text in turn]
+            answers = unless_too_long(
+                self._answering.answer,
+                [Reading(text, responses[slot.owner].text) for slot, text in turn],
             )
             for (slot, text), answer in zip(turn, answers, strict=True):
-                question = self._checked(text, slot.span, None if answer is None else answer.text)
+                question = self._checked(text, slot.span, answer)
                 slot.tried.append(question)
                 if question.valid and not self.settings.every_question:
                     slot.waiting.clear()
@@ -198,13 +212,13 @@ class Q2:
             slot.tried.append(Question(text, slot.span, rejected=PERSONAL))
         return None
 
-    def _checked(self, text: str, span: str, answer: str | None) -> Question:
-        rejected = None
+    def _checked(self, text: str, span: str, answer: Span | TooLongError | None) -> Question:
+        if isinstance(answer, TooLongError):
+            return Question(text, span, rejected=TOO_LONG)
         if answer is None:
-            rejected = UNANSWERED
-        elif not answers_agree(span, answer, official=self.settings.official):
-            rejected = ANOTHER_ANSWER
-        return Question(text, span, answer, rejected)
+            return Question(text, span, rejected=UNANSWERED)
+        agrees = answers_agree(span, answer.text, official=self.settings.official)
+        return Question(text, span, answer.text, None if agrees else ANOTHER_ANSWER)
 
     def _answered(
         self, responses: Sequence[Response], questions: Sequence[Sequence[Question]]
@@ -219,14 +233,17 @@ class Q2:
         found = [list(tried) for tried in questions]
         if not valid:
             return found
-        answers = self._answering.answer(
+        answers = unless_too_long(
+            self._answering.answer,
             [
                 Reading(questions[owner][place].text, responses[owner].knowledge)
                 for owner, place in valid
-            ]
+            ],
         )
         for (owner, place), answer in zip(valid, answers, strict=True):
-            if answer is not None:
+            if isinstance(answer, TooLongError):
+                found[owner][place] = replace(questions[owner][place], rejected=TOO_LONG)
+            elif answer is not None:
                 found[owner][place] = replace(questions[owner][place], answer=Found(*answer))
         return found
 

@@ -13,11 +13,20 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from semqa.data.jsonl import Row
 
-__all__ = ["ANOTHER_ANSWER", "PERSONAL", "UNANSWERED", "Found", "Question", "read_entailment"]
+__all__ = [
+    "ANOTHER_ANSWER",
+    "PERSONAL",
+    "TOO_LONG",
+    "UNANSWERED",
+    "Found",
+    "Question",
+    "read_entailment",
+]
 
 PERSONAL: Final = "personal"
 UNANSWERED: Final = "not answered by the response"
 ANOTHER_ANSWER: Final = "answered otherwise by the response"
+TOO_LONG: Final = "too long for the judge"
 
 
 class Found(NamedTuple):
@@ -41,11 +50,11 @@ class Question:
     """A question that was generated for a span of a response.
 
     Attributes:
-        text: the question.
+        text: the question; empty where its span was too long to ask about.
         span: what it was asked for, in the response.
         own_answer: what the response answers to it; None where it was not asked, or has no answer.
-        rejected: why it does not count: `PERSONAL`, `UNANSWERED` or `ANOTHER_ANSWER`; None where it
-            counts.
+        rejected: why it does not count: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or `TOO_LONG`;
+            None where it counts.
         answer: what the knowledge answers to it; None where it was not asked, or has no answer.
         entailment: how the response's answer stands to the knowledge's; None where nobody asked.
         stated: the overlap of the answers where a file stated it; None where it is computed.

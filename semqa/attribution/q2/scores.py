@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from semqa.attribution.q2.answers import entailment_score
-from semqa.attribution.q2.question import Question, read_entailment
+from semqa.attribution.q2.question import TOO_LONG, Question, read_entailment
 from semqa.attribution.q2.response import Response
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
@@ -45,7 +45,7 @@ class ResponseScore:
         nli: whether entailment was to be judged; Q² is unscored where it was not.
         official: which rules of comparison hold; see `semqa.attribution.q2.answers`.
         spans: how many informative spans were found.
-        baselines: other scores of the response, by name.
+        baselines: other scores of the response, by name; those that it has.
     """
 
     response: Response
@@ -92,7 +92,7 @@ class ResponseScore:
             return None
         if measure == "q2_no_nli" and not self.official:
             return NO_QUESTION
-        return NO_ENTAILMENT
+        return TOO_LONG if self.nli else NO_ENTAILMENT
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row of a record."""

@@ -175,9 +175,7 @@ def meta(
         official=official,
     )
     judged = [
-        each._replace(
-            scores={**each.scores, **{name: values[place] for name, values in found.values.items()}}
-        )
+        each._replace(scores={**each.scores, **dict.fromkeys(wanted), **found.of(place)})
         for place, each in enumerate(judged)
     ]
     measures = list(dict.fromkeys(name for each in judged for name in each.scores))

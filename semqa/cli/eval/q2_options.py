@@ -101,9 +101,14 @@ class Baselines:
         versions: of the packages that took part.
     """
 
-    values: Mapping[str, list[float]]
+    values: Mapping[str, list[float | None]]
     described: Mapping[str, Mapping[str, Any]]
     versions: Mapping[str, str]
+
+    def of(self, place: int) -> dict[str, float]:
+        """Return the scores of one response: those that it has."""
+        found = {name: values[place] for name, values in self.values.items()}
+        return {name: value for name, value in found.items() if value is not None}
 
     def added_to(self, run: Run) -> Run:
         """Return a run of the same responses with these beside its scores."""
@@ -112,7 +117,7 @@ class Baselines:
                 score,
                 baselines={
                     **score.baselines,
-                    **{name: values[place] for name, values in self.values.items()},
+                    **self.of(place),
                 },
             )
             for place, score in enumerate(run.scores)

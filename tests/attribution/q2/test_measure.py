@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.judges import Entailment, create_judge
+from semqa.attribution.judges import (
+    Entailment,
+    Pair,
+    Reading,
+    Span,
+    TooLongError,
+    create_judge,
+)
 from semqa.attribution.q2 import (
     Q2,
     InformativeSpan,
@@ -18,10 +26,11 @@ from semqa.attribution.q2 import (
     ResponseScore,
     RuleSpans,
     Settings,
+    baseline_scores,
     summarise,
 )
 from semqa.attribution.q2.answers import answers_agree, compared, entailment_score
-from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, UNANSWERED, Found
+from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, TOO_LONG, UNANSWERED, Found
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
 from tests.attribution.q2.judges import LABELS, WrittenJudge
@@ -159,6 +168,62 @@ def test_without_nli_nobody_is_asked_and_nothing_is_made_up() -> None:
     assert score(equal, "1983", nli=False).q2 is None
 
 
+class ShortSighted(WrittenJudge):
+    """Reads so many characters at most, and says so of the whole batch."""
+
+    def __init__(self, reads: int, **tables: Any) -> None:
+        super().__init__(**tables)
+        self.reads = reads
+
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        self.check(answer for answer, _ in readings)
+        return super().ask(readings, count=count)
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        self.check(reading.question for reading in readings)
+        return super().answer(readings)
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        self.check(pair.hypothesis for pair in pairs)
+        return super().entailment(pairs)
+
+    def check(self, texts: Iterable[str]) -> None:
+        if any(len(text) > self.reads for text in texts):
+            raise TooLongError("too long: got a text, expected less of it; shorten it")
+
+
+def test_what_is_too_long_costs_itself_alone() -> None:
+    long = "What, in all the years that they were together, was the place?"
+    tables: dict[str, Any] = {
+        "questions": {"LA": [long, "Where?"], "1983": ["When?"]},
+        "answers": {
+            ("Where?", TEXT): "LA",
+            ("Where?", KNOWLEDGE): "Los Angeles",
+            ("When?", TEXT): "1983",
+            ("When?", KNOWLEDGE): "1983",
+        },
+        "labels": {("Where? Los Angeles.", "Where? LA."): "entailment"},
+    }
+    span = "formed in LA in 1983"
+    responses = [Response("1", TEXT, KNOWLEDGE), Response("2", "A response without spans.", "k")]
+    found, unscored = Q2(ShortSighted(12, **tables), Spans("LA", "1983", span)).score(responses)
+    assert [(q.span, q.text, q.rejected) for q in found.questions] == [
+        ("LA", long, TOO_LONG),
+        ("LA", "Where?", None),
+        ("1983", "When?", None),
+        (span, "", TOO_LONG),
+    ]
+    assert found.q2 == 1.0
+    assert unscored.q2 is None
+    assert unscored.unscored("q2") == "too long for the judge"
+
+    narrow = Q2(ShortSighted(9, **tables), Spans("LA", "1983")).score(responses[:1])
+    assert narrow[0].q2 is None, "the answers could not be compared"
+    assert narrow[0].q2_no_nli == 0.5
+    assert baseline_scores("nli", responses, judge=ShortSighted(24)) == [None, None]
+    assert baseline_scores("nli", responses, judge=ShortSighted(25)) == [None, 0.5]
+
+
 def test_judges_that_lack_something() -> None:
     class Nothing:
         name = identity = "nothing"
@@ -259,7 +324,7 @@ def test_a_system_is_the_mean_of_its_responses_not_of_its_questions() -> None:
     ]
     found = summarise(scores, resamples=0)
     assert (found["q2"]["value"], found["q2"]["n"]) == (0.5, 2)
-    assert found["q2"]["unscored"] == {"no judge of entailment": 1}
+    assert found["q2"]["unscored"] == {"too long for the judge": 1}
     assert found["bleu"] == {
         "value": 4.0,
         "n": 1,

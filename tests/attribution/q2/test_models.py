@@ -63,7 +63,7 @@ def test_the_command_with_models_that_know_nothing(
 ) -> None:
     nli, qa, qg = (tmp_path / part for part in ("nli", "qa", "qg"))
     save_classifier(nli)
-    save_reader(qa, longest=256)
+    save_reader(qa)
     save_asker(qg)
     data = tmp_path / "responses.csv"
     data.write_text(
@@ -112,6 +112,6 @@ def test_bertscore_is_the_cosine_of_matched_tokens(encoder: Path) -> None:
 def test_bertscore_of_an_unknown_model_needs_a_layer(encoder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--bertscore-layer: got none for"):
         BertScore(str(encoder))
-    with pytest.raises(InputError, match="no model in this folder: got no config.json"):
+    with pytest.raises(InputError, match=r"no model in this folder: got no config\.json"):
         BertScore(str(tmp_path), layers=1).scores(["a"], ["b"])
     assert BertScore().rescale

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.models.batches import in_batches, padded
 from semqa.engines.model.quiet import quiet_log
-from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Asker:
         """Return questions for each answer, best first, each once.
 
         Raises:
-            InputError: an answer is too long for the model.
+            TooLongError: an answer is too long for the model.
         """
         inputs = [_Input(self._encode(answer, passage)) for answer, passage in readings]
         return in_batches(
@@ -79,7 +79,7 @@ class Asker:
                 return row
             room = self._longest - len(encoded("")["input_ids"])
             if room < 1:
-                raise InputError(
+                raise TooLongError(
                     f"the answer is too long for {self._loaded.name}: got "
                     f"{' '.join(answer.split())[:60]!r}…, expected one that fits into "
                     f"{self._longest} tokens; shorten it"

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.judges.base import Entailment, Pair
+from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.lexical_words import sentences
 from semqa.attribution.judges.models.batches import in_batches, padded, rounded
 from semqa.attribution.judges.models.labels import read_labels
@@ -77,7 +78,7 @@ class Entailer:
         """Return how each hypothesis stands to its premise.
 
         Raises:
-            InputError: a hypothesis is too long for the model.
+            TooLongError: a hypothesis is too long for the model.
         """
         parts = [self._parts(pair) for pair in pairs]
         flat = [
@@ -124,7 +125,7 @@ class Entailer:
                 return [_Window(number, whole)]
             room = self._room(pair.hypothesis)
             if room < _LEAST_WINDOW:
-                raise InputError(
+                raise TooLongError(
                     f"a sentence of the hypothesis is too long for {self._loaded.name}: got "
                     f"{' '.join(pair.hypothesis.split())[:60]!r}…, which leaves {room} tokens for "
                     f"the premise, expected {_LEAST_WINDOW} at least of {longest}; split it"

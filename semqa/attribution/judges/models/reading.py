@@ -13,6 +13,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.judges.base import Span
+from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.models.batches import in_batches, padded, rounded
 from semqa.engines.model.quiet import quiet_log
 from semqa.errors import InputError
@@ -78,7 +79,7 @@ class Reader:
         """Return the span that answers each question, or None.
 
         Raises:
-            InputError: a question is too long for the model.
+            TooLongError: a question is too long for the model.
         """
         windows = [w for number, one in enumerate(readings) for w in self._cut(number, one)]
         found = in_batches(
@@ -100,7 +101,7 @@ class Reader:
         with quiet_log():
             asked = len(tokenizer(reading.question, "")["input_ids"])
             if longest - asked < _LEAST_WINDOW:
-                raise InputError(
+                raise TooLongError(
                     f"the question is too long for {self._loaded.name}: got {asked} tokens, "
                     f"expected at most {longest - _LEAST_WINDOW}; shorten it"
                 )
