@@ -248,15 +248,22 @@ def verdict_of(found: Prediction, level: Level, thresholds: Mapping[Level, float
 def self_agreement(
     sentences: Sequence[AnnotatedSentence],
     runs: Mapping[str, Run],
-    thresholds: Mapping[Level, float] | None = None,
+    thresholds: Mapping[str, Mapping[Level, float]] | None = None,
 ) -> tuple[dict[tuple[str, str], Statistic], Statistic]:
     """Return Cohen's kappa of each two runs of an evaluator on the same sentences, and the mean.
 
     Sentences that a run of the two has no verdict on are left out of their kappa.
+
+    Args:
+        sentences: the sentences.
+        runs: by name.
+        thresholds: those of each run, for scores.
     """
     verdicts = {
         name: [
-            None if found is None else verdict_of(found, "sentence", thresholds or {})
+            None
+            if found is None
+            else verdict_of(found, "sentence", (thresholds or {}).get(name, {}))
             for found in (_find(run.sentences, s.key, s.index) for s in sentences)
         ]
         for name, run in runs.items()

@@ -147,12 +147,12 @@ def _scored(
     row: dict[str, Any] = {"name": evaluator.name, "scored": evaluator.scored, "runs": runs}
     if len(runs) > 1:
         row["mean"] = _mean_cells(runs)
-        if not evaluator.scored:
-            pairs, mean = self_agreement(chosen, evaluator.runs)
-            row["self_agreement"] = {
-                "pairs": [{"a": a, "b": b, **kappa.to_dict()} for (a, b), kappa in pairs.items()],
-                "mean": mean.to_dict(),
-            }
+        values = {name: _values(tuned, name) for name in evaluator.runs}
+        pairs, mean = self_agreement(chosen, evaluator.runs, values)
+        row["self_agreement"] = {
+            "pairs": [{"a": a, "b": b, **kappa.to_dict()} for (a, b), kappa in pairs.items()],
+            "mean": mean.to_dict(),
+        }
     return row
 
 

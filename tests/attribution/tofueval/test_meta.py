@@ -111,6 +111,10 @@ def test_agreement_of_runs() -> None:
     pairs, mean = self_agreement(SENTENCES, runs)
     assert pairs["1", "2"].n == 4
     assert mean.value == pairs["1", "2"].value == pytest.approx(0.5)
+    scores = {"1": scored(0.9, 0.1, 0.9, 0.1, 0.9), "2": scored(1, 2, 1, 1, 2)}
+    cuts = {"1": {"sentence": 0.5}, "2": {"sentence": 1.5}}
+    _, mean = self_agreement(SENTENCES, scores, cuts)  # type: ignore[arg-type]
+    assert mean.value == pytest.approx((0.4 - 0.48) / (1 - 0.48))
     _, alone = self_agreement(SENTENCES, {"1": runs["1"]})
     assert alone.unscored == "fewer than two runs"
 
