@@ -40,11 +40,14 @@ class CitedAnswer:
     passages: tuple[Source, ...]
 
 
-def premise(passages: Sequence[Source]) -> str:
+def premise(passages: Sequence[Source], *, official: bool = False) -> str:
     r"""Return passages as one text, each with its title above it.
 
-    Source: ALCE, which writes ``Title: …`` and the text on lines of their own. Differs for a
-    passage without a title, which has no such line here.
+    Args:
+        passages: in the order in which they are cited.
+        official: write the line of the title where there is none, too, as ALCE does.
+
+    Source: ALCE, which writes ``Title: …`` and the text on lines of their own.
 
     Example:
         >>> from semqa import Source
@@ -52,6 +55,6 @@ def premise(passages: Sequence[Source]) -> str:
         'Title: Song\nSung in 1943.\nA hit.'
     """
     return "\n".join(
-        f"Title: {passage.title}\n{passage.text}" if passage.title else passage.text
+        f"Title: {passage.title}\n{passage.text}" if passage.title or official else passage.text
         for passage in passages
     )

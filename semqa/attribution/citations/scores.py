@@ -219,6 +219,7 @@ class _Sentence:
     ) -> None:
         self._text = sentence.text
         self._passages = answer.passages
+        self._official = official
         count = len(answer.passages)
         numbers = sentence.citations if official else tuple(dict.fromkeys(sentence.citations))
         if official and any(number > count for number in numbers):
@@ -256,7 +257,8 @@ class _Sentence:
         return SentenceScore(self._text, self._numbers, self.entailment, precise)
 
     def _pair(self, indices: Sequence[int]) -> Pair:
-        return Pair(premise([self._passages[index] for index in indices]), self._text)
+        cited = [self._passages[index] for index in indices]
+        return Pair(premise(cited, official=self._official), self._text)
 
 
 def _summed_up(sentences: Sequence[SentenceScore], *, official: bool) -> CitationScores:

@@ -33,7 +33,7 @@ def read_texts(
     Args:
         paths: the files; ``-`` is standard input, for JSON lines.
         level: sentences, or whole summaries.
-        leave_out: models to leave out.
+        leave_out: models to leave out of annotated files.
 
     Raises:
         InputError: a file or row is not usable, a summary is there twice, or there is none.
@@ -41,12 +41,12 @@ def read_texts(
     found: list[Judged] = []
     for path in paths:
         if PurePath(path).suffix.lower() == ".csv":
-            found += _annotated(path, level)
+            annotated = _annotated(path, level)
+            found += [each for each in annotated if each.key.model not in leave_out]
         else:
             found += _written(path, level)
-    kept = [each for each in found if each.key.model not in leave_out]
     unique: dict[tuple[SummaryKey, int | None], Judged] = {}
-    for each in kept:
+    for each in found:
         # The release repeats a row; what differs under one name cannot be told apart in results.
         known = unique.setdefault((each.key, each.index), each)
         if known.text != each.text:

@@ -107,6 +107,11 @@ def test_a_quoted_answer_cites_what_it_quotes() -> None:
     assert scores.to_dict()["n_precise"] == 1
 
 
+def test_a_title_is_a_line_of_its_own() -> None:
+    assert premise([Source("a b"), Source("d", "T")]) == "a b\nTitle: T\nd"
+    assert premise([Source("a b")], official=True) == "Title: \na b"
+
+
 def test_a_judge_is_asked_in_three_batches() -> None:
     judge = WordJudge()
     score_citations([answer(("a c", (1, 2)), ("b c", (1, 3, 2)))] * 5, judge)
@@ -133,7 +138,7 @@ def test_a_plain_reading_of_the_paper(
 
 
 def entails(indices: list[int], text: str) -> bool:
-    pair = Pair(premise([PASSAGES[index] for index in indices]), text)
+    pair = Pair("\n".join(f"{PASSAGES[i].title} {PASSAGES[i].text}" for i in indices), text)
     return WordJudge().entailment([pair])[0].entailed
 
 
