@@ -12,6 +12,7 @@ import pytest
 
 from tests.attribution.commands import Command, command_in
 from tests.judge_models import save_classifier
+from tests.models import save
 
 DOCUMENTS = [
     {
@@ -280,3 +281,18 @@ def test_a_model_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> N
         assert row["score"] == pytest.approx(alone.entailment, abs=1e-5)
         assert row["label"] == ("yes" if alone.entailed else "no")
     assert found["config"]["judge"]["name"] == spec
+
+
+def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
+    """A tiny model writes nonsense: what it says is kept, and nobody's verdict is guessed."""
+    from semqa.attribution.tofueval.verdicts import parse_verdict
+
+    save("llama-chat", tmp_path / "lm")
+    judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct", "--judge")
+    for spec in (f"transformers:lm={tmp_path / 'lm'}", f"engine:transformers:{tmp_path / 'lm'}"):
+        rows = semqa(*judged, spec, "--json").json["rows"]
+        assert len(rows) == 3
+        for row in rows:
+            said = parse_verdict(row["reply"])
+            assert row["label"] == (None if said is None else "yes" if said else "no")
+        assert "no verdict" in semqa(*judged, spec).out
