@@ -50,7 +50,9 @@ _TYPES = {
     507: "api_error",
 }
 
-_FULL = re.compile(r"No space left on device|disk is full|[Qq]uota exceeded|could not extend file")
+_FULL = re.compile(
+    r"No space left on device|disk is full|Disk quota exceeded|could not extend file"
+)
 """What the system, SQLite and PostgreSQL say where a disk is full."""
 
 

@@ -42,6 +42,7 @@ def test_a_database_without_room_is_told(tmp_path: Path) -> None:
         ),
         (UnavailableError("got 'database or disk is full'"), 507),
         (UnavailableError("got 'database is locked'"), 503),
+        (UnavailableError("the endpoint refused: got 'quota exceeded', expected an answer"), 503),
         (InputError("engine: got 'disk is full', expected one of extractive; choose one"), 400),
     ],
 )
