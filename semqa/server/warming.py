@@ -66,8 +66,8 @@ class Warming:
             self._library.warm()
             self.state = "ready"
         except SemqaError as error:
-            self.state = "failed"
             _log.warning(f"the encoder cannot be loaded: {error}")
-        except Exception:  # noqa: BLE001  (whoever searches first is told)
             self.state = "failed"
+        except Exception:  # noqa: BLE001  (whoever searches first is told)
             _log.exception("the encoder cannot be loaded")
+            self.state = "failed"

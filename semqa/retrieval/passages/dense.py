@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.retrieval.encoder import PACKAGED_ENCODER, SentenceEncoder
+from semqa.retrieval.encoder import FEW, PACKAGED_ENCODER, SentenceEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,6 +68,17 @@ class Dense:
     def width(self) -> int:
         """How many numbers a vector has."""
         return int(self.embed(["width"]).shape[1])
+
+    def warm(self) -> None:
+        """Load what embeds a question, and then what embeds the passages of an upload.
+
+        Raises:
+            InputError: the model is not usable.
+            UnavailableError: it cannot be had, or packages are missing.
+        """
+        _ = self.column
+        self.embed(["a first search"])
+        self.embed(["a first upload"] * (FEW + 1))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a vector of length 1 for each text.

@@ -74,8 +74,7 @@ class Library:
             UnavailableError: it cannot be had, or packages are missing.
         """
         if self._dense is not None:
-            _ = self._dense.column
-            self._dense.embed(["a first search"])
+            self._dense.warm()
         if self._reranker is not None:
             self._reranker.scores("a first search", ["of a passage"])
 
