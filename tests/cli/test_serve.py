@@ -191,6 +191,8 @@ def test_ctrl_c_finishes_open_streams(serve: Start, tmp_path: Path) -> None:
         ("a: [", "config.yaml:1: not YAML"),
         ("engine: nonesuch", "unknown engine: got 'nonesuch'"),
         ("api-key: short", "--api-key: got a key of 5 characters"),
+        ("read-timeout: 0", "--read-timeout: got 0.0, expected seconds above 0"),
+        ("write_timeout: -1", "--write-timeout: got -1.0, expected seconds above 0"),
         ("host: 192.0.2.1", "cannot listen at 192.0.2.1 port 8000"),
     ],
 )
@@ -207,5 +209,14 @@ def test_a_file_that_is_not_there(fails: Callable[..., str]) -> None:
 
 def test_help(semqa: Command) -> None:
     shown = semqa("serve", "--help").out
-    for flag in ("--host", "--port", "--api-key", "--engine", "--config", "SEMQA_PORT", "--drain"):
+    for flag in (
+        "--host",
+        "--port",
+        "--api-key",
+        "--engine",
+        "--config",
+        "SEMQA_PORT",
+        "--drain",
+        "--max-documents",
+    ):
         assert flag in shown
