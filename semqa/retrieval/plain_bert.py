@@ -119,12 +119,14 @@ class PlainBert:
         )
 
     def _linear(self, states: NDArray[np.float32], name: str) -> NDArray[np.float32]:
-        return states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        found: NDArray[np.float32] = states @ self._weights[f"{name}.weight"].T
+        return found + self._weights[f"{name}.bias"]
 
     def _normed(self, states: NDArray[np.float32], name: str) -> NDArray[np.float32]:
         centred = states - states.mean(axis=-1, keepdims=True)
         spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + self._epsilon)
-        return centred / spread * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        found: NDArray[np.float32] = centred / spread * self._weights[f"{name}.weight"]
+        return found + self._weights[f"{name}.bias"]
 
 
 def _gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -138,7 +140,8 @@ def _gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         series = (series + np.float32(factor)) * t
     erf = np.copysign(1 - series * np.exp(-z * z), x)
-    return np.float32(0.5) * x * (1 + erf)
+    found: NDArray[np.float32] = np.float32(0.5) * x * (1 + erf)
+    return found
 
 
 def _read(path: Path) -> Any:

@@ -43,9 +43,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     config = BertConfig(
         vocab_size=len(WORDS), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=8, max_position_embeddings=64, num_labels=1, pad_token_id=0,
-        initializer_range=0.5,
+        intermediate_size=8, max_position_embeddings=64, pad_token_id=0, initializer_range=0.5,
     )  # fmt: skip
+    config.num_labels = 1
     folder = tmp_path_factory.mktemp("cross")
     with torch.random.fork_rng():
         torch.manual_seed(3)
