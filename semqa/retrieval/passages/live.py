@@ -13,6 +13,9 @@ __all__ = ["Live"]
 MOST = 100_000
 """Documents that are remembered."""
 
+ALL = 20_000
+"""Documents up to which all are read at once: one look takes as long as another."""
+
 _COLUMNS = ("id", "write", "name", "title")
 
 
@@ -38,8 +41,10 @@ class Live:
             rows = self._rows
         unknown = sorted(wanted - rows.keys())
         if unknown:
-            listed = ", ".join(f"'{each}'" for each in unknown)
-            found = self._documents.search().select(list(_COLUMNS)).where(f"id IN ({listed})")
+            found = self._documents.search().select(list(_COLUMNS))
+            if self._documents.count_rows() > ALL:
+                listed = ", ".join(f"'{each}'" for each in unknown)
+                found = found.where(f"id IN ({listed})")
             read: dict[str, Mapping[str, str] | None] = dict.fromkeys(unknown)
             read |= {row["id"]: row for row in found.to_list()}
             # What was read just after a change goes to the rows of before, and with them.

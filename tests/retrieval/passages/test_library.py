@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from semqa.errors import InputError, NotFoundError, UnavailableError
 from semqa.retrieval.encoder import FEW
-from semqa.retrieval.passages import Collection, Library, index, leftovers, rerank
+from semqa.retrieval.passages import Collection, Library, index, leftovers, live, rerank
 from semqa.retrieval.passages import collection as collection_module
 from semqa.retrieval.passages.dense import Dense
 from tests.documents import makers
@@ -368,7 +368,11 @@ def test_words_are_compared_by_what_the_question_needs(query: str, more: str) ->
     assert asked & rerank._stems(text, heads) == asked & rerank._stems(text)
 
 
-def test_a_search_knows_what_another_process_did(library: Library, notes: Collection) -> None:
+@pytest.mark.parametrize("most", [0, 20_000])
+def test_a_search_knows_what_another_process_did(
+    library: Library, notes: Collection, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "ALL", most)
     info = notes.put("a.txt", HARBOUR)
     assert notes.search("harbour")
     other = Library(library._store.where, encoder=None).collection("", "notes")
@@ -380,6 +384,8 @@ def test_a_search_knows_what_another_process_did(library: Library, notes: Collec
     assert notes.search("harbour") == []
     other.put("a.txt", HARBOUR)
     assert [each.document_id for each in notes.search("harbour")] == [info.id]
+    assert notes._live.find([info.id, found.document_id]).keys() == {info.id}
+    assert notes._live.find([]) == {}
 
 
 def test_many_vectors_are_searched_through_an_index(
