@@ -199,8 +199,8 @@ def test_chat_completions(
         assert field[annotation["source_start"] : annotation["source_end"]] == annotation["quote"]
     # The details have all quotes, as our own interface has them: with the place that was meant.
     own = whole(server, "/v1/answers", {**body, "question": "Who?"})
-    assert semqa["quotes"] == own["quotes"]
-    verified = [q for q in semqa["quotes"] if q["status"] == "verified"]
+    assert final["semqa"]["quotes"] == own["quotes"]
+    verified = [q for q in final["semqa"]["quotes"] if q["status"] == "verified"]
     assert [a["quote"] for a in message["annotations"]] == [q["text"] for q in verified]
 
 
