@@ -184,7 +184,7 @@ def _semqa(
     library = Library(where, encoder=None)
     library._dense = Dense(encoder)  # type: ignore[arg-type]
     collection = library.obtain("", "made")
-    building = 0.0
+    building, used = 0.0, time.process_time()
     for batch in _documents(made):
         started = time.perf_counter()
         collection.commit(batch, more=True)
@@ -195,7 +195,12 @@ def _semqa(
     if collection.info().passages != made.count:
         sys.exit(f"not all passages are there: got {collection.info()}")
     size = sum(path.stat().st_size for path in where.rglob("*") if path.is_file()) / 2**20
-    print(f"semqa: {building:.1f} s of writing, {last:.1f} s of the last indexing", flush=True)
+    used = time.process_time() - used
+    print(
+        f"semqa: {building:.1f} s of writing, {last:.1f} s of the last indexing; "
+        f"{used:.1f} s of processors",
+        flush=True,
+    )
     search = Search(collection._passages, collection._live, "made", library._dense)
     column = library._dense.column
 
