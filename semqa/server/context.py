@@ -157,7 +157,8 @@ def in_context(question: str, history: Sequence[Turn]) -> str:
         for turn in reversed(history):
             if turn.role != "user" or not turn.text.strip():
                 continue
-            before.insert(0, " ".join(turn.text.split())[:MOST_BEFORE])
+            earlier = " ".join(turn.text.split())[:MOST_BEFORE]
+            before.insert(0, earlier if earlier.endswith(("?", ".", "!")) else f"{earlier}?")
             if len(before) == LOOKED_BACK or stands_alone(turn.text):
                 break
     return f"{question} ({' '.join(before)})" if before else question

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from semqa.engines.extractive import tuning
 from semqa.engines.extractive.lexicon import related, stem
 from semqa.engines.extractive.passage import split_words
 
@@ -27,15 +28,19 @@ def bears_on(inquiry: Inquiry, readings: Sequence[Reading], sources: Sequence[So
 
     True for a question without a word that says anything: there is nothing to judge by.
     """
-    asked = {word for word in inquiry.stems if any(map(str.isalnum, word))}
+    asked = {
+        word: tuning.CONTEXT if word in inquiry.context else 1.0
+        for word in inquiry.stems
+        if any(map(str.isalnum, word))
+    }
     if not asked:
         return True
     for reading, source in zip(readings, sources, strict=True):
         there = {*reading.passage.stems, *map(stem, split_words(source.title))}
         held = sum(
-            1.0 if word in there else 0.5 * any(other in there for other in related(word))
-            for word in asked
+            weight * (word in there or 0.5 * any(other in there for other in related(word)))
+            for word, weight in asked.items()
         )
-        if held >= ENOUGH * len(asked):
+        if held >= ENOUGH * sum(asked.values()):
             return True
     return False

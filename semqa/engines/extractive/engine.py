@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from semqa.engines.base import check_request
 from semqa.engines.extractive import tuning
+from semqa.engines.extractive.asked import questions_in
 from semqa.engines.extractive.bearing import bears_on
 from semqa.engines.extractive.chooser import Chooser
 from semqa.engines.extractive.compose import (
@@ -109,10 +110,11 @@ class ExtractiveEngine:
             True
         """
         check_request(question, sources)
-        inquiry, readings = read_request(question, sources)
-        if not bears_on(inquiry, readings, sources):
+        read = _read(question, sources)
+        bearing = [(inquiry, found) for inquiry, found in read if bears_on(inquiry, found, sources)]
+        if not bearing:
             return None
-        return QuotedAnswer.parse(self.compose(inquiry, readings, sources, load_weights()), sources)
+        return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
 
     def write(
         self, question: str, sources: Sequence[Source], weights: Weights | None = None
@@ -128,8 +130,29 @@ class ExtractiveEngine:
             InputError: as `answer`.
         """
         check_request(question, sources)
-        inquiry, readings = read_request(question, sources)
-        return self.compose(inquiry, readings, sources, weights or load_weights())
+        return self._compose_all(_read(question, sources), sources, weights or load_weights())
+
+    def _compose_all(
+        self,
+        read: Sequence[tuple[Inquiry, list[Reading]]],
+        sources: Sequence[Source],
+        weights: Weights,
+    ) -> str:
+        """Write one paragraph that answers each question; those that follow say what is not said yet."""
+        if len(read) == 1:
+            return self.compose(*read[0], sources, weights)
+        picks: list[Pick] = []
+        for number, (inquiry, readings) in enumerate(read):
+            room = (self.max_words - sum(map(words_of, picks))) // (len(read) - number)
+            for pick in self._choose(inquiry, readings, sources, weights, room) if room else ():
+                said = [other.span for other in picks if other.source == pick.source]
+                if not any(pick.span in span or span in pick.span for span in said):
+                    picks.append(pick)
+        if not picks:
+            return self.compose(*read[0], sources, weights)
+        in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
+        words = max(len(inquiry.words) for inquiry, _ in read)
+        return write_paragraph(in_order, self.max_words, words)
 
     def compose(
         self,
@@ -147,7 +170,7 @@ class ExtractiveEngine:
             listed = write_list(_expansions(inquiry, readings), self.max_words)
             if listed:
                 return listed
-        picks = self._choose(inquiry, readings, sources, weights)
+        picks = self._choose(inquiry, readings, sources, weights, self.max_words)
         if not picks:
             raise InputError(
                 "no source has any text: got empty bodies and titles, expected words; give one"
@@ -161,11 +184,11 @@ class ExtractiveEngine:
         readings: Sequence[Reading],
         sources: Sequence[Source],
         weights: Weights,
+        room: int,
     ) -> list[Pick]:
         """Choose what to quote of each source that is kept, the most relevant source first."""
         picks: list[Pick] = []
         seen: set[tuple[str, ...]] = set()
-        room = self.max_words
         for k in sorted(range(len(sources)), key=lambda k: -readings[k].relevance.strength):
             check_wanted()
             strength = readings[k].relevance.strength
@@ -187,6 +210,10 @@ class ExtractiveEngine:
                 room -= words_of(other)
                 picks.append(other)
         return picks
+
+
+def _read(question: str, sources: Sequence[Source]) -> list[tuple[Inquiry, list[Reading]]]:
+    return [read_request(text, sources, context) for text, context in questions_in(question)]
 
 
 def _expansions(inquiry: Inquiry, readings: Sequence[Reading]) -> list[Pick]:

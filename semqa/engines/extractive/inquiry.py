@@ -61,6 +61,7 @@ class Inquiry:
         parts: the two parts of a question such as "who built it, and when did it fall": of each the
             kind and the stems; empty for any other question.
         units: the units of the measure asked for; empty where any number does.
+        context: those of the stems that only the context has.
         stems: the distinct stems of its content words, in order; one empty stem, which matches
             nothing, where there is no word.
         words: all its words, lower-cased.
@@ -71,10 +72,15 @@ class Inquiry:
     words: frozenset[str]
     parts: tuple[tuple[str, frozenset[str]], ...] = ()
     units: frozenset[str] = frozenset()
+    context: frozenset[str] = frozenset()
 
 
-def read_inquiry(text: str) -> Inquiry:
+def read_inquiry(text: str, context: str = "") -> Inquiry:
     """Read a question.
+
+    Args:
+        text: the question.
+        context: other questions that say what it is about; their words count less.
 
     Example:
         >>> inquiry = read_inquiry("When was the song released?")
@@ -97,8 +103,19 @@ def read_inquiry(text: str) -> Inquiry:
     if units:
         # "Tall" stands for its units, which are looked for by themselves.
         content = [w for w in content if w not in MEASURED] or content
-    stems = tuple(dict.fromkeys(stem(w) for w in content))
-    return Inquiry(parts[0][0] if parts else kind, stems, frozenset(words), parts, units)
+    own = dict.fromkeys(stem(w) for w in content)
+    around = [w for w in split_words(context) if w not in stopwords]
+    if around and not any(map(_says_something, own)):
+        own = {}
+    stems = tuple(dict.fromkeys((*own, *map(stem, around))))
+    told = frozenset(stems) - own.keys() if own else frozenset()
+    return Inquiry(
+        parts[0][0] if parts else kind, stems, frozenset((*words, *around)), parts, units, told
+    )
+
+
+def _says_something(word: str) -> bool:
+    return word not in STOPWORDS and any(map(str.isalnum, word))
 
 
 def _kind_of(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> str:

@@ -51,13 +51,20 @@ class Reading:
     title_words: list[str]
 
 
-def read_request(question: str, sources: Sequence[Source]) -> tuple[Inquiry, list[Reading]]:
+def read_request(
+    question: str, sources: Sequence[Source], context: str = ""
+) -> tuple[Inquiry, list[Reading]]:
     """Read a question and its sources; one reading a source, in order.
+
+    Args:
+        question: the question.
+        sources: the passages.
+        context: other questions that say what it is about.
 
     Raises:
         UnwantedError: nobody waits for the answer any more.
     """
-    inquiry = read_inquiry(question)
+    inquiry = read_inquiry(question, context)
     passages = []
     for source in sources:
         check_wanted()

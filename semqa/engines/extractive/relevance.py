@@ -134,11 +134,14 @@ class _Terms(NamedTuple):
         rarity: how rarely sentences hold each; shape [terms + 1].
         weights: what each weighs, summing to 1; shape [terms + 1].
         mean_length: mean number of words of a sentence.
+        own: 1 for the terms of the question itself, less for those of its context alone; shape
+            [terms + 1].
     """
 
     rarity: Array
     weights: Array
     mean_length: float
+    own: Array
 
 
 def measure(
@@ -156,7 +159,7 @@ def measure(
     for passage, title in zip(passages, titles, strict=True):
         check_wanted()
         matches.append(_match(inquiry, passage, title, trusted.least))
-    terms = _weigh_terms(matches, trusted.term)
+    terms = _weigh_terms(matches, trusted.term, inquiry)
     # A question of yes or no names its subject, and asks about the rest.
     supplied = 1.0 if inquiry.kind == "whether" else tuning.SUPPLIED
     measured = [_measure_one(match, terms, supplied) for match in matches]
@@ -184,20 +187,25 @@ def _match(inquiry: Inquiry, passage: Passage, title: frozenset[str], least: flo
     return _Match(passage, words, best_of_each(words, passage), in_title, weights)
 
 
-def _weigh_terms(matches: Sequence[_Match], answer: float) -> _Terms:
+def _weigh_terms(matches: Sequence[_Match], answer: float, inquiry: Inquiry) -> _Terms:
     """Weigh each term by how few sentences of all sources hold it.
 
     Args:
         matches: the sources.
         answer: what an answer weighs against a term as rare.
+        inquiry: the question; what only its context holds weighs less.
     """
     there = np.concatenate([match.sentences for match in matches])
     lengths = np.concatenate([match.passage.lengths for match in matches])
     holding = (there >= 1).sum(0)
     rarity = np.log1p((len(there) - holding + 0.5) / (holding + 0.5))
     weights = rarity + tuning.COMMON
+    told = np.array([*(stem in inquiry.context for stem in inquiry.stems), False])
+    own = np.where(told, tuning.CONTEXT, 1.0)
+    rarity, weights = own * rarity, own * weights
     weights[-1] *= answer
-    return _Terms(rarity, weights / weights.sum(), float(lengths.mean()) if len(lengths) else 1.0)
+    mean_length = float(lengths.mean()) if len(lengths) else 1.0
+    return _Terms(rarity, weights / weights.sum(), mean_length, own)
 
 
 def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
@@ -228,7 +236,7 @@ def _measure_one(match: _Match, terms: _Terms, supplied: float) -> Relevance:
         topic=match.words @ topical,
         evidence=match.evidence,
         answers=match.words[:, -1],
-        asked=(match.words[:, :-1] * (given[:-1] == 0)).max(1, initial=0.0),
+        asked=(match.words[:, :-1] * (given[:-1] == 0) * terms.own[:-1]).max(1, initial=0.0),
         near=near,
         nearness=nearness,
         cover=cover,

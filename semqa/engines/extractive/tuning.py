@@ -33,6 +33,9 @@ SUPPLIED = 0.5
 COMMON = 0.3
 """What a term weighs however common."""
 
+CONTEXT = 0.25
+"""What a word weighs that stands only in an earlier question, against one of the question itself."""
+
 SUBJECT_WORDS = 8
 """Longest subject of a sentence."""
 

@@ -1,0 +1,79 @@
+"""Questions in two parts, and questions that earlier ones explain."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.engines.extractive import ExtractiveEngine
+from semqa.engines.extractive.asked import questions_in
+from semqa.engines.extractive.inquiry import read_inquiry
+from semqa.quotes import Source
+
+SOURCES = [
+    Source(
+        "The light at Hook Point stands 34 metres above the sea. The last keeper, Ada Morrow, left "
+        "in 1988, when the light was made automatic.",
+        title="Lighthouses",
+    ),
+    Source(
+        "Hook Point was the last light to be changed. The cost of the change was 46,000 pounds, a "
+        "third of which came from the county.",
+        title="Harbour report",
+    ),
+]
+COST = "[ 2 The cost of the change was 46,000 pounds, a third of which came from the county. ]"
+KEEPER = "[ 1 The last keeper, Ada Morrow, left in 1988, when the light was made automatic. ]"
+
+
+def ask(question: str) -> str | None:
+    answer = ExtractiveEngine().attempt(question, SOURCES)
+    return answer and answer.marked
+
+
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [
+        ("Who kept it?", [("Who kept it?", "")]),
+        ("Who built the wall, and what did it cost?", [
+            ("Who built the wall", ""), ("what did it cost?", "Who built the wall")]),
+        ("Who built it and which way?", [
+            ("Who built it", ""), ("which way?", "Who built it")]),
+        ("Who built it, and what?", [("Who built it, and what?", "")]),
+        ("What did it cost? (Who built the wall?)", [("What did it cost?", "Who built the wall?")]),
+        ("And then? (Who is Ann (the judge)? Where?)", [("And then?", "Who is Ann (the judge)? Where?")]),
+        ("Who won the cup (cricket)", [("Who won the cup (cricket)", "")]),
+        ("Who won? :)", [("Who won? :)", "")]),
+        ("(Who won?)", [("(Who won?)", "")]),
+    ],
+)  # fmt: skip
+def test_what_is_asked(text: str, questions: list[tuple[str, str]]) -> None:
+    assert questions_in(text) == questions
+
+
+@given(st.text())
+def test_every_text_asks_something(text: str) -> None:
+    found = questions_in(text)
+    assert found
+    assert all(asked.text in text for asked in found)
+
+
+def test_what_was_asked_before_weighs_less_but_in_a_question_that_says_nothing() -> None:
+    inquiry = read_inquiry("What did it cost?", "Who kept the light?")
+    assert (inquiry.kind, inquiry.context) == ("which", {"kept", "light"})
+    assert read_inquiry("Why?", "Who kept the light?").context == frozenset()
+
+
+def test_both_parts_are_answered() -> None:
+    answer = ask("Who was the last keeper of Hook Point, and what did the change cost?")
+    assert answer
+    assert answer.startswith(KEEPER)
+    assert answer.endswith(COST)
+
+
+def test_a_follow_up_is_not_answered_with_what_was_asked_before() -> None:
+    before = "Who was the last keeper of Hook Point?"
+    assert ask(f"And what did the change cost? ({before})") == COST
+    assert str(ask(f"When did she leave? ({before})")).startswith(KEEPER)
+    assert ask("And what did the pizza weigh? (Who was the keeper?)") is None
