@@ -145,7 +145,7 @@ def test_a_killed_training_goes_on_and_ends_the_same(
     base = save_classifier(tmp_path / "base")
     write_examples(tmp_path / "train.jsonl", data[0])
     write_examples(tmp_path / "dev.jsonl", data[1])
-    given = {"max_steps": 60, "learning_rate": 0.003, "batch_size": 4, "save_steps": 10}
+    given = {"max_steps": 60, "learning_rate": 0.003, "batch_size": 4, "save_steps": 3}
     flags = [
         part
         for name, value in given.items()
@@ -178,11 +178,37 @@ def test_a_killed_training_goes_on_and_ends_the_same(
     record = train(*data, out, options, on_resume=resumed.append)
     whole = train(*data, tmp_path / "whole", options)
     assert resumed
-    assert 10 <= resumed[0] < 60
+    assert 3 <= resumed[0] < 60
     assert {**record, "versions": 0} == {**whole, "versions": 0}
     names = ("model/model.safetensors", "model/config.json", "training.json")
     for name in names:
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("end", [{"epochs": 2}, {"max_steps": 12}])
+def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
+    tmp_path: Path, data: tuple[list[Example], list[Example]], end: dict[str, Any]
+) -> None:
+    """Or a training that goes on from it would leave the epoch out."""
+    options = TrainingOptions(
+        model=str(save_classifier(tmp_path / "base")),
+        batch_size=4,
+        save_steps=3,
+        device="cpu",
+        **end,
+    )
+    record = train(*data, tmp_path / "out", options, keep_checkpoints=True)
+    evaluated = [each["step"] for each in record["history"]]
+    assert evaluated == [9, 18 if "epochs" in end else 12]
+    found = {}
+    for checkpoint in (tmp_path / "out/checkpoints").iterdir():
+        state = json.loads((checkpoint / "trainer_state.json").read_text())
+        step = state["global_step"]
+        assert (checkpoint / "whole").exists()
+        found[step] = [each["step"] for each in state["log_history"] if "eval_micro_f1" in each]
+    assert found == {step: [done for done in evaluated if done <= step] for step in sorted(found)}
+    assert len(found) == 2
+    assert max(found) == evaluated[-1]
 
 
 def test_a_folder_survives_a_kill_between_two_renamings(tmp_path: Path) -> None:

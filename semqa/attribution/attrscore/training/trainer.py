@@ -199,15 +199,29 @@ def _evaluation(step: int, epoch: float, metrics: dict[str, Any]) -> dict[str, A
 
 
 class _Watcher(TrainerCallback):
-    """Tells a run what the Trainer does."""
+    """Tells a run what the Trainer does, and has it evaluate an epoch before its checkpoint.
+
+    The Trainer saves at the last step of an epoch and evaluates after that; gone on with from such a
+    checkpoint, it would never evaluate the epoch.
+    """
 
     def __init__(self, run: Run, on_progress: Callable[[int, int | None], None] | None) -> None:
         self._run = run
         self._on_progress = on_progress
+        self._save_later = False
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
         if self._on_progress is not None:
             self._on_progress(state.global_step, state.max_steps)
+        last = float(state.epoch).is_integer() or state.global_step >= state.max_steps
+        if control.should_save and last:
+            control.should_save, self._save_later = False, True
+        return control
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
+        if self._save_later:
+            control.should_save, self._save_later = True, False
+        return control
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
         self._run.evaluated(state.global_step, state.epoch or 0.0, given["metrics"])
