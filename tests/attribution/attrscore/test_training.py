@@ -210,6 +210,10 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
     assert len(found) == 2
     assert max(found) == evaluated[-1]
 
+    # As when it was killed after its last step, before the record was written.
+    (tmp_path / "out/training.json").unlink()
+    assert train(*data, tmp_path / "out", options) == record
+
 
 def test_a_folder_survives_a_kill_between_two_renamings(tmp_path: Path) -> None:
     folder = TrainingFolder(tmp_path / "out")

@@ -14,6 +14,7 @@ from transformers import (
     Seq2SeqTrainingArguments,
     Trainer,
     TrainerCallback,
+    TrainerState,
     TrainingArguments,
 )
 
@@ -129,6 +130,10 @@ class Run:
             step = int(checkpoint.name.rpartition("-")[2])
             if on_resume is not None:
                 on_resume(step)
+            state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
+            if step >= state.max_steps:  # all is done, and the Trainer would add a step
+                self._trainer.state = state
+                return self._evaluations()
         self._trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         for entry in self._trainer.state.log_history:
             if (loss := entry.get("train_loss")) is not None and not np.isfinite(loss):
