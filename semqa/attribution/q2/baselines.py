@@ -92,7 +92,7 @@ def bleu(response: str, knowledge: str) -> float:
 
     Example:
         >>> round(bleu("red hair is rare in the world", "Red hair is rare in Europe."), 2)
-        46.71
+        61.48
     """
     sacrebleu = require("sacrebleu", extra="eval", purpose="the baseline BLEU")
     return float(sacrebleu.corpus_bleu([response], [[knowledge.lower()]]).score)

@@ -14,7 +14,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 DETERMINERS = _words(
-    "a an the this that these those my your his her its our their some any no every each either "
+    "a an the this these those my your his her its our their some any no every each either "
     "neither another such both all"
 )
 """Words that a noun phrase may begin with, and that are none of their own."""
@@ -44,7 +44,7 @@ _PREPOSITIONS = (
     "under until up upon via with within without"
 )
 _CONJUNCTIONS = (
-    "and or but nor so yet because although though while whereas if unless whether once however "
+    "that and or but nor so yet because although though while whereas if unless whether once however "
     "therefore thus also too either neither not n't"
 )
 _AUXILIARIES = (
@@ -56,7 +56,7 @@ _ADVERBS = (
     "again almost maybe perhaps now then ago away back together soon later later today tomorrow "
     "yesterday well far much more most less least rather pretty especially mostly mainly probably "
     "actually originally recently currently typically generally approximately roughly nearly "
-    "yes yeah no nope oh wow hi hello hey ok okay sure please thanks thank lol haha"
+    "yes yeah yep no nope oh wow hi hello hey ok okay sure please thanks thank lol haha"
 )
 _VERBS = (
     "say says said tell tells told think thinks thought know knows knew known believe believes "
@@ -76,7 +76,7 @@ _VERBS = (
     "love loves loved like likes liked enjoy enjoys enjoyed hate hates hated buy buys bought eat "
     "eats ate eaten serve serves served die dies died send sends sent expect build builds built stay "
     "fall falls fell fallen cut reach reaches reached kill kills killed remain remains remained "
-    "suggest raise raises raised pass passes sell sells sold require requires required report "
+    "agree agrees agreed realize realized suggest raise raises raised pass passes sell sells sold require requires required report "
     "decide pull bear born belong belongs based known located founded formed released published "
     "produced developed introduced considered associated characterized composed consist consists "
     "consisted contain contains contained own owns owned employ employs employed occur occurs "
