@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.attribution.q2.measure import Settings
 from semqa.attribution.q2.meta import Judged
 from semqa.attribution.q2.scores import MEASURES, ResponseScore, summarise
-from semqa.data.files import decode_text, open_input
+from semqa.data.files import BOM, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, describe
 from semqa.errors import InputError
 
@@ -144,7 +144,8 @@ def read_if_run(path: Path) -> Run | None:
         return None
     with path.open("rb") as stream:
         head = stream.read(200)
-    return read_run(path) if head.split()[:1] == [b"{"] and KIND.encode() in head else None
+    begins = head.removeprefix(BOM).lstrip().startswith(b"{")
+    return read_run(path) if begins and f'"{KIND}"'.encode() in head else None
 
 
 def judged_of(run: Run) -> list[Judged]:

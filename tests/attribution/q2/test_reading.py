@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from semqa.attribution.q2 import Columns, read_responses, with_ids
 from semqa.errors import InputError
@@ -128,6 +131,30 @@ def test_wrong_scores(write: Write, cell: str, message: str) -> None:
         read_responses(path, measures=("mine",))
     with pytest.raises(InputError, match="no 'yours'"):
         read_responses(path, measures=("yours",))
+
+
+@given(
+    st.text(st.sampled_from('response,knowldgab_\n"1. \r{}:') | st.characters(), max_size=80)
+    | st.lists(
+        st.lists(
+            st.sampled_from(["response", "a_response", "knowledge", "label", "id", "1", "x", '"']),
+            min_size=1,
+        ),
+        max_size=4,
+    ).map(lambda rows: "\n".join(map(",".join, rows)))
+)
+def test_any_file_is_read_or_refused(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "file.csv"
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        try:
+            file = read_responses(path)
+        except InputError as error:
+            refused = str(error)
+        else:
+            refused = str(path)
+            assert all(each.text.strip() and each.knowledge.strip() for each in file.responses)
+        assert refused.startswith(str(path))
 
 
 STEPS = "id,response,cand,question,knowledge,knowledge_ans,score\n"
