@@ -53,7 +53,7 @@ class Level:
         measure: its name.
         n: responses with a label and a score.
         unscored: responses with a label and none.
-        at: what the threshold decides; the positives are the consistent responses.
+        at: what each threshold decides; the positives are the consistent responses.
         ranking: areas under the curves; likewise.
         consistent: the curve of detecting consistent responses by high scores; None where there
             are none.
@@ -64,7 +64,7 @@ class Level:
     measure: str
     n: int
     unscored: int
-    at: AtThreshold
+    at: tuple[AtThreshold, ...]
     ranking: Ranking
     consistent: PrecisionRecall | None
     inconsistent: PrecisionRecall | None
@@ -78,20 +78,13 @@ class Level:
         row: dict[str, Any] = {
             "n": self.n,
             "unscored": self.unscored,
-            "threshold": self.at.threshold,
-            "accuracy": self.at.accuracy,
-            "consistent": _shown(self.at.positive),
-            "inconsistent": _shown(self.at.negative),
-            "confusion": {
-                "inconsistent_as_inconsistent": self.at.true_negatives,
-                "inconsistent_as_consistent": self.at.false_positives,
-                "consistent_as_inconsistent": self.at.false_negatives,
-                "consistent_as_consistent": self.at.true_positives,
-            },
+            **_decided(self.at[0]),
             "roc_auc": self.ranking.roc_auc.value,
             "average_precision_consistent": self.ranking.average_precision.value,
             "average_precision_inconsistent": self.ranking.average_precision_negative.value,
         }
+        if len(self.at) > 1:
+            row["thresholds"] = [_decided(at) for at in self.at]
         if curves:
             row["curves"] = {
                 name: None
@@ -179,13 +172,16 @@ class _Context:
     inconsistent: list[Judged] = field(default_factory=list)
 
 
-def response_level(
-    judged: Iterable[Judged], measure: str, threshold: float = THRESHOLD
-) -> Level | None:
+def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -> Level | None:
     """Hold one measure to the labels.
 
     BLEU is divided by 100 before the threshold is compared, and BERTScore is spread over [0, 1] by
     its smallest and largest value, as the paper does.
+
+    Args:
+        judged: the responses; those without a label do not count.
+        measure: the name of the scores.
+        thresholds: to decide by; 0.5 where there is none.
 
     Returns:
         None where no response has both a label and a score.
@@ -205,7 +201,7 @@ def response_level(
         measure,
         len(pairs),
         len(labelled) - len(pairs),
-        at_threshold(scores, labels, threshold),
+        tuple(at_threshold(scores, labels, each) for each in thresholds or (THRESHOLD,)),
         ranking(scores, labels),
         precision_recall(scores, labels),
         precision_recall(turned, [not label for label in labels]),
@@ -330,6 +326,21 @@ def _score(judged: Judged, measure: str) -> float:
     score = judged.scores[measure]
     assert score is not None  # noqa: S101  (the caller left the others out)
     return score
+
+
+def _decided(at: AtThreshold) -> dict[str, Any]:
+    return {
+        "threshold": at.threshold,
+        "accuracy": at.accuracy,
+        "consistent": _shown(at.positive),
+        "inconsistent": _shown(at.negative),
+        "confusion": {
+            "inconsistent_as_inconsistent": at.true_negatives,
+            "inconsistent_as_consistent": at.false_positives,
+            "consistent_as_inconsistent": at.false_negatives,
+            "consistent_as_consistent": at.true_positives,
+        },
+    }
 
 
 def _shown(detection: Detection) -> dict[str, float | None]:

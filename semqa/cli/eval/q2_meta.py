@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +74,8 @@ def meta(
     threshold: Annotated[
         list[str] | None,
         typer.Option(
-            help="A score above it means consistent: a number, or MEASURE=NUMBER; repeatable.",
+            help="A score above it means consistent: a number, or MEASURE=NUMBER; repeatable, also "
+            "to try several.",
             show_default="0.5",
         ),
     ] = None,
@@ -278,7 +280,7 @@ def _renamed(judged: Judged, prefix: str, system: str | None) -> Judged:
 def _evaluated(
     judged: Sequence[Judged],
     measures: Sequence[str],
-    thresholds: Mapping[str, float],
+    thresholds: Mapping[str, Sequence[float]],
     simulation: Simulation,
 ) -> tuple[dict[str, Any], list[Level]]:
     """Return the record, and the levels to draw: of plain responses, or else of contexts."""
@@ -321,11 +323,11 @@ def _evaluated(
 
 
 def _levels(
-    judged: Sequence[Judged], measures: Iterable[str], thresholds: Mapping[str, float]
+    judged: Sequence[Judged], measures: Iterable[str], thresholds: Mapping[str, Sequence[float]]
 ) -> list[Level]:
     from semqa.attribution.q2 import response_level
 
-    found = [response_level(judged, name, thresholds[name]) for name in measures]
+    found = [response_level(judged, name, *thresholds[name]) for name in measures]
     return [level for level in found if level is not None]
 
 
@@ -334,18 +336,19 @@ def _file(judged: Judged) -> str:
     return where
 
 
-def _thresholds(given: Sequence[str], measures: Sequence[str]) -> dict[str, float]:
-    found = dict.fromkeys(measures, 0.5)
+def _thresholds(given: Sequence[str], measures: Sequence[str]) -> dict[str, list[float]]:
+    """Return the thresholds of each measure: its own, or else those that name none, or 0.5."""
+    own: dict[str, list[float]] = {name: [] for name in ("", *measures)}
     for text in given:
         name, _, number = text.rpartition("=")
         try:
             value = float(number)
         except ValueError:
-            value = float("nan")
-        if value != value or abs(value) == float("inf") or (name and name not in measures):  # noqa: PLR0124
+            value = math.nan
+        if not math.isfinite(value) or name not in own:
             raise InputError(
                 f"--threshold: got {text!r}, expected a number, or one of {', '.join(measures)} "
                 "with = and a number; correct it"
             )
-        found |= {name: value} if name else dict.fromkeys(measures, value)
-    return found
+        own[name].append(value)
+    return {name: own[name] or own[""] or [0.5] for name in measures}

@@ -98,22 +98,23 @@ def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
         "ROC AUC",
     )
     for name, row in levels.items():
-        table.add_row(
-            shown_name(name),
-            str(row["n"]),
-            f"{row['threshold']:g}",
-            *map(
-                _figure,
-                (
-                    row["accuracy"],
-                    row["inconsistent"]["precision"],
-                    row["inconsistent"]["recall"],
-                    row["consistent"]["precision"],
-                    row["consistent"]["recall"],
-                    row["roc_auc"],
+        for at in row.get("thresholds", [row]):
+            table.add_row(
+                shown_name(name),
+                str(row["n"]),
+                f"{at['threshold']:g}",
+                *map(
+                    _figure,
+                    (
+                        at["accuracy"],
+                        at["inconsistent"]["precision"],
+                        at["inconsistent"]["recall"],
+                        at["consistent"]["precision"],
+                        at["consistent"]["recall"],
+                        row["roc_auc"],
+                    ),
                 ),
-            ),
-        )
+            )
     return table
 
 

@@ -141,6 +141,10 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
         "consistent_as_consistent": 2,
     }
     assert found["system_level"]["mine"]["spearman"] > 0.8
+    both = ("--measure", "mine", "--threshold", ".1", "--threshold", ".8", "--json")
+    level = semqa("meta", "contexts.csv", *both).json["contexts"]["response_level"]["mine"]
+    assert [at["threshold"] for at in level["thresholds"]] == [0.1, 0.8]
+    assert level["thresholds"][1]["confusion"]["consistent_as_inconsistent"] == 3
     assert found["simulation"]["iterations"] == 20
 
 

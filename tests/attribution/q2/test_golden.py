@@ -29,6 +29,7 @@ from semqa.attribution.q2.steps import scores_of_steps
 from semqa.data.jsonl import Row
 from tests.attribution.q2.judges import WrittenJudge
 
+SYSTEMS = ("dodeca", "memnet")
 FILES = ("dodeca_inconsistent", "dodeca_consistent")
 
 
@@ -147,6 +148,51 @@ def test_scores_stand_for_labels_at_a_threshold(shared: Path) -> None:
     assert confusion["consistent_as_inconsistent"] == len(below) - right
     assert level.to_dict()["inconsistent"]["precision"] == pytest.approx(right / len(below))
     assert level.n == 300
+
+
+@pytest.mark.parametrize(
+    ("measure", "key"), [("overlap", "overlap"), ("words", "plain"), ("bleu", "bleu")]
+)
+def test_detection_at_every_threshold_of_the_golden_file(
+    shared: Path, golden: dict[str, Any], measure: str, key: str
+) -> None:
+    names = [f"{system}_{kind}" for kind in ("inconsistent", "consistent") for system in SYSTEMS]
+    paths = [shared / f"data/q2/{name}.csv" for name in names]
+    if missing := [path.name for path in paths if not path.is_file()]:
+        pytest.skip(f"needs all four released files: no {', '.join(missing)}")
+    judged = []
+    for path in paths:
+        responses = read_responses(path).responses
+        scores = baseline_scores(measure, responses)
+        judged += [Judged(r, {measure: s}) for r, s in zip(responses, scores, strict=True)]
+    wanted = golden["table3_like"]["metrics"][key]
+    thresholds = [float(name) for name in wanted if name[0].isdigit()]
+    assert len(thresholds) == 6
+    level = response_level(judged, measure, *thresholds)
+    assert level is not None
+    assert level.n == 600
+    for at in level.at:
+        row = wanted[str(at.threshold)]
+        confusion = row["confusion"]
+        assert at.true_negatives == confusion["inc_pred_inc"]
+        assert at.false_positives == confusion["inc_pred_con"]
+        assert at.false_negatives == confusion["con_pred_inc"]
+        assert at.true_positives == confusion["con_pred_con"]
+        for name, detection in (("grounded", at.positive), ("ungrounded", at.negative)):
+            for figure in ("precision", "recall", "f1"):
+                found = getattr(detection, figure).value
+                assert found == pytest.approx(row[f"{name}_{figure}"], rel=0, abs=1e-9)
+        assert at.accuracy == pytest.approx(row["accuracy"], rel=0, abs=1e-9)
+    row = level.to_dict()
+    for name in ("roc_auc", "average_precision_consistent", "average_precision_inconsistent"):
+        assert row[name] == pytest.approx(wanted[name], rel=0, abs=1e-9)
+    curve, points = level.consistent, wanted["pr_curve_consistent"]
+    assert curve is not None
+    assert (len(curve.precision), len(curve.thresholds)) == (points["points"], points["thresholds"])
+    assert curve.precision[0] == points["precision_at_lowest"]
+    assert [curve.precision[-1], curve.recall[-1]] == points["last"]
+    best = curve.precision[curve.recall >= 0.5].max()
+    assert best == pytest.approx(points["max_precision_with_recall_ge_0_5"], rel=0, abs=1e-9)
 
 
 def test_answers_are_compared_as_in_the_released_code(golden: dict[str, Any]) -> None:

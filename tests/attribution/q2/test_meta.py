@@ -50,6 +50,11 @@ def test_a_score_at_the_threshold_is_inconsistent() -> None:
     }
     assert row["accuracy"] == 0.5
     assert "curves" not in row
+    assert "thresholds" not in row
+    several = response_level(given_scores, "m", 0.5, 0.6)
+    assert several is not None
+    assert [at["threshold"] for at in several.to_dict()["thresholds"]] == [0.5, 0.6]
+    assert several.to_dict()["thresholds"][1]["confusion"]["inconsistent_as_consistent"] == 0
     assert response_level(given_scores, "other") is None
 
 
@@ -76,13 +81,13 @@ def test_bleu_and_bertscore_are_put_on_a_scale_of_one() -> None:
     bleu, bert = response_level(rows, "bleu", 0.15), response_level(rows, "bertscore", 0.5)
     assert bleu is not None
     assert bert is not None
-    assert bleu.at.accuracy == bert.at.accuracy == 1.0
+    assert bleu.at[0].accuracy == bert.at[0].accuracy == 1.0
     assert bert.consistent is not None
     assert bert.consistent.thresholds.tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
     same = [row._replace(scores={"bertscore": 0.5}) for row in rows]
     level = response_level(same, "bertscore")
     assert level is not None
-    assert level.at.accuracy == 0.5
+    assert level.at[0].accuracy == 0.5
 
 
 def test_contexts_with_one_response_of_each_kind() -> None:
