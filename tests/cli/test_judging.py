@@ -66,6 +66,8 @@ def test_what_is_wrong_with_a_judge_is_said_before_anything_is_answered(
         "error: --judge: got it without --check, expected both; add --check, or leave it out\n"
     )
     assert "unknown judge: got 'lexicon'" in fails(*CHECK, "--judge", "lexicon", stdin=SOURCE)
+    unknown = fails(*CHECK, "--judge", "engine:openai:x", "--judge-url", "nowhere", stdin=SOURCE)
+    assert unknown.startswith("error: --judge-url: got 'nowhere', expected an http")
     both = fails(*CHECK, "--no-judge-cache", stdin=SOURCE)
     assert "--no-judge-cache: got it with --judge-cache kept, expected one of them" in both
 
@@ -110,7 +112,7 @@ def test_a_prompt_of_ones_own_asks_the_model(semqa: Command, tmp_path: Path) -> 
         assert asked == "It sold well. => It sold."
     refused = semqa(*run)
     assert refused.code == 2
-    assert "prompt: got 'own.jinja' with the judge lexical" in refused.err
+    assert "--prompt: got 'own.jinja' with the judge lexical" in refused.err
 
 
 def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Path) -> None:

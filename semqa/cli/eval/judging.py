@@ -112,6 +112,16 @@ JudgeUrl = Annotated[
 ]
 
 
+_FLAGS = {
+    "base_url": "--judge-url",
+    "batch_size": "--judge-batch-size",
+    "device": "--judge-device",
+    "dtype": "--judge-dtype",
+    "prompt": "--prompt",
+}
+"""How the options of judges are typed."""
+
+
 def open_judge(
     spec: str,
     cache: Path | None = None,
@@ -153,7 +163,13 @@ def open_judge(
         "base_url": base_url,
         "prompt": prompt,
     }
-    judge = create_judge(spec, options)
+    try:
+        judge = create_judge(spec, options)
+    except InputError as error:
+        name, colon, rest = str(error).partition(": ")
+        if name in _FLAGS:
+            error.args = (f"{_FLAGS[name]}{colon}{rest}",)
+        raise
     if no_cache:
         return CachedJudge(judge, None)
     folder = default_cache() if cache is None else cache
