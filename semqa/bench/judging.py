@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
 from semqa.attribution.ais.auto_report import summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
+from semqa.attribution.judges import Entailment, TooLongError, unless_too_long
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.attribution.citations import CitationScores
-    from semqa.attribution.judges import EntailmentJudge
+    from semqa.attribution.judges import EntailmentJudge, Pair
     from semqa.bench.plan import Item
     from semqa.bench.record import Record
 
@@ -56,13 +57,15 @@ def judge_records(
         for item, record in zip(items, records, strict=True)
     ]
     checks = check_answers(answers, judge)
+    patient = _Patient(judge)
     citations = score_citations(
-        [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers], judge
+        [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers], patient
     )
     summary: dict[str, object] = {
         "judge": judge.name,
         "identity": judge.identity,
         "unparsed": getattr(judge, "unparsed", 0),
+        "too_long": patient.too_long,
         "margin": MARGIN,
         "auto_ais": summarise_checks(checks, resamples=RESAMPLES, seed=SEED),
         "citation_recall": _mean([each.recall for each in citations]),
@@ -78,6 +81,22 @@ def judge_records(
         for record, check, scores in zip(records, checks, citations, strict=True)
     ]
     return Judged(summary, rows)
+
+
+class _Patient:
+    """A judge for which what is too long for it is not entailed, in place of the end of a run."""
+
+    def __init__(self, judge: EntailmentJudge) -> None:
+        self.name, self.identity = judge.name, judge.identity
+        self.too_long = 0
+        self._judge = judge
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return what the judge says, and neutral for what is too long for it."""
+        results = unless_too_long(self._judge.entailment, pairs)
+        self.too_long += sum(isinstance(each, TooLongError) for each in results)
+        neutral = Entailment(0.0, 1.0, 0.0)
+        return [neutral if isinstance(each, TooLongError) else each for each in results]
 
 
 def _mean(values: Sequence[float | None]) -> dict[str, object]:

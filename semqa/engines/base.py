@@ -27,11 +27,16 @@ __all__ = [
     "ConstrainedEngine",
     "Engine",
     "GeneratingEngine",
+    "PromptTooLongError",
     "PromptedEngine",
     "Request",
     "StreamingEngine",
     "check_request",
 ]
+
+
+class PromptTooLongError(InputError):
+    """A prompt does not fit into a model's context; it alone is at fault, and not the others."""
 
 
 class Request(NamedTuple):
@@ -180,7 +185,7 @@ class CompletingEngine(Engine, Protocol):
             max_new_tokens: most tokens of a reply.
 
         Raises:
-            InputError: a prompt does not fit into the model's context; none is cut.
+            PromptTooLongError: a prompt does not fit into the model's context; none is cut.
             UnavailableError: the model was not reached.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -18,7 +19,8 @@ from semqa.attribution.ais.auto import (
 )
 from semqa.attribution.ais.auto_report import summarise_checks
 from semqa.attribution.ais.resting import resting_sentences
-from semqa.attribution.judges import Entailment, Pair, create_judge
+from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
+from semqa.data.jsonl import Row
 from semqa.quotes import QuotedAnswer, Source
 
 SOURCES = (
@@ -132,6 +134,28 @@ def test_near_one_half_is_unclear(probability: float, margin: float, support: st
         [ToCheck("", parse("[ 1 Bing ] sang."))], Scripted(probability), margin=margin
     )
     assert [each.support.value for each in check.sentences] == [support]
+
+
+class Limited(Scripted):
+    """A judge that reads short texts only."""
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        if any(len(pair.premise) > 40 for pair in pairs):
+            raise TooLongError("too long")
+        return super().entailment(pairs)
+
+
+def test_what_is_too_long_for_the_judge_is_unclear_and_spoils_nothing_else() -> None:
+    answer = parse("[ 3 Whales ] sing. [ 1 Bing ] sang. [ 2 It ] sold. [ 3 Whales ] sing.")
+    (check,) = check_answers([ToCheck("", answer)], Limited())
+    assert [(each.support.value, each.reason) for each in check.sentences] == [
+        ("supported", ""),
+        ("unclear", "too long for the judge"),
+        ("supported", ""),
+        ("supported", ""),
+    ]
+    row = Row("r", json.loads(json.dumps(check.to_dict())))
+    assert AnswerCheck.read(row, check.margin) == check
 
 
 def test_answers_are_asked_together_and_told_apart() -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.attribution.ais.resting import resting_sentences
 from semqa.attribution.citations.passages import premise
 from semqa.attribution.judges.base import Entailment, Pair
+from semqa.attribution.judges.length import TooLongError, unless_too_long
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
 from semqa.quotes.render.judged import Judged, JudgedSentence
@@ -40,6 +41,7 @@ MARGIN = 0.1
 
 QUOTES_NOTHING = "quotes and cites no source"
 NO_SUCH_SOURCE = "the sources that it names do not exist"
+TOO_LONG = "too long for the judge"
 
 
 class Support(StrEnum):
@@ -71,8 +73,8 @@ class SentenceCheck:
         start, end: its place in the plain answer.
         sources: numbers of the sources that it was held against.
         support: the outcome.
-        entailment: the probabilities; None where the judge was not asked.
-        reason: why the judge was not asked; empty where it was.
+        entailment: the probabilities; None where the judge said nothing.
+        reason: why the judge said nothing; empty where it did.
     """
 
     text: str
@@ -110,7 +112,7 @@ class SentenceCheck:
             _whole(row, row.fields.get("plain_start"), "plain_start"),
             _whole(row, row.fields.get("plain_end"), "plain_end"),
             tuple(_whole(row, each, "sources") for each in _array(row, "sources")),
-            _support(judged, margin),
+            _support(judged, margin, reason),
             judged,
             reason,
         )
@@ -196,7 +198,7 @@ def check_answers(
     """Judge answers, each sentence against the sources that it quotes or cites.
 
     The premise is these sources whole, one after the other, titles included. A sentence that names
-    no source is not supported; the judge is not asked.
+    no source is not supported; the judge is not asked. What is too long for the judge is unclear.
 
     Args:
         answers: the answers; the judge is asked once for all of their sentences.
@@ -226,7 +228,8 @@ def check_answers(
         for number, sentence, real in work
         if real
     ]
-    judged = iter(judge.entailment(pairs) if pairs else [])
+    results = unless_too_long(judge.entailment, pairs)
+    judged = iter(results)
     found: list[list[SentenceCheck]] = [[] for _ in answers]
     for number, sentence, real in work:
         found[number].append(_check(sentence, real, next(judged) if real else None, margin))
@@ -246,18 +249,24 @@ def _hypothesis(question: str, sentence: str) -> str:
 
 
 def _check(
-    sentence: RestingSentence, real: tuple[int, ...], judged: Entailment | None, margin: float
+    sentence: RestingSentence,
+    real: tuple[int, ...],
+    judged: Entailment | TooLongError | None,
+    margin: float,
 ) -> SentenceCheck:
     reason = ""
-    if judged is None:
+    if isinstance(judged, TooLongError):
+        judged, reason = None, TOO_LONG
+    elif judged is None:
         reason = NO_SUCH_SOURCE if sentence.sources else QUOTES_NOTHING
     text, start, end, _ = sentence
-    return SentenceCheck(text, start, end, real, _support(judged, margin), judged, reason)
+    support = _support(judged, margin, reason)
+    return SentenceCheck(text, start, end, real, support, judged, reason)
 
 
-def _support(judged: Entailment | None, margin: float) -> Support:
+def _support(judged: Entailment | None, margin: float, reason: str) -> Support:
     if judged is None:
-        return Support.NOT_SUPPORTED
+        return Support.UNCLEAR if reason == TOO_LONG else Support.NOT_SUPPORTED
     if abs(judged.entailment - 0.5) < margin:
         return Support.UNCLEAR
     return Support.SUPPORTED if judged.entailed else Support.NOT_SUPPORTED

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from semqa.attribution.judges.base import Entailment
+from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.replies import read_questions, read_span, read_verdict
 from semqa.attribution.prompts import JudgePrompt
-from semqa.engines.base import CompletingEngine
+from semqa.engines.base import CompletingEngine, PromptTooLongError
 from semqa.engines.model.identity import model_identity
 from semqa.engines.openai.endpoint import url_of_environment
 from semqa.errors import InputError
@@ -144,15 +145,22 @@ class EngineJudge:
             close()
 
     def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
-        """Return what the model writes after each prompt."""
-        return self._complete(prompts, max_new_tokens=max_new_tokens)
+        """Return what the model writes after each prompt.
+
+        Raises:
+            TooLongError: one does not fit into the model's context.
+        """
+        try:
+            return self._complete(prompts, max_new_tokens=max_new_tokens)
+        except PromptTooLongError as error:
+            raise TooLongError(str(error)) from error
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
         """Return how each hypothesis stands to its premise, as the model says."""
         prompt = self._prompts["entailment"]
         asked = [prompt.fill(premise=pair.premise, hypothesis=pair.hypothesis) for pair in pairs]
         found = []
-        for reply in self._complete(asked, max_new_tokens=_VERDICT_TOKENS):
+        for reply in self.complete(asked, max_new_tokens=_VERDICT_TOKENS):
             verdict = read_verdict(reply)
             self.unparsed += verdict is None
             found.append(_UNREAD if verdict is None else _SURE[verdict])
@@ -163,7 +171,7 @@ class EngineJudge:
         prompt = self._prompts["answer"]
         asked = [prompt.fill(question=one.question, passage=one.passage) for one in readings]
         found = []
-        replies = self._complete(asked, max_new_tokens=_SPAN_TOKENS)
+        replies = self.complete(asked, max_new_tokens=_SPAN_TOKENS)
         for reading, reply in zip(readings, replies, strict=True):
             span, understood = read_span(reply, reading.passage)
             self.unparsed += not understood
@@ -175,7 +183,7 @@ class EngineJudge:
         prompt = self._prompts["ask"]
         asked = [prompt.fill(answer=answer, passage=text, count=count) for answer, text in readings]
         found = []
-        for reply in self._complete(asked, max_new_tokens=_QUESTION_TOKENS * count):
+        for reply in self.complete(asked, max_new_tokens=_QUESTION_TOKENS * count):
             questions = read_questions(reply)[:count]
             self.unparsed += not questions
             found.append(questions)

@@ -29,7 +29,7 @@ def unless_too_long(
 
     Args:
         judge: a method of a judge.
-        inputs: what it takes, in one batch; one by one where one of them is too long.
+        inputs: what it takes, in one batch; in halves where one of them is too long.
 
     Returns:
         One result an input, in order; for what is too long, the error that says so.
@@ -46,12 +46,8 @@ def unless_too_long(
         return []
     try:
         return list(judge(inputs))
-    except TooLongError:
-        pass
-    found: list[_Out | TooLongError] = []
-    for each in inputs:
-        try:
-            found += judge([each])
-        except TooLongError as error:
-            found.append(error)
-    return found
+    except TooLongError as error:
+        if len(inputs) == 1:
+            return [error]
+    half = len(inputs) // 2
+    return [*unless_too_long(judge, inputs[:half]), *unless_too_long(judge, inputs[half:])]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from semqa.engines.base import PromptTooLongError
 from semqa.engines.model.text import AnswerText
-from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,10 +43,10 @@ def check_fits(tokens: int, limit: int) -> None:
     """See that a prompt fits into a model's context.
 
     Raises:
-        InputError: it does not.
+        PromptTooLongError: it does not.
     """
     if tokens > limit:
-        raise InputError(
+        raise PromptTooLongError(
             f"the prompt is too long for the model: got {tokens:,} tokens, expected at most "
             f"{limit:,}; shorten it"
         )

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from semqa.prompting import Prompt
     from semqa.quotes.repair import Repairs
 
-__all__ = ["Asker", "Written"]
+__all__ = ["TOO_LONG", "Asker", "Written"]
 
-_TOO_LONG = re.compile(
+TOO_LONG = re.compile(
     r"context (?:length|window|size)|maximum (?:context|model)|max_model_len|too (?:long|many tokens)",
     re.IGNORECASE,
 )
+"""What endpoints say of a prompt that does not fit into the model's context."""
+
 _TOO_MUCH = re.compile(r"semqa_sources: got [0-9,]+ bytes")
 
 
@@ -149,7 +151,7 @@ class Asker:
     def _other(self, task: Task, error: RefusedError) -> Task | None:
         """Return what to ask in place of a task that was refused, if anything."""
         shots = len(task.prompt.exemplars)
-        if shots and _TOO_LONG.search(error.detail):
+        if shots and TOO_LONG.search(error.detail):
             fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
             return task._replace(prompt=fewer)
         too_much = task.way == "processor" and _TOO_MUCH.search(error.detail) is not None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from semqa.engines.base import PromptTooLongError
+from semqa.engines.openai.asking import TOO_LONG
 from semqa.engines.openai.remote import Wording
+from semqa.engines.openai.transport import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +26,7 @@ async def complete_all(
     """Return the reply to each prompt, stripped; the first that fails ends the others.
 
     Raises:
+        PromptTooLongError: one is too long for the model.
         RefusedError: the endpoint refuses one.
         UnavailableError: one has no whole reply.
     """
@@ -30,7 +34,12 @@ async def complete_all(
 
     async def one(prompt: Prompt) -> str:
         async with at_once:
-            return (await remote.ask(Wording.of(prompt), options, {})).text.strip()
+            try:
+                return (await remote.ask(Wording.of(prompt), options, {})).text.strip()
+            except RefusedError as error:
+                if TOO_LONG.search(error.detail):
+                    raise PromptTooLongError(str(error)) from error
+                raise
 
     running = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
     try:

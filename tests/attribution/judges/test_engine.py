@@ -8,11 +8,19 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.judges import CachedJudge, Entailment, Pair, Reading, Span, create_judge
+from semqa.attribution.judges import (
+    CachedJudge,
+    Entailment,
+    Pair,
+    Reading,
+    Span,
+    TooLongError,
+    create_judge,
+    unless_too_long,
+)
 from semqa.attribution.judges.engine import EngineJudge
 from semqa.attribution.judges.replies import read_questions, read_span, read_verdict
-from semqa.engines.base import CompletingEngine
-from semqa.errors import InputError
+from semqa.engines.base import CompletingEngine, PromptTooLongError
 
 
 @pytest.mark.parametrize(
@@ -137,6 +145,15 @@ def test_any_engine_that_asks_a_model_can_judge(models: Path, family: str) -> No
     judge.close()
 
 
+def test_a_prompt_that_is_too_long_costs_itself_alone(models: Path, tmp_path: Path) -> None:
+    judge = create_judge(f"engine:transformers:{models / 'lm'}", {"device": "cpu"})
+    cached: Any = CachedJudge(judge, tmp_path)
+    pairs = [Pair("a", "b"), Pair("word " * 3000, "b"), Pair("c", "d")]
+    found = unless_too_long(cached.entailment, pairs)
+    assert [isinstance(each, TooLongError) for each in found] == [False, True, False]
+    cached.close()
+
+
 def test_completions_in_a_batch_are_those_of_single_prompts(models: Path) -> None:
     from semqa.engines import create_engine
 
@@ -148,6 +165,6 @@ def test_completions_in_a_batch_are_those_of_single_prompts(models: Path) -> Non
     texts = engine.complete(prompts, max_new_tokens=6)
     assert texts == [engine.complete([prompt], max_new_tokens=6)[0] for prompt in prompts]
     with pytest.raises(
-        InputError, match=r"the prompt is too long for the model: got [0-9,]+ tokens"
+        PromptTooLongError, match=r"the prompt is too long for the model: got [0-9,]+ tokens"
     ):
         engine.complete(["word " * 3000], max_new_tokens=6)

@@ -8,6 +8,7 @@ import pytest
 
 from semqa import InputError
 from semqa.engines import CompletingEngine
+from semqa.engines.base import PromptTooLongError
 from tests.engines.openai.conftest import engine_for
 from tests.engines.openai.server import Answer, Asked, error, serving
 
@@ -54,7 +55,7 @@ def test_what_an_endpoint_refuses_is_told_and_ends_the_others() -> None:
         return echo(asked)
 
     with serving(refusing) as server:
-        with pytest.raises(InputError, match="maximum context length is 8 tokens"):
+        with pytest.raises(PromptTooLongError, match="maximum context length is 8 tokens"):
             engine_for(server).complete(PROMPTS)
         with pytest.raises(InputError, match=r"half of a surrogate pair: got .* in a prompt"):
             engine_for(server).complete(["\ud800"])
