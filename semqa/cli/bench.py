@@ -138,13 +138,20 @@ def _show(results: Mapping[str, Any]) -> None:
     if "judged" in results:
         print_tables(judged_table(results["judged"]))
     for line in (
-        *(count_note(results["judged"]["unparsed"]) if "judged" in results else ()),
+        *(_judged(results["judged"]) if "judged" in results else ()),
         *unscored_notes(results["results"]),
         *_failed(results),
         *_exemplars(results),
         *_written(results),
     ):
         write_result(line)
+
+
+def _judged(judged: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the judge could not do: it counts against the answers."""
+    yield from count_note(judged["unparsed"])
+    if count := max(judged["too_long"], judged["auto_ais"]["too_long"]):
+        yield f"too long for the judge: {count}, which count as not supported"
 
 
 def _failed(results: Mapping[str, Any]) -> Iterator[str]:

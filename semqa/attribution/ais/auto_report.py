@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from semqa.attribution.ais.auto import Support
+from semqa.attribution.ais.auto import TOO_LONG, Support
 from semqa.metrics.significance import wilson_interval
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def summarise_checks(
         ``sentences``: the share of all sentences that are supported, in percent, with an interval
         over resamples of answers (sentences of one answer are not independent); ``answers``: the
         share of answers in which every sentence is, with Wilson's interval; ``mean``: the mean over
-        answers of their sentences' share; ``counts`` of sentences by outcome; ``n``. An answer
+        answers of their sentences' share; ``counts`` of sentences by outcome; ``too_long``: how
+        many of these the judge could not read; ``n``. An answer
         without a sentence counts nowhere but in ``empty``.
     """
     scored = [check for check in checks if check.sentences]
@@ -45,6 +46,7 @@ def summarise_checks(
         "answers_interval": None,
         "mean": None,
         "counts": counts,
+        "too_long": sum(each.reason == TOO_LONG for check in scored for each in check.sentences),
         "n": {"answers": len(scored), "sentences": total, "empty": len(checks) - len(scored)},
     }
     if not scored:

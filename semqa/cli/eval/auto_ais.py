@@ -225,5 +225,7 @@ def _show(results: Mapping[str, Any]) -> None:
     print_tables(figures_table("AutoAIS", rows))
     counted = ", ".join(f"{count} {name}" for name, count in results["counts"].items())
     write_result(f"sentences: {counted}")
+    if results["too_long"]:
+        write_result(f"too long for the judge: {results['too_long']} of them, which are unclear")
     if n["empty"]:
         write_result(f"without a sentence: {n['empty']} answers, which count nowhere")
