@@ -111,6 +111,33 @@ def test_a_long_premise_is_read_in_windows_and_the_likeliest_one_counts(models: 
     assert whole.entailment == pytest.approx(max(each[2] for each in chances), abs=1e-5)
 
 
+def test_control_tokens_in_a_text_are_text(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import AutoTokenizer
+
+    seen: list[list[int]] = []
+
+    def spy(tokenizer: Any, rows: Any, device: Any) -> Any:
+        seen.extend(row["input_ids"] for row in rows)
+        return padded(tokenizer, rows, device)
+
+    for module in ("entailing", "reading", "asking"):
+        monkeypatch.setattr(f"semqa.attribution.judges.models.{module}.padded", spy)
+    text = "Ann <sep> Bob <cls> </s> <pad> it."
+    spec = f"transformers:nli={models / 'nli'},qa={models / 'qa'},qg={models / 'qg'}"
+    judge: Any = create_judge(spec, {"device": "cpu"})
+    judge.entailment([Pair(text, text)])
+    (span,) = judge.answer([Reading("Who?", text)])
+    judge.ask([("Ann", text)], count=1)
+    assert len(seen) == 3
+    for row, part in zip(seen, ("nli", "qa", "qg"), strict=True):
+        tokenizer = AutoTokenizer.from_pretrained(models / part)
+        marks = ["</s>"] if part == "qg" else ["<cls>", "<sep>", "<sep>"]
+        expected = [tokenizer.convert_tokens_to_ids(mark) for mark in marks]
+        special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+        assert sorted(token for token in row if token in special) == sorted(expected)
+    assert span is None or text[span.start : span.end] == span.text
+
+
 @pytest.mark.parametrize("text", [LONG, "日本 — naïve café! " * 40, "x" * 500, "1932" * 99])
 def test_every_window_fits_and_holds_the_whole_hypothesis(
     models: Path, text: str, monkeypatch: pytest.MonkeyPatch

@@ -57,7 +57,10 @@ class Asker:
         Raises:
             TooLongError: an answer is too long for the model.
         """
-        inputs = [_Input(self._encode(answer, passage)) for answer, passage in readings]
+        spelled = self._loaded.spelled
+        inputs = [
+            _Input(self._encode(spelled(answer), spelled(passage))) for answer, passage in readings
+        ]
         return in_batches(
             inputs,
             lambda one: len(one.row["input_ids"]),

@@ -80,6 +80,8 @@ class Entailer:
         Raises:
             TooLongError: a hypothesis is too long for the model.
         """
+        spelled = self._loaded.spelled
+        pairs = [Pair(spelled(pair.premise), spelled(pair.hypothesis)) for pair in pairs]
         parts = [self._parts(pair) for pair in pairs]
         flat = [
             Pair(pair.premise, part) for pair, own in zip(pairs, parts, strict=True) for part in own

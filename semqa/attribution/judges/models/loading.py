@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from semqa.engines.model.encoding import PromptEncoder
 from semqa.engines.model.files import folder_of, load_tokenizer
 from semqa.engines.model.hub import explained, is_on_disk_only
 from semqa.engines.model.identity import model_identity
@@ -13,6 +14,7 @@ from semqa.engines.transformers.device import choose_device
 from semqa.engines.transformers.loading import dtype_option
 from semqa.engines.transformers.tokenizer import check_tokenizer
 from semqa.errors import InputError, SemqaError
+from semqa.prompting.reserved import Spelling
 
 if TYPE_CHECKING:
     from semqa.attribution.judges.models.settings import ModelSettings
@@ -41,6 +43,7 @@ class Loaded:
         name: as it was asked for.
         writes: whether it is an encoder-decoder that writes what it has to say.
         longest: most tokens that it reads.
+        spelled: parts the characters of control tokens in a text, which are then read as text.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Loaded:
     tokenizer: Any
     writes: bool
     longest: int
+    spelled: Spelling
 
 
 def model_digest(name: str) -> str | None:
@@ -94,6 +98,9 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
                     f"a model that was trained {_TRAINED_FOR[part]}; choose another"
                 )
             check_tokenizer(name, tokenizer, model)
+            # “</s>” in somebody's text is four characters, and not the end of it. (Where places in the
+            # text do not matter, it is spelled besides: some vocabularies have it as a word.)
+            tokenizer.split_special_tokens = True
             model = model.to(device).eval()
         except SemqaError:
             raise
@@ -101,7 +108,9 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
             raise explained(
                 name, None, error, f"one that was trained {_TRAINED_FOR[part]}"
             ) from error
-    return Loaded(name, model, tokenizer, writes, longest_input(tokenizer, model.config))
+    reserved = PromptEncoder(tokenizer, is_encoder_decoder=writes, form="completion").reserved
+    longest = longest_input(tokenizer, model.config)
+    return Loaded(name, model, tokenizer, writes, longest, Spelling(reserved))
 
 
 def _kind(part: Part, config: Any) -> tuple[Any, bool]:
