@@ -42,7 +42,7 @@ _STARTERS = _words(
 """Words with which, capitalised, sentences begin rather than names."""
 
 
-def sentence_ranges(text: str) -> list[tuple[int, int]]:
+def sentence_ranges(text: str, *, any_case: bool = False) -> list[tuple[int, int]]:
     r"""Return where the sentences stand: (start, end), end exclusive, without the blanks around.
 
     A sentence ends at the end of a line; and at ``.``, ``!`` or ``?``, with the quotation marks and
@@ -50,6 +50,10 @@ def sentence_ranges(text: str) -> list[tuple[int, int]]:
     letter. Not so after titles (*Dr.*) and single initials, nor, before a word that is hardly a
     sentence's first, after other abbreviations (*Inc.*, *U.S.*); nor after the number that begins
     an item of a list.
+
+    Args:
+        text: the text.
+        any_case: end a sentence before a lower-case letter, too.
 
     Example:
         >>> text = "Dr. J. Lee of the U.S. Navy left. (It rained.) Why?"
@@ -59,16 +63,16 @@ def sentence_ranges(text: str) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):
-        if _ends(text, start, match):
+        if _ends(text, start, match, any_case=any_case):
             _add(ranges, text, start, match.end())
             start = match.end()
     _add(ranges, text, start, len(text))
     return ranges
 
 
-def split_sentences(text: str) -> list[str]:
+def split_sentences(text: str, *, any_case: bool = False) -> list[str]:
     """Return the sentences of a text; see `sentence_ranges`."""
-    return [text[start:end] for start, end in sentence_ranges(text)]
+    return [text[start:end] for start, end in sentence_ranges(text, any_case=any_case)]
 
 
 def _add(ranges: list[tuple[int, int]], text: str, start: int, end: int) -> None:
@@ -79,13 +83,15 @@ def _add(ranges: list[tuple[int, int]], text: str, start: int, end: int) -> None
         )
 
 
-def _ends(text: str, start: int, match: re.Match[str]) -> bool:
+def _ends(text: str, start: int, match: re.Match[str], *, any_case: bool) -> bool:
     mark = match[0]
     if mark[0] in "\n。！？":
         return True
     rest = text[match.end() : match.end() + 80].lstrip()
-    if not rest or rest[0].islower():
-        return not rest
+    if not rest:
+        return True
+    if rest[0].islower() and (not any_case or mark.startswith(("..", "…"))):
+        return False
     if mark != ".":
         return True
     before = text[max(start, match.start() - 40) : match.start()]

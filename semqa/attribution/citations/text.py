@@ -68,7 +68,9 @@ def read_cited(text: str, passages: Sequence[Source], *, official: bool = False)
         [('It sold.', ()), ('Kay, 3 sang.', (1, 2))]
     """
     if official:
-        sentences = split_sentences(official_output(text))
+        # For NLTK, a sentence ends before a bracket and before a small letter.
+        spaced = re.sub(r"(?<=[.!?])(?=\[\d)", " ", official_output(text))
+        sentences = split_sentences(spaced, any_case=True)
         return CitedAnswer(
             tuple(
                 CitedSentence(

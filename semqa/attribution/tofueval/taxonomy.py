@@ -97,7 +97,7 @@ def find_error_types(text: str) -> tuple[str, ...]:
     for error in ERROR_TYPES:
         stem = re.sub(r" (error|information)$", "", error.name, flags=re.IGNORECASE)
         words = r"[\W_]*".join(map(re.escape, re.split(r"[\W_]+", stem)))
-        match = re.search(rf"\b{words}\b", text, re.IGNORECASE)
+        match = re.search(rf"(?<!\bno )(?<!\bnot a )(?<!\bnot )\b{words}\b", text, re.IGNORECASE)
         if match is not None:
             found.append((match.start(), error.name))
     return tuple(name for _, name in sorted(found))

@@ -40,6 +40,7 @@ _BORNE = (
     r"grounded|mentioned|stated|verified|confirmed)"
 )
 _AGAINST = re.compile(
+    rf"\b(?:partial(?:ly)?|partly|mostly|largely|somewhat|only)\s+(?:\w+\s+)?{_BORNE}\b|"
     rf"\b(?:in|un)(?:consistent|supported|substantiated|faithful|accurate|grounded|founded)\b|"
     rf"{_NEGATED}\s+(?:\w+\s+){{0,3}}{_BORNE}\b|\bno (?:mention|evidence|support)\b|\bcontradict(?:s|ed|ory)?\b",
     re.IGNORECASE,
@@ -52,11 +53,15 @@ _DENIED = re.compile(
 _FOR = re.compile(rf"\b{_BORNE}\b|\bsupports\b", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _ITEM = re.compile(r"^\s*(?:[-*•]\s+|\(?\d{1,3}[.):]\s*|topic\s+\d{1,3}\s*[.:]\s*)", re.IGNORECASE)
-_POINT = re.compile(
-    rf"(?:^|[\n,;{{])[\s\"'*_`#(-]*(?:(?:key )?point\s*)?(?P<number>\d{{1,3}})[\"'*_`]*\s*[.:)\]=-]+"
-    rf"[^\n,;]*?\b{_WORD}(?![\w-])",
-    re.IGNORECASE,
+_SEGMENTS = re.compile(
+    r"[\n;{}]+|,(?=\s?[\"']?(?:point )?\d)|(?:(?<=yes)|(?<=no))[.,]?\s(?=\s?\d)", re.IGNORECASE
 )
+_POINT = re.compile(
+    r"[\s\"'*_`#(\-]{0,12}(?:(?:key )?point\s?)?(?P<number>\d{1,3})[\"'*_`]{0,4}\s?[.:)\]=\-–—]+(?P<said>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SEPARATORS = re.compile(r"[:=–—→]|\s-\s|->")
+_AT_END = re.compile(rf"\b{_WORD}\W*$", re.IGNORECASE)
 _RATING = re.compile(
     r"(?<![\d.])(?P<value>\d{1,3}(?:\.\d+)?)(?:\s*(?:/|out of|of)\s*(?P<most>\d+))?"
 )
@@ -107,15 +112,26 @@ def parse_verdict(reply: str) -> bool | None:
 def parse_points(reply: str, count: int) -> list[bool | None]:
     r"""Return, for points numbered from 1, what a reply says of each; None where it does not say.
 
+    A point may be repeated before its verdict, which then stands after the last colon or dash, or at
+    the end.
+
     Example:
         >>> parse_points("1: Yes\n2. no, not at all\n", 3)
         [True, False, None]
     """
     found: list[bool | None] = [None] * count
-    for match in _POINT.finditer(reply):
-        number = int(match["number"])
-        if 1 <= number <= count:
-            found[number - 1] = match["no"] is None
+    for segment in _SEGMENTS.split(reply):
+        match = _POINT.match(segment)
+        if match is None or not 1 <= int(match["number"]) <= count:
+            continue
+        said = match["said"]
+        verdict = (
+            _FIRST.match(said)
+            or _FIRST.match(_SEPARATORS.split(said)[-1])
+            or _AT_END.search(said[-40:])
+        )
+        if verdict is not None:
+            found[int(match["number"]) - 1] = verdict["no"] is None
     if count == 1 and found[0] is None:
         found[0] = parse_verdict(reply)
     return found

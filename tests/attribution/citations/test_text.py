@@ -73,6 +73,25 @@ def test_what_eval_py_reads(text: str, expected: Sentences) -> None:
     assert read(text, official=True) == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It sold.[1] He sang.", "It sold. [1] He sang. [2]", "It sold [1]. He sang [2].", "A b [1].[2] C d.",
+        "It sold.[1][2] He sang.", "It sold [1]. he sang.", 'He said "Stop." Then left.', "In 1943. A hit.",
+        "It sold? [3] Yes", "It sold [1]! Then", "(It rained.) We stayed.", "Wait... what?", "One 3.5 two. 4 three.",
+    ],
+)  # fmt: skip
+def test_sentences_end_officially_where_they_do_for_nltk(text: str) -> None:
+    """NLTK's model of English is not at hand; without one it knows the same but abbreviations."""
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+    expected = [
+        tuple(number + 1 for number in official_citations(sentence))
+        for sentence in PunktSentenceTokenizer().tokenize(text)
+    ]
+    assert [citations for _, citations in read(text, official=True)] == expected
+
+
 def test_helpers_of_eval_py(shared: Path) -> None:
     golden = json.loads((shared / "golden/alce_qsum_s.json").read_text("utf-8"))["alce_helpers"]
     assert len(golden["remove_citations"]) == 14

@@ -113,6 +113,9 @@ def test_error_types() -> None:
         "Mis-Referencing",
     )
     assert find_error_types("no errors") == ()
+    assert find_error_types("Not a contradiction, but extrinsic information.") == (
+        "Extrinsic Information",
+    )
 
 
 def test_categories_of_datasets_and_of_all(tmp_path: Path) -> None:

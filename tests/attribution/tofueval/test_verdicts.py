@@ -42,7 +42,7 @@ def test_consistent(reply: str) -> None:
         "The document does not mention a vote. Therefore, the sentence is inconsistent.",
         "<answer>no</answer>", '{"answer": "no", "explanation": "yes it does"}',
         "The sentence is partly supported but not consistent with the tone.",
-        "None of it is supported.", "There is no mention of a vote.", "Is it consistent? No",
+        "None of it is supported.", "The sentence is only partially supported.", "Consistency: mostly consistent", "There is no mention of a vote.", "Is it consistent? No",
         "The sentence cannot be verified from the document.", "It contradicts the document.",
         "Final Answer: The sentence is not consistent.", "Output: (No)", "No evidence of this.",
     ],
@@ -79,6 +79,10 @@ def test_any_reply_is_read(reply: str) -> None:
         ("Point 1 - No, though it says yes later\nPoint 7: Yes", 1, [False]),
         ("Yes", 1, [True]),
         ("Yes to all", 2, [None, None]),
+        ("1. Yes 2. No 3. Yes", 3, [True, False, True]),
+        ("1. The vote, on Monday at 10: Yes\n2. Nobody said no - no", 2, [True, False]),
+        ("1. It is late (yes)\n2. It is not.", 2, [True, None]),
+        ("1: Yes, 2: No", 2, [True, False]),
     ],
 )
 def test_points(reply: str, count: int, made: list[bool | None]) -> None:
