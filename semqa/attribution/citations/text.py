@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 # Blanks and lists are bounded: a mark is short, and a hostile text must not take quadratic time.
-_NUMBERS = r"\d{1,3}(?:\s{0,2}(?:,|;|&|and|-|–|—|to)\s{0,2}\d{1,3}){0,40}"
 _LABEL = r"(?:(?:document|doc|source|passage|reference|ref|citation|text)s?\.?\s?#?:?\s?)?"
+_NUMBERS = rf"{_LABEL}\d{{1,3}}(?:\s{{0,2}}(?:,|;|&|and|-|–|—|to)\s{{0,2}}(?:and\s)?{_LABEL}\d{{1,3}}){{0,40}}"
 _MARK = re.compile(
-    rf"\[\^?\s{{0,2}}{_LABEL}(?P<a>{_NUMBERS})\s{{0,2}}\]|"
-    rf"【\s{{0,2}}{_LABEL}(?P<b>{_NUMBERS})(?:†[^】\n]{{0,80}})?\s{{0,2}}】",
+    rf"\[\[?\^?\s{{0,2}}(?P<a>{_NUMBERS})\s{{0,2}}\^?\]\]?(?:\(https?://[^()\s]{{1,500}}\))?|"
+    rf"【\s{{0,2}}(?P<b>{_NUMBERS})(?:†[^】\n]{{0,80}})?\s{{0,2}}】",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(?P<first>\d+)(?:\s*(?:-|–|—|to)\s*(?P<last>\d+))?")
