@@ -71,21 +71,20 @@ def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> 
     """
     if not references:
         return Statistic.none(NO_REFERENCE)
+
+    def lines(given: str) -> str:
+        # The scripts make letters small before they look for sentences.
+        return "\n".join(split_sentences(given, any_case=official)).lower()
+
     if official:
         scorer = _scorer()
         scores = [
-            100 * scorer.score(_lines(reference), _lines(text))["rougeLsum"].fmeasure
+            100 * scorer.score(lines(reference), lines(text))["rougeLsum"].fmeasure
             for reference in references[:2]
         ]
     else:
-        scores = [
-            rouge_scores(_lines(reference), _lines(text)).rougeLsum for reference in references
-        ]
+        scores = [rouge_scores(lines(reference), lines(text)).rougeLsum for reference in references]
     return Statistic(max(scores), len(references))
-
-
-def _lines(text: str) -> str:
-    return "\n".join(split_sentences(text)).lower()
 
 
 @cache
