@@ -190,7 +190,7 @@ def tune(
     if not thresholds:
         raise InputError(
             f"threshold: got no scores for sentences of the split {split!r}, expected some to tune "
-            "it on; add that split's annotations and predictions, or give --threshold"
+            "it on; add that split's annotations and predictions, or give --threshold or --labels"
         )
     return thresholds
 

@@ -86,11 +86,10 @@ def test_what_eval_py_reads(text: str, expected: Sentences) -> None:
 )  # fmt: skip
 def test_sentences_end_officially_where_they_do_for_nltk(text: str) -> None:
     """NLTK's model of English is not at hand; without one it knows the same but abbreviations."""
-    from nltk.tokenize.punkt import PunktSentenceTokenizer
-
+    punkt = pytest.importorskip("nltk.tokenize.punkt")
     expected = [
         tuple(number + 1 for number in official_citations(sentence))
-        for sentence in PunktSentenceTokenizer().tokenize(text)
+        for sentence in punkt.PunktSentenceTokenizer().tokenize(text)
     ]
     assert [citations for _, citations in read(text, official=True)] == expected
 
