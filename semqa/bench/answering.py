@@ -24,7 +24,9 @@ class _Answer(NamedTuple):
     asked: Asked | None
 
 
-def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
+def answer_items(
+    items: Sequence[Item], engine: Engine | None, *, predict_only: bool = False
+) -> list[Record]:
     """Answer and score some items.
 
     One example that cannot be answered must not cost the run: its record says why. What fails from
@@ -33,6 +35,7 @@ def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
     Args:
         items: what is answered together.
         engine: what answers; None for the human row, whose answers are there.
+        predict_only: leave the scores out.
     """
     from semqa.engines import BatchEngine
 
@@ -42,30 +45,31 @@ def answer_items(items: Sequence[Item], engine: Engine | None) -> list[Record]:
             answers = _answers(items, engine)
         except InputError:
             # One of them, found before any was answered: which one shows when each is alone.
-            return [_record(item, engine) for item in items]
+            return [_record(item, engine, predict_only) for item in items]
         share = (time.perf_counter() - started) / len(items)
         return [
-            _scored(item, answer, answer.marked, share, asked)
+            _scored(item, answer, answer.marked, share, predict_only, asked)
             for item, (answer, asked) in zip(items, answers, strict=True)
         ]
-    return [_record(item, engine) for item in items]
+    return [_record(item, engine, predict_only) for item in items]
 
 
-def _record(item: Item, engine: Engine | None) -> Record:
+def _record(item: Item, engine: Engine | None, predict_only: bool) -> Record:
     question = item.question
     started = time.perf_counter()
     if item.left_out is not None:
         text = question.references[item.left_out].text
         answer = QuotedAnswer.parse(text, question.sources)
-        return _scored(item, answer, text, time.perf_counter() - started)
+        return _scored(item, answer, text, time.perf_counter() - started, predict_only)
     if engine is None:
         raise ValueError("an item without a reference needs an engine")
     try:
         ((answer, asked),) = _answers([item], engine)
     except InputError as failure:
         nothing = QuotedAnswer.parse("", question.sources)
-        return _scored(item, nothing, "", time.perf_counter() - started, error=str(failure))
-    return _scored(item, answer, answer.marked, time.perf_counter() - started, asked)
+        seconds = time.perf_counter() - started
+        return _scored(item, nothing, "", seconds, predict_only, error=str(failure))
+    return _scored(item, answer, answer.marked, time.perf_counter() - started, predict_only, asked)
 
 
 def _answers(items: Sequence[Item], engine: Engine) -> list[_Answer]:
@@ -74,8 +78,9 @@ def _answers(items: Sequence[Item], engine: Engine) -> list[_Answer]:
 
     requests = [Request(item.question.question, item.question.sources) for item in items]
     if isinstance(engine, GeneratingEngine):
+        chat = bool(getattr(engine, "chat", True))
         return [
-            _Answer(made.read(request.sources), Asked.by(made))
+            _Answer(made.read(request.sources), Asked.by(made, chat=chat))
             for request, made in zip(requests, engine.generate(requests), strict=True)
         ]
     if isinstance(engine, BatchEngine) and len(items) > 1:
@@ -96,8 +101,12 @@ def _scored(
     answer: QuotedAnswer,
     text: str,
     seconds: float,
+    predict_only: bool,
     asked: Asked | None = None,
     error: str | None = None,
 ) -> Record:
-    scores = score_item(item, text)
-    return Record.of(item.key, item.question.question, answer, scores, seconds, error, asked)
+    scores = None if predict_only else score_item(item, text)
+    question = item.question
+    return Record.of(
+        item.key, question.qid, question.question, answer, scores, seconds, error, asked
+    )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
 
-__all__ = ["HUMAN", "Item", "Plan"]
+__all__ = ["HUMAN", "Item", "Plan", "data_digest"]
 
 HUMAN = "human"
 """The engine name of the human row: each reference, scored against the others of its question."""
@@ -59,6 +59,7 @@ class Plan:
         options: the engine's options; None values count as not given.
         limit: only the first so many questions.
         prompts: how questions are put to a language model; None for engines that ask none.
+        name: what people call the run; no part of its identity.
     """
 
     data: Path
@@ -66,9 +67,11 @@ class Plan:
     options: Mapping[str, object] = field(default_factory=dict)
     limit: int | None = None
     prompts: PromptSettings | None = None
+    name: str | None = None
 
     @property
-    def _given(self) -> dict[str, object]:
+    def given(self) -> dict[str, object]:
+        """The options that were given, by name."""
         return {name: value for name, value in sorted(self.options.items()) if value is not None}
 
     def check(self) -> None:
@@ -77,16 +80,23 @@ class Plan:
         Raises:
             InputError: the human row is given options.
         """
-        if self.engine == HUMAN and self._given:
+        if self.engine == HUMAN and self.given:
             raise InputError(
-                f"the human row takes no options: got {', '.join(self._given)}, expected none; "
+                f"the human row takes no options: got {', '.join(self.given)}, expected none; "
                 "leave them out"
             )
+
+    def about(self) -> dict[str, object]:
+        """Return what a reader of the run likes to know and its identity leaves out."""
+        found: dict[str, object] = {"data_path": str(self.data)}
+        return found if self.name is None else {"name": self.name, **found}
 
     def create_prompts(
         self,
         questions: Sequence[Question],
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+        *,
+        prepare: bool = True,
     ) -> PromptBuilder | None:
         """Make what puts questions to a model, with the exemplars of all questions looked for.
 
@@ -95,6 +105,7 @@ class Plan:
         Args:
             questions: those of the run.
             on_progress: called with how many questions are embedded, and of how many.
+            prepare: look for the exemplars now; their identity is known without.
 
         Raises:
             InputError: the template or the file of exemplars is not usable.
@@ -106,7 +117,8 @@ class Plan:
             _check_regular(self.prompts.train)
         asked = [(question.question, question.qid) for question in questions]
         builder = self.prompts.create_builder(asked, on_progress)
-        builder.prepare([question.question for question in questions])
+        if prepare:
+            builder.prepare([question.question for question in questions])
         return builder
 
     def create_engine(
@@ -128,7 +140,7 @@ class Plan:
         if self.engine == HUMAN:
             return None
         asking = {"prompts": prompts, "say": say} if prompts else {}
-        return create_engine(self.engine, self._given | asking)
+        return create_engine(self.engine, self.given | asking)
 
     def questions(self) -> list[Question]:
         """Read the questions of the run.
@@ -160,10 +172,10 @@ class Plan:
         identity: dict[str, object] = {
             "task": "quotesum",
             "engine": self.engine,
-            "options": self._given,
+            "options": self.given,
             "limit": self.limit,
             "data": display_name(self.data.name),
-            "data_sha256": hashlib.sha256(self.data.read_bytes()).hexdigest(),
+            "data_sha256": data_digest(self.data),
             "semqa": semqa.__version__,
             "engines_sha256": _code_digest("engines"),
         }
@@ -173,10 +185,15 @@ class Plan:
         identity["prompts"] = prompts.identity()
         if self.prompts is not None and self.prompts.count and self.prompts.train is not None:
             identity["train"] = display_name(self.prompts.train.name)
-            identity["train_sha256"] = hashlib.sha256(self.prompts.train.read_bytes()).hexdigest()
+            identity["train_sha256"] = data_digest(self.prompts.train)
         identity["model"] = model_identity(self.engine, self.options.get("revision"))
         identity["model_versions"] = model_versions()
         return identity
+
+
+def data_digest(path: Path) -> str:
+    """Return what tells a data file from another, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _check_regular(path: Path) -> None:

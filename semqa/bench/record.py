@@ -9,12 +9,12 @@ from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from semqa.data.jsonl import Row
     from semqa.engines.generation import Generation
     from semqa.metrics import ExampleScores
-    from semqa.quotes import QuotedAnswer
+    from semqa.quotes import Quote, QuotedAnswer
 
 __all__ = ["Asked", "Record"]
 
@@ -31,6 +31,8 @@ class Asked(NamedTuple):
         breach: which rule the text breaks for all that; None where it breaks none.
         repaired: quotes that were repaired; None where the engine does not repair.
         dropped: marks that lost their brackets; None likewise.
+        prompt: what it was given: one text, or the messages; None in rows of older versions.
+        written: what it wrote, character for character, before anything was read or repaired.
     """
 
     exemplars: tuple[str, ...]
@@ -41,10 +43,17 @@ class Asked(NamedTuple):
     breach: str | None = None
     repaired: int | None = None
     dropped: int | None = None
+    prompt: str | list[dict[str, str]] | None = None
+    written: str | None = None
 
     @classmethod
-    def by(cls, made: Generation) -> Self:
-        """Return what stands in a generation."""
+    def by(cls, made: Generation, *, chat: bool = True) -> Self:
+        """Return what stands in a generation.
+
+        Args:
+            made: the generation.
+            chat: whether the model was given messages; otherwise, one text.
+        """
         qids = tuple(exemplar.qid for exemplar in made.prompt.exemplars)
         repaired = dropped = None
         if made.repairs is not None:
@@ -59,6 +68,8 @@ class Asked(NamedTuple):
             made.breach,
             repaired,
             dropped,
+            [turn.to_dict() for turn in made.prompt.messages] if chat else made.prompt.text,
+            made.text if made.written is None else made.written,
         )
 
     @classmethod
@@ -83,6 +94,8 @@ class Asked(NamedTuple):
             _optional_text(row, "breach"),
             _count(row, "repaired"),
             _count(row, "dropped"),
+            _prompt(row),
+            _optional_text(row, "written"),
         )
 
 
@@ -101,10 +114,11 @@ class Record:
         free_words: how many of them stand outside of quotes.
         sources_quoted: sources that a verified quote names.
         scores: as `semqa.metrics.ExampleScores.to_dict` gives them, for readers of the file; the
-            results are computed from `prediction`.
+            results are computed from `prediction`. Empty where only predictions were wanted.
         seconds: what the engine took; of questions answered together, an equal share.
         asked: what a model was given and wrote; None for engines that ask none, and where there is
             no answer. In a row, its fields stand among the others.
+        spans: each quote as it was read and checked; None in rows of older versions.
     """
 
     id: str
@@ -119,14 +133,16 @@ class Record:
     scores: Mapping[str, object]
     seconds: float
     asked: Asked | None = None
+    spans: Sequence[Mapping[str, object]] | None = None
 
     @classmethod
     def of(
         cls,
         key: str,
+        qid: str,
         question: str,
         answer: QuotedAnswer,
-        scores: ExampleScores,
+        scores: ExampleScores | None,
         seconds: float,
         error: str | None,
         asked: Asked | None = None,
@@ -135,10 +151,11 @@ class Record:
         from semqa.quotes import FreeText
 
         free = [s.text for s in answer.segments if isinstance(s, FreeText)]
-        shown = scores.to_dict()
+        shown = {} if scores is None else scores.to_dict()
+        shown.pop("qid", None)
         return cls(
             id=key,
-            qid=str(shown.pop("qid")),
+            qid=qid,
             question=question,
             prediction=answer.marked,
             error=error,
@@ -149,6 +166,7 @@ class Record:
             scores=shown,
             seconds=round(seconds, 6),
             asked=asked,
+            spans=[_span(quote) for quote in answer.quotes],
         )
 
     @classmethod
@@ -175,13 +193,48 @@ class Record:
             scores=_object(row, "scores"),
             seconds=_number(row, row.fields.get("seconds"), "seconds"),
             asked=Asked.read(row),
+            spans=_spans(row),
         )
 
     def to_dict(self) -> dict[str, object]:
         """Return the record as a journal's row."""
         row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
+        if self.spans is None:
+            del row["spans"]
         told = self.asked._asdict() if self.asked is not None else {}
         return row | {name: value for name, value in told.items() if value is not None}
+
+
+def _span(quote: Quote) -> dict[str, object]:
+    """Return a quote as a row keeps it: what it names and holds, its status, and its place."""
+    span: dict[str, object] = {
+        "source": quote.source,
+        "text": quote.text,
+        "status": quote.status.value,
+    }
+    if quote.verified:
+        span |= {"field": quote.field, "start": quote.source_start, "end": quote.source_end}
+    if quote.repaired is not None:
+        span["repaired"] = quote.repaired.to_dict()
+    return span
+
+
+def _spans(row: Row) -> list[Mapping[str, object]] | None:
+    value = row.fields.get("spans")
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(span, dict) for span in value):
+        raise _wrong(row, value, "spans", "an array of objects")
+    return value
+
+
+def _prompt(row: Row) -> str | list[dict[str, str]] | None:
+    value = row.fields.get("prompt")
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
+        raise _wrong(row, value, "prompt", "a string or an array of messages")
+    return value
 
 
 def _object(row: Row, name: str) -> dict[str, object]:

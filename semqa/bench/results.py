@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-import platform
 from collections import Counter
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
 import semqa
+from semqa.bench.machine import describe_machine
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 
 if TYPE_CHECKING:
@@ -43,7 +43,11 @@ def score_item(item: Item, prediction: str) -> ExampleScores:
 
 
 def make_results(
-    items: Sequence[Item], records: Sequence[Record], identity: Mapping[str, object]
+    items: Sequence[Item],
+    records: Sequence[Record],
+    identity: Mapping[str, object],
+    *,
+    predict_only: bool = False,
 ) -> dict[str, object]:
     """Sum up a finished run; scores are computed anew from the predictions.
 
@@ -54,14 +58,18 @@ def make_results(
         items: what was to be answered.
         records: what became of them, in the same order.
         identity: what was run, as `Plan.identity` gives it.
+        predict_only: leave the scores out; ``results`` is None then.
     """
-    scores = [
-        score_item(item, record.prediction) for item, record in zip(items, records, strict=True)
-    ]
+    scored = None
+    if not predict_only:
+        scores = [
+            score_item(item, record.prediction) for item, record in zip(items, records, strict=True)
+        ]
+        scored = summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict()
     answered = [record for record in records if record.error is None]
     asked = [record.asked for record in answered if record.asked is not None]
     return {
-        "results": summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict(),
+        "results": scored,
         "answered": len(answered),
         "failed": len(records) - len(answered),
         "failures": _failures(records),
@@ -73,7 +81,7 @@ def make_results(
         "throughput": _throughput(answered),
         "config": dict(identity),
         "versions": {"semqa": semqa.__version__, **_versions()},
-        "machine": {"platform": platform.platform(), "python": platform.python_version()},
+        "machine": describe_machine(),
     }
 
 

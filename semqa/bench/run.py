@@ -21,11 +21,23 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges import EntailmentJudge
     from semqa.bench.plan import Item, Plan
+    from semqa.bench.record import Record
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
 
-__all__ = ["EXAMPLES_FILE", "JUDGED_FILE", "RESULTS_FILE", "RUN_FILE", "Progress", "run"]
+__all__ = [
+    "ABOUT_FILE",
+    "EXAMPLES_FILE",
+    "JUDGED_FILE",
+    "RESULTS_FILE",
+    "RUN_FILE",
+    "Progress",
+    "pretty",
+    "read_object",
+    "run",
+]
 
+ABOUT_FILE = "about.json"
 EXAMPLES_FILE = "examples.jsonl"
 JUDGED_FILE = "judged.jsonl"
 RESULTS_FILE = "results.json"
@@ -33,12 +45,35 @@ RUN_FILE = "run.json"
 
 
 class Progress(NamedTuple):
-    """How far a run is: examples done, of how many, how many of them earlier, and how many again."""
+    """How far a run is.
+
+    Attributes:
+        done: examples that have an answer, or failed just now.
+        total: of how many.
+        resumed: how many of them were answered earlier.
+        again: how many failed earlier and are tried again.
+        failed: how many failed just now.
+        new_tokens: what a model wrote for those done just now, where it tells.
+        seconds: what answering them took.
+    """
 
     done: int
     total: int
     resumed: int
     again: int
+    failed: int = 0
+    new_tokens: int = 0
+    seconds: float = 0.0
+
+    def after(self, record: Record) -> Progress:
+        """Return how far the run is with one more example."""
+        wrote = record.asked.new_tokens if record.asked is not None else None
+        return self._replace(
+            done=self.done + 1,
+            failed=self.failed + (record.error is not None),
+            new_tokens=self.new_tokens + (wrote or 0),
+            seconds=self.seconds + record.seconds,
+        )
 
 
 def run(
@@ -48,10 +83,14 @@ def run(
     prompts: PromptBuilder | None = None,
     say: Callable[[str], None] | None = None,
     judge: EntailmentJudge | None = None,
+    *,
+    engines: Callable[[Plan, PromptBuilder | None], Engine | None] | None = None,
+    predict_only: bool = False,
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
-    The folder gets ``run.json`` (what is run), ``examples.jsonl`` (a row for each example, written
+    The folder gets ``run.json`` (what is run), ``about.json`` (its name, and where the data lay),
+    ``examples.jsonl`` (a row for each example, written
     as it is finished) and ``results.json``. A run that was killed goes on where it stopped, and
     ends with the scores that it would have had; a finished one is summed up again, without loading
     its engine. Examples that failed earlier are tried again. An engine that answers several
@@ -66,6 +105,9 @@ def run(
         say: told in words what takes long, such as compiling; from any thread.
         judge: who judges the answers when all are there, if anybody; the folder then gets
             ``judged.jsonl`` too, what was said of each sentence.
+        engines: gives the engine, and closes it when it likes; by default the plan creates one,
+            which is closed at the end.
+        predict_only: leave the scores out; `semqa.bench.rescore` adds them.
 
     Returns:
         The results, as in ``results.json``.
@@ -82,6 +124,8 @@ def run(
     with ExitStack() as closing:
 
         def create_engine() -> Engine | None:
+            if engines is not None:
+                return engines(plan, prompts)
             made = plan.create_engine(prompts, say)
             # What an engine leaves running would keep the process from ending.
             closing.callback(getattr(made, "close", lambda: None))
@@ -100,28 +144,30 @@ def run(
             ) from error
         with _own_errors(out), locked(out / ".lock", wait_seconds=0):
             identity = plan.identity(prompts)
-            _claim(out, identity)
+            _claim(out, identity, plan.about())
             journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
             resumed, again = len(journal.records), len(journal.failed)
+            before = _ran_where(out) if resumed == len(items) else {}
             with journal:
-                on_progress(Progress(resumed, len(items), resumed, again))
+                progress = Progress(resumed, len(items), resumed, again)
+                on_progress(progress)
                 if resumed < len(items) and not loaded:
                     engine = create_engine()
                 for group in _groups(items, engine):
                     for asked in _to_ask(group, journal):
-                        for record in answer_items(asked, engine):
+                        for record in answer_items(asked, engine, predict_only=predict_only):
                             if record.id not in journal.records:
                                 journal.append(record)
-                                done = len(journal.records)
-                                on_progress(Progress(done, len(items), resumed, again))
+                                progress = progress.after(record)
+                                on_progress(progress)
             journal.tidy([item.key for item in items])
             records = [journal.records[item.key] for item in items]
-            results = make_results(items, records, identity)
+            results = make_results(items, records, identity, predict_only=predict_only) | before
             if judge is not None:
                 judged = judge_records(items, records, judge)
                 results["judged"] = judged.summary
                 write_jsonl(out / JUDGED_FILE, judged.rows)
-            write_atomic(out / RESULTS_FILE, [_pretty(results)])
+            write_atomic(out / RESULTS_FILE, [pretty(results)])
     return results
 
 
@@ -137,7 +183,16 @@ def _own_errors(out: Path) -> Iterator[None]:
         ) from error
 
 
-def _claim(out: Path, identity: Mapping[str, object]) -> None:
+def _ran_where(out: Path) -> dict[str, object]:
+    """Return what an earlier summary says of versions and machine: summing up is not running."""
+    path = out / RESULTS_FILE
+    if not path.is_file():
+        return {}
+    found = read_object(path)
+    return {key: found[key] for key in ("versions", "machine") if key in found}
+
+
+def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> None:
     """Make the folder this run's, or see that it is."""
     path = out / RUN_FILE
     if not path.exists():
@@ -146,13 +201,10 @@ def _claim(out: Path, identity: Mapping[str, object]) -> None:
                 f"{out}: holds examples of an unknown run: got {EXAMPLES_FILE} without {RUN_FILE}, "
                 "expected both or neither; use another folder"
             )
-        write_atomic(path, [_pretty(identity)])
+        write_atomic(path.with_name(ABOUT_FILE), [pretty(about)])
+        write_atomic(path, [pretty(identity)])
         return
-    from semqa.data.files import decode_text
-    from semqa.data.jsonl import as_row, decode_json
-
-    name = str(path)
-    found = as_row(decode_json(decode_text(path.read_bytes(), name), name), name).fields
+    found = read_object(path)
     for key, value in identity.items():
         if key in ("data", "train"):  # a renamed copy is the same data, which its digest tells
             continue
@@ -182,6 +234,22 @@ def _to_ask(group: Sequence[Item], journal: Journal) -> Iterator[Sequence[Item]]
         yield from ([item] for item in waiting)
 
 
-def _pretty(value: Mapping[str, object]) -> bytes:
+def read_object(path: Path) -> dict[str, object]:
+    """Read a file of a run that holds one JSON object.
+
+    Raises:
+        InputError: it holds something else.
+    """
+    from semqa.data.files import decode_text, open_input
+    from semqa.data.jsonl import as_row, decode_json
+
+    with open_input(path) as file:
+        return as_row(
+            decode_json(decode_text(file.read_all(), file.name), file.name), file.name
+        ).fields
+
+
+def pretty(value: Mapping[str, object]) -> bytes:
+    """Return an object as a file of a run holds it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return (text + "\n").encode("utf-8")

@@ -1,7 +1,8 @@
-"""`semqa bench quotesum`: one engine over a QuoteSum file, resumable."""
+"""`semqa bench quotesum`: one engine over a QuoteSum file, or a grid of runs; resumable."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,9 +19,11 @@ from semqa.cli.eval.judging import (
     NoJudgeCache,
     count_note,
 )
+from semqa.cli.gen_kwargs import with_gen_kwargs
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.progress import progress_bar
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from semqa.bench.run import Progress
 
 __all__ = ["app"]
+
+NOT_SCORED = "not scored: give the command again with --rescore"
 
 app = typer.Typer(name="bench", help="Benchmark engines on public datasets.", no_args_is_help=True)
 
@@ -41,11 +46,24 @@ def _bench() -> None:
 @takes_engine_options
 def quotesum(
     options: EngineOptions,
-    data: Annotated[Path, typer.Option(help="QuoteSum JSON lines.", show_default=False)],
+    data: Annotated[
+        Path | None, typer.Option(help="QuoteSum JSON lines.", show_default=False)
+    ] = None,
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="Folder of this run.", show_default=False),
-    ],
+        Path | None,
+        typer.Option(
+            "--out", "-o", "--output-path", help="Folder of this run, or grid.", show_default=False
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A grid of runs, as YAML: keys are these flags, a list is tried value by value; "
+            "- for standard input. A flag that is typed besides counts for every run.",
+            show_default=False,
+        ),
+    ] = None,
     engine: Annotated[
         str,
         typer.Option(
@@ -57,6 +75,22 @@ def quotesum(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many questions.")
     ] = None,
+    gen_kwargs: Annotated[
+        str | None,
+        typer.Option(
+            "--gen-kwargs",
+            metavar="NAME=VALUE,…",
+            help="Decoding in one string, or as JSON: temperature=0.7,top_p=0.9,max_gen_toks=128.",
+            show_default=False,
+        ),
+    ] = None,
+    predict_only: Annotated[
+        bool, typer.Option("--predict-only", help="Answer, and leave scoring to --rescore.")
+    ] = False,
+    rescore: Annotated[
+        bool,
+        typer.Option("--rescore", help="Score again what finished runs wrote; no model is loaded."),
+    ] = False,
     judge: Annotated[
         str | None,
         typer.Option(
@@ -79,10 +113,30 @@ def quotesum(
     The folder gets run.json (what is run), examples.jsonl (a row an example,
     as it goes) and results.json. A run that was interrupted or killed goes on
     where it stopped: give the same command again, which also tries again what
-    failed. Exit code 1 means that every example failed.
+    failed. Exit code 1 means that every example failed, or a run of a grid.
     """
     from semqa.bench import Plan, run
 
+    judges = {
+        "judge": judge,
+        "judge_cache": judge_cache,
+        "no_judge_cache": no_judge_cache,
+        "judge_device": judge_device,
+        "judge_url": judge_url,
+    }
+    _check_together(options, predict_only=predict_only, rescore=rescore, judge=judge)
+    if config is not None:
+        whole = {"out": out, "predict_only": predict_only, **judges}
+        of_runs = {"data": data, "engine": engine, "limit": limit, "gen_kwargs": gen_kwargs}
+        _run_config(config, options, whole, of_runs, rescore=rescore, as_json=as_json)
+        return
+    data, out = _needed("--data", data), _needed("--out", out)
+    if rescore:
+        from semqa.bench.rescore import rescore as score_again
+
+        _finish(score_again(out, data), out, as_json=as_json)
+        return
+    options = with_gen_kwargs(options, gen_kwargs)
     judging = open_named_judge(
         judge,
         judge_cache,
@@ -110,7 +164,92 @@ def quotesum(
 
             if judging is not None:
                 judging.on_progress = update  # which begins anew when all is answered
-            results = run(plan, out, on_progress, prompts, say, judging)
+            results = run(plan, out, on_progress, prompts, say, judging, predict_only=predict_only)
+    except KeyboardInterrupt:
+        say("interrupted: what is done is kept; give the same command again to go on")
+        raise
+    finally:
+        if judging is not None:
+            judging.close()
+    _finish(results, out, as_json=as_json)
+
+
+def _needed(name: str, value: Path | None) -> Path:
+    if value is None:
+        raise InputError(
+            f"{name}: got none, expected a path; give it, or a grid of runs with --config"
+        )
+    return value
+
+
+def _check_together(
+    options: EngineOptions, *, predict_only: bool, rescore: bool, judge: str | None
+) -> None:
+    """See that flags that exclude each other are not given together."""
+    for flag_name, given in (("--predict-only", predict_only), ("--judge", judge is not None)):
+        if rescore and given and flag_name[2:].replace("-", "_") in options.typed:
+            raise InputError(f"--rescore: got it with {flag_name}, expected one; leave one out")
+
+
+def _finish(results: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
+    if as_json:
+        write_result(json_line(results, indent=2))
+    else:
+        _show(results)
+        say(f"results: {out / 'results.json'}")
+    if results["failed"] and not results["answered"]:
+        raise typer.Exit(1)
+
+
+def _run_config(
+    config: Path,
+    options: EngineOptions,
+    whole: dict[str, Any],
+    of_runs: Mapping[str, Any],
+    *,
+    rescore: bool,
+    as_json: bool,
+) -> None:
+    """Run a grid: all that its file says is checked before anything runs."""
+    from semqa.bench.grid import read_config, run_grid
+    from semqa.cli.bench_config import ConfigReader
+    from semqa.cli.bench_grid import outcomes_table, watch_grid
+
+    typed = {name: value for name, value in of_runs.items() if name in options.typed}
+    reader = ConfigReader(read_config(config), options, typed)
+    said = reader.whole()
+    whole |= {name: value for name, value in said.items() if name not in options.typed}
+    if whole["out"] is None:
+        raise InputError(
+            f"{config}: no folder: got neither --out nor a key out, expected one; write such as "
+            "out: runs"
+        )
+    cells = reader.cells()
+    for line in reader.left_out:
+        say(line)
+    out: Path = whole["out"]
+    judging = open_named_judge(
+        whole["judge"],
+        whole["judge_cache"],
+        no_cache=whole["no_judge_cache"],
+        device=whole["judge_device"],
+        base_url=whole["judge_url"],
+        needs="--judge",
+        typed=options.typed,
+    )
+    try:
+        with watch_grid(cells) as watch:
+            outcomes = run_grid(
+                cells,
+                out,
+                on_cell=watch.begin,
+                on_progress=watch.progress,
+                on_done=watch.end,
+                say=say,
+                judge=judging,
+                predict_only=whole["predict_only"],
+                rescoring=rescore,
+            )
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")
         raise
@@ -118,11 +257,13 @@ def quotesum(
         if judging is not None:
             judging.close()
     if as_json:
-        write_result(json_line(results, indent=2))
+        write_result(json_line({"out": str(out), "cells": [asdict(o) for o in outcomes]}, indent=2))
     else:
-        _show(results)
-        say(f"results: {out / 'results.json'}")
-    if results["failed"] and not results["answered"]:
+        from semqa.cli.tables import print_tables
+
+        print_tables(outcomes_table(outcomes))
+        say(f"report: semqa report {out}")
+    if any(each.state == "failed" or (each.failed and not each.answered) for each in outcomes):
         raise typer.Exit(1)
 
 
@@ -134,12 +275,15 @@ def _going_on(progress: Progress) -> str:
 def _show(results: Mapping[str, Any]) -> None:
     from semqa.cli.tables import judged_table, print_tables, scores_table, unscored_notes
 
-    print_tables(scores_table(results["results"]))
+    scores = results["results"]
+    if scores is not None:
+        print_tables(scores_table(scores))
     if "judged" in results:
         print_tables(judged_table(results["judged"]))
     for line in (
         *(_judged(results["judged"]) if "judged" in results else ()),
-        *unscored_notes(results["results"]),
+        *([] if scores is None else unscored_notes(scores)),
+        *([NOT_SCORED] if scores is None else []),
         *_failed(results),
         *_exemplars(results),
         *_written(results),

@@ -9,9 +9,15 @@ from semqa.engines.base import (
     GeneratingEngine,
     PromptedEngine,
     Request,
+    SharingEngine,
     StreamingEngine,
 )
-from semqa.engines.registry import accepted_options, create_engine, engines_with
+from semqa.engines.registry import (
+    accepted_options,
+    check_options,
+    create_engine,
+    engines_with,
+)
 
 __all__ = [
     "AbstainingEngine",
@@ -22,8 +28,10 @@ __all__ = [
     "GeneratingEngine",
     "PromptedEngine",
     "Request",
+    "SharingEngine",
     "StreamingEngine",
     "accepted_options",
+    "check_options",
     "create_engine",
     "engines_with",
 ]

@@ -3,7 +3,7 @@
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
 engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
 `AbstainingEngine`, `BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`,
-`ConstrainedEngine`, `CompletingEngine`.
+`ConstrainedEngine`, `SharingEngine`, `CompletingEngine`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkab
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from semqa.engines.generation import Generation
-    from semqa.prompting import Prompt
+    from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "PromptTooLongError",
     "PromptedEngine",
     "Request",
+    "SharingEngine",
     "StreamingEngine",
     "check_request",
 ]
@@ -166,6 +167,30 @@ class ConstrainedEngine(Engine, Protocol):
 
         Raises:
             InputError: the prompt does not go with it.
+        """
+        ...
+
+
+@runtime_checkable
+class SharingEngine(Engine, Protocol):
+    """An engine whose model serves other settings, too."""
+
+    def with_settings(
+        self, settings: Mapping[str, object], prompts: PromptBuilder | None
+    ) -> Engine | None:
+        """Return an engine with other settings and prompts that shares this one's model.
+
+        Closing one of them closes all.
+
+        Args:
+            settings: all of them, by name; those left out are the defaults, not this engine's.
+            prompts: makes the prompts; by default zero-shot.
+
+        Returns:
+            None where the model would have to be loaded anew for them.
+
+        Raises:
+            InputError: a setting is not usable, or the prompts do not go with them.
         """
         ...
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.base import Engine
 
-__all__ = ["accepted_options", "create_engine", "engines_with"]
+__all__ = ["accepted_options", "check_options", "create_engine", "engines_with"]
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:
@@ -59,6 +59,31 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     return factory.create(carried, given)
 
 
+def check_options(spec: str, options: Mapping[str, object] | None = None) -> None:
+    """See what can be seen to be wrong with an engine's options, without loading it.
+
+    Args:
+        spec: as for `create_engine`.
+        options: likewise.
+
+    Raises:
+        InputError: the name is unknown, or an option is not one of this engine or out of its range.
+
+    Example:
+        >>> check_options("transformers:gpt2", {"num_beams": 4})
+    """
+    key, _ = _split(spec)
+    if key in _OPTIONS:
+        given = {k: v for k, v in (options or {}).items() if v is not None}
+        unknown = given.keys() - {*_FACTORIES[key].accepts(), *_FACTORIES[key].inner}
+        if not unknown:
+            settings = {k: v for k, v in given.items() if k not in (*_ASKING, "base_url")}
+            _OPTIONS[key](settings)
+            return
+    # The others are made in no time, and so is the message about an option that there is not.
+    create_engine(spec, options)
+
+
 def accepted_options(spec: str) -> tuple[str, ...] | None:
     """Return the names of the options of an engine, without loading it; None if it is unknown.
 
@@ -97,6 +122,31 @@ def _nearest(spec: str) -> str | None:
         placed = f"{family}{mark}{carried}"
         return placed if mark and carried and _split(placed)[0] in _FACTORIES else key
     return None
+
+
+def _check_transformers(settings: dict[str, object]) -> None:
+    from semqa.engines.transformers.options import TransformersOptions
+
+    TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
+
+
+def _check_vllm(settings: dict[str, object]) -> None:
+    from semqa.engines.vllm.options import VllmOptions
+
+    VllmOptions(**settings)  # type: ignore[arg-type]  # as above
+
+
+def _check_openai(settings: dict[str, object]) -> None:
+    from semqa.engines.openai.options import OpenAIOptions
+
+    OpenAIOptions(**settings)  # type: ignore[arg-type]  # as above
+
+
+_OPTIONS: dict[str, Callable[[dict[str, object]], None]] = {
+    "transformers:MODEL": _check_transformers,
+    "vllm:MODEL": _check_vllm,
+    "openai:MODEL": _check_openai,
+}
 
 
 def _split(spec: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ KEEPER = "[ 1 The last keeper, Ada Morrow, left in 1988, when the light was made
 
 def ask(question: str) -> str | None:
     answer = ExtractiveEngine().attempt(question, SOURCES)
-    return answer and answer.marked
+    return None if answer is None else answer.marked
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_every_text_asks_something(text: str) -> None:
 
 def test_what_was_asked_before_weighs_less_but_in_a_question_that_says_nothing() -> None:
     inquiry = read_inquiry("What did it cost?", "Who kept the light?")
-    assert (inquiry.kind, inquiry.context) == ("which", {"kept", "light"})
+    assert inquiry.context == frozenset({"kept", "light"})
     assert read_inquiry("Why?", "Who kept the light?").context == frozenset()
 
 

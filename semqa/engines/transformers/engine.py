@@ -24,14 +24,14 @@ from semqa.engines.model import (
 )
 from semqa.engines.transformers.limits import Limits
 from semqa.engines.transformers.loading import LoadedModel, load_model
-from semqa.engines.transformers.options import TransformersOptions
+from semqa.engines.transformers.options import LOADING, TransformersOptions
 from semqa.errors import InputError
 from semqa.prompting import Prompt
 from semqa.prompting.reserved import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.generation import Generation
@@ -131,6 +131,29 @@ class TransformersEngine:
         options = replace(self.options, constraint=switch)
         other = TransformersEngine(
             self._open(), options, prompts=self._prompts, name=self.name, warm=False
+        )
+        other._lock = self._lock
+        return other
+
+    def with_settings(
+        self, settings: Mapping[str, object], prompts: PromptBuilder | None
+    ) -> TransformersEngine | None:
+        """Return an engine with other settings and prompts that shares this one's model.
+
+        The two take turns. Nothing is compiled for it yet.
+
+        Returns:
+            None where the model would have to be loaded anew for them.
+
+        Raises:
+            InputError: a setting is not usable, the prompts do not go with them, or the engine is
+                closed.
+        """
+        options = TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record
+        if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
+            return None
+        other = TransformersEngine(
+            self._open(), options, prompts=prompts, name=self.name, warm=False
         )
         other._lock = self._lock
         return other

@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from semqa.engines.model import AnswerOptions, check_range, check_whole
 from semqa.errors import InputError
 
-__all__ = ["TransformersOptions"]
+__all__ = ["LOADING", "TransformersOptions"]
+
+LOADING = (
+    "dtype",
+    "device",
+    "device_map",
+    "load_in_8bit",
+    "load_in_4bit",
+    "revision",
+    "trust_remote_code",
+    "attn_implementation",
+)
+"""The settings that a model is loaded with: other ones need it loaded anew."""
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 

@@ -22,14 +22,14 @@ from semqa.engines.model import (
 )
 from semqa.engines.model.seeds import seed_of
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
-from semqa.engines.vllm.options import VllmOptions
+from semqa.engines.vllm.options import LOADING, VllmOptions
 from semqa.errors import InputError
 from semqa.prompting import Prompt
 from semqa.prompting.reserved import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from semqa.engines.generation import Generation
     from semqa.prompting import PromptBuilder
@@ -117,6 +117,24 @@ class VllmEngine:
         """
         options = replace(self.options, constraint=switch)
         return VllmEngine(self._loaded, options, prompts=self._prompts, name=self.name)
+
+    def with_settings(
+        self, settings: Mapping[str, object], prompts: PromptBuilder | None
+    ) -> VllmEngine | None:
+        """Return an engine with other settings and prompts that shares this one's vLLM.
+
+        Returns:
+            None where vLLM would have to be started anew for them.
+
+        Raises:
+            InputError: a setting is not usable, or the prompts do not go with them.
+        """
+        options = VllmOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
+        if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
+            return None
+        if (options.temperature > 0) != (self.options.temperature > 0):
+            return None  # vLLM is started otherwise where tokens are drawn
+        return VllmEngine(self._loaded, options, prompts=prompts, name=self.name)
 
     def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
         """Answer one question.

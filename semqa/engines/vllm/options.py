@@ -11,7 +11,21 @@ from dataclasses import dataclass, field
 from semqa.engines.model import AnswerOptions, check_range, check_whole
 from semqa.errors import InputError
 
-__all__ = ["VllmOptions"]
+__all__ = ["LOADING", "VllmOptions"]
+
+LOADING = (
+    "dtype",
+    "revision",
+    "trust_remote_code",
+    "context",
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "gpu_memory_utilization",
+    "quantization",
+    "engine_args",
+)
+"""The settings that vLLM is started with: other ones need it started anew. Each request has a seed
+of its own."""
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 _OURS = ("model", "tokenizer", "logits_processors", "skip_tokenizer_init")

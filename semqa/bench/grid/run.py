@@ -1,0 +1,177 @@
+"""Running the cells of a grid, one after the other; a cell that fails does not end it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from semqa.bench.grid.engines import EngineShelf
+from semqa.bench.rescore import rescore
+from semqa.bench.run import RESULTS_FILE, RUN_FILE, Progress, pretty, read_object, run
+from semqa.data.atomic import write_atomic
+from semqa.errors import InputError, SemqaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from semqa.attribution.judges import EntailmentJudge
+    from semqa.bench.grid.cells import Cell
+
+__all__ = ["GRID_FILE", "CellOutcome", "run_grid"]
+
+GRID_FILE = "grid.json"
+
+
+@dataclass(frozen=True, slots=True)
+class CellOutcome:
+    """What became of a cell.
+
+    Attributes:
+        folder: of its run.
+        label: what people call it.
+        state: ``done``; ``kept`` where it was finished before; or ``failed``.
+        answered: examples that have an answer.
+        failed: examples that have none.
+        semqa: the score, where there is one.
+        seconds: what it took now.
+        error: why it failed.
+    """
+
+    folder: str
+    label: str
+    state: Literal["done", "kept", "failed"]
+    answered: int = 0
+    failed: int = 0
+    semqa: float | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+
+def run_grid(
+    cells: Sequence[Cell],
+    out: Path,
+    *,
+    on_cell: Callable[[int, Cell], None] = lambda _at, _cell: None,
+    on_progress: Callable[[int, Progress], None] = lambda _at, _progress: None,
+    on_done: Callable[[int, CellOutcome], None] = lambda _at, _outcome: None,
+    say: Callable[[str], None] | None = None,
+    judge: EntailmentJudge | None = None,
+    predict_only: bool = False,
+    rescoring: bool = False,
+) -> list[CellOutcome]:
+    """Run every cell that is not finished, each in its folder below `out`.
+
+    Cells of one engine are run in a row, so that its model is loaded once. ``grid.json`` tells of
+    each cell what became of it; it is written anew after each. A grid that was killed goes on where
+    it stopped, in the midst of a cell.
+
+    Args:
+        cells: what to run.
+        out: the folder of the grid; made when it does not exist.
+        on_cell: called with the place of a cell, from 0, before it is run.
+        on_progress: called with the place of the cell and how far it is.
+        on_done: called with the place of the cell and what became of it.
+        say: told in words what takes long.
+        judge: who judges the answers, if anybody; finished cells are judged then, too.
+        predict_only: leave the scores out.
+        rescoring: ask no engine: score again what is there.
+
+    Returns:
+        What became of each cell, in the order of `cells`.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    outcomes: dict[int, CellOutcome] = {}
+    shelf = EngineShelf(say)
+    try:
+        for at in _order(cells):
+            cell = cells[at]
+            on_cell(at, cell)
+            started = time.perf_counter()
+            state: Literal["done", "kept"] = "done"
+            try:
+                folder = out / cell.folder
+                results: dict[str, Any]
+                if rescoring:
+                    results = dict(rescore(folder, cell.plan.data))
+                elif (found := _finished(cell, folder, judge, predict_only)) is not None:
+                    results, state = found, "kept"
+                else:
+                    results = run(
+                        cell.plan,
+                        folder,
+                        lambda progress, at=at: on_progress(at, progress),  # type: ignore[misc]
+                        say=say,
+                        judge=judge,
+                        engines=shelf.take,
+                        predict_only=predict_only,
+                    )
+                scores = results["results"]
+                outcome = CellOutcome(
+                    cell.folder,
+                    cell.label,
+                    state,
+                    results["answered"],
+                    results["failed"],
+                    None if scores is None else scores["semqa"],
+                    round(time.perf_counter() - started, 3),
+                )
+            except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
+                said = str(error) if isinstance(error, SemqaError) else repr(error)
+                seconds = round(time.perf_counter() - started, 3)
+                outcome = CellOutcome(
+                    cell.folder, cell.label, "failed", seconds=seconds, error=said
+                )
+                if not isinstance(error, InputError):
+                    shelf.close()  # what a model's memory is left in, nobody knows
+            outcomes[at] = outcome
+            on_done(at, outcome)
+            _write(out, cells, outcomes)
+    finally:
+        shelf.close()
+    return [outcomes[at] for at in range(len(cells))]
+
+
+def _order(cells: Sequence[Cell]) -> list[int]:
+    """Return the places of cells, those of an engine together, engines by their first cell."""
+    first: dict[str, int] = {}
+    for at, cell in enumerate(cells):
+        first.setdefault(cell.plan.engine, at)
+    return sorted(range(len(cells)), key=lambda at: (first[cells[at].plan.engine], at))
+
+
+def _finished(
+    cell: Cell, folder: Path, judge: EntailmentJudge | None, predict_only: bool
+) -> dict[str, Any] | None:
+    """Return the results of a cell that is done, has all answers, and is the same run."""
+    if not ((folder / RUN_FILE).is_file() and (folder / RESULTS_FILE).is_file()):
+        return None
+    results = read_object(folder / RESULTS_FILE)
+    if results.get("failed") or (results.get("results") is None and not predict_only):
+        return None
+    if judge is not None:
+        return None
+    plan = cell.plan
+    prompts = plan.create_prompts(plan.questions(), prepare=False)
+    expected = json.loads(json.dumps(plan.identity(prompts)))
+    # A renamed copy is the same data, which its digest tells.
+    names = ("data", "train")
+    found = read_object(folder / RUN_FILE)
+    if {k: v for k, v in found.items() if k not in names} != {
+        k: v for k, v in expected.items() if k not in names
+    }:
+        return None
+    return results
+
+
+def _write(out: Path, cells: Sequence[Cell], outcomes: dict[int, CellOutcome]) -> None:
+    rows = [
+        asdict(outcomes[at])
+        if at in outcomes
+        else {"folder": cell.folder, "label": cell.label, "state": "waiting"}
+        for at, cell in enumerate(cells)
+    ]
+    write_atomic(out / GRID_FILE, [pretty({"task": "quotesum", "cells": rows})])

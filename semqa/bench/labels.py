@@ -1,0 +1,85 @@
+"""What a run is called where it has no name: its engine, and what tells it from the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from semqa.bench.plan import Plan
+
+__all__ = ["labels_of", "settings_of", "settings_of_identity"]
+
+
+def settings_of(plan: Plan) -> dict[str, object]:
+    """Return what a plan's run is told apart by, before it is run."""
+    found: dict[str, object] = {"engine": plan.engine}
+    if plan.prompts is not None:
+        asked = plan.prompts
+        found["prompt"] = asked.template
+        found["shots"] = asked.count
+        if asked.count:
+            found["exemplars"] = asked.strategy
+    return found | plan.given | {"data": plan.data.name, "limit": plan.limit}
+
+
+def settings_of_identity(identity: Mapping[str, object]) -> dict[str, object]:
+    """Return the same of a run that there is, from its ``run.json``."""
+    found: dict[str, object] = {"engine": str(identity.get("engine"))}
+    prompts = identity.get("prompts")
+    if isinstance(prompts, dict):
+        found["prompt"] = prompts.get("template")
+        found["shots"] = prompts.get("shots")
+        if isinstance(prompts.get("exemplars"), dict):
+            found["exemplars"] = prompts["exemplars"].get("strategy")
+    options = identity.get("options")
+    found |= options if isinstance(options, dict) else {}
+    return found | {"data": identity.get("data"), "limit": identity.get("limit")}
+
+
+def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
+    """Return a label for each run, all different.
+
+    Example:
+        >>> labels_of([{"engine": "lead-1"}, {"engine": "t:m", "shots": 0}, {"engine": "t:m", "shots": 5}])
+        ['lead-1', 't:m, 0 shots', 't:m, 5 shots']
+    """
+    labels = []
+    for run in runs:
+        peers = [other for other in runs if other["engine"] == run["engine"]]
+        keys = [
+            key
+            for key in run
+            if key not in ("engine", "data", "limit")
+            and any(_text(other.get(key)) != _text(run[key]) for other in peers)
+        ]
+        keys += [
+            key
+            for key in ("data", "limit")
+            if any(_text(other.get(key)) != _text(run.get(key)) for other in runs)
+        ]
+        labels.append(", ".join([str(run["engine"]), *(_said(k, run.get(k)) for k in keys)]))
+    return [
+        label if labels.count(label) == 1 else f"{label} ({labels[: at + 1].count(label)})"
+        for at, label in enumerate(labels)
+    ]
+
+
+def _said(key: str, value: object) -> str:
+    match key:
+        case "shots":
+            return f"{value} shot" if value == 1 else f"{value} shots"
+        case "prompt" | "exemplars" | "data":
+            return _text(value)
+        case "constraint":
+            said = {"on": "constrained", "off": "unconstrained"}
+            return said.get(_text(value), f"constraint {_text(value)}")
+        case "limit":
+            return "all questions" if value is None else f"{value} questions"
+        case _:
+            return f"{key.replace('_', ' ')} {_text(value)}"
+
+
+def _text(value: object) -> str:
+    return "none" if value is None else str(value)

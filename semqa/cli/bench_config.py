@@ -1,0 +1,312 @@
+"""From a file of a grid to plans: every key read as its flag, every mistake with its line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semqa.bench.grid.cells import Cell, folder_of
+from semqa.bench.grid.config import ENGINE, NAME, POLICY, RUNS, Setting
+from semqa.bench.plan import HUMAN, Plan
+from semqa.cli.choice import Choice, choose
+from semqa.cli.engine_options import EngineOptions
+from semqa.cli.gen_kwargs import with_gen_kwargs
+from semqa.cli.read_option import OptionType, engine_option_types
+from semqa.errors import InputError, SemqaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from semqa.bench.grid.config import GridConfig
+
+__all__ = ["WHOLE", "ConfigReader"]
+
+WHOLE = {
+    "out": OptionType(Path),
+    "predict_only": OptionType(bool),
+    "judge": OptionType(str),
+    "judge_cache": OptionType(Path),
+    "no_judge_cache": OptionType(bool),
+    "judge_device": OptionType(str),
+    "judge_url": OptionType(str),
+}
+"""Keys that are of the whole grid, not of a run."""
+
+_OF_RUNS = {
+    "data": OptionType(Path),
+    "engine": OptionType(str),
+    "limit": OptionType(int, 1),
+    "gen_kwargs": OptionType(str),
+}
+_ALSO = {"output_path": "out"}
+_PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
+
+
+class ConfigReader:
+    """Reads the settings of a grid with the flags of a command.
+
+    Args:
+        config: the file.
+        options: what else was given: by the environment, or typed, which then counts for all runs.
+        typed: values of typed flags that are no options of engines, by name.
+    """
+
+    def __init__(
+        self,
+        config: GridConfig,
+        options: EngineOptions,
+        typed: Mapping[str, object],
+    ) -> None:
+        self._config = config
+        self._options = options
+        self._typed = typed
+        of_engines = engine_option_types()
+        self._known = {**WHOLE, **_OF_RUNS, **of_engines}
+        self._engine_options = of_engines.keys()
+        self.left_out: list[str] = []
+
+    def whole(self) -> dict[str, Any]:
+        """Return the settings of the whole grid, by the names of their parameters.
+
+        Raises:
+            InputError: a key is unknown, or one of these is a list or is not to be read.
+        """
+        found: dict[str, Any] = {}
+        for values in self._all_settings():
+            name = self._name(values[0])
+            if name not in WHOLE:
+                continue
+            first = values[0]
+            if first.axis or first.own:
+                raise InputError(
+                    f"{first.where}: {_shown(first)}: got it for some runs, expected one value for "
+                    "all, at the top; move it there"
+                )
+            if first.text is not None:
+                found[name] = self._convert(first)
+        return found
+
+    def cells(self) -> list[Cell]:
+        """Return what is to be run, every run once.
+
+        What an engine of the grid does not take is left out of its runs; a run of ``runs`` must
+        take all that its own item says.
+
+        Raises:
+            InputError: something in the file is wrong; nothing has been run.
+        """
+        used: set[str] = set()
+        cells: dict[tuple[str, str], Cell] = {}
+        names: dict[str, str] = {}
+        for settings in self._config.cells():
+            made = self._cell(settings, used)
+            if made is None:
+                continue
+            if made.plan.name is not None:
+                first = names.setdefault(made.plan.name, made.where)
+                if first != made.where:
+                    raise InputError(
+                        f"{made.where}: name: got {made.plan.name!r} a second time, expected a name "
+                        f"of its own (first at {first}); choose another"
+                    )
+            cells.setdefault((str(made.plan.data), made.folder), made)
+        for key, values in self._config.settings.items():
+            name = self._name(values[0])
+            if values[0].text is not None and name in self._engine_options and key not in used:
+                raise InputError(
+                    f"{values[0].where}: {_shown(values[0])}: got it where no engine takes it, "
+                    "expected an option of one of them; leave it out"
+                )
+        if not cells:
+            raise InputError(
+                f"{self._config.path}: nothing to run: got settings that exclude each other, "
+                "expected a run; see what is said above"
+            )
+        self._check_data(list(cells.values()))
+        return _labelled(list(cells.values()))
+
+    def _all_settings(self) -> list[Sequence[Setting]]:
+        found = list(self._config.settings.values())
+        found += [[each] for bundle in self._config.policies for each in bundle]
+        for run in self._config.runs:
+            found += [values for key, values in run.items() if key != NAME]
+        return found
+
+    def _cell(self, settings: Mapping[str, Setting], used: set[str]) -> Cell | None:
+        own: dict[str, Setting] = {}
+        for key, setting in settings.items():
+            name = NAME if key == NAME else self._name(setting)
+            if name in own:
+                raise InputError(
+                    f"{setting.where}: {_shown(setting)}: got it besides "
+                    f"{_shown(own[name])}, which is the same, expected one of them; leave one out"
+                )
+            if name not in WHOLE and name not in self._typed and setting.text is not None:
+                own[name] = setting
+        overriding = self._options.typed & self._engine_options
+        own = {name: each for name, each in own.items() if name not in overriding}
+        place = own.get(ENGINE) or next(
+            (each for each in own.values() if each.own), next(iter(settings.values()))
+        )
+        values = {name: self._convert(each) for name, each in own.items() if name != NAME}
+        engine = str(self._typed.get("engine") or values.get("engine") or "extractive")
+        try:
+            kept = self._kept(engine, own, values)
+        except InputError as error:
+            raise _placed(error, own, place) from error
+        used |= {own[name].key for name in kept if name in own}
+        data = self._typed.get("data") or values.get("data")
+        if data is None:
+            raise InputError(
+                f"{self._config.path}: no data: got no key data, expected a QuoteSum file; write "
+                "such as data: dev.jsonl"
+            )
+        given = replace(
+            self._options,
+            **{name: values[name] for name in kept},
+            habits=self._options.habits - kept,
+            typed=self._options.typed | kept,
+        )
+        try:
+            kwargs = self._typed.get("gen_kwargs") or values.get("gen_kwargs")
+            if kwargs is not None and self._takes(engine, "max_new_tokens"):
+                given = with_gen_kwargs(given, str(kwargs))
+            choice = choose(engine, given)
+            title = own[NAME].text if NAME in own else None
+            limit: Any = self._typed.get("limit") or values.get("limit")
+            plan = Plan(Path(str(data)), engine, choice.options, limit, choice.prompts, title)
+            plan.check()
+            if (why := self._check(choice, own)) is not None:
+                self.left_out.append(why)
+                return None
+        except SemqaError as error:
+            raise _placed(error, own, place) from error
+        return Cell(plan, title or "", folder_of(plan), place.where)
+
+    def _takes(self, engine: str, name: str) -> bool:
+        from semqa.engines import accepted_options
+
+        return name in (accepted_options(engine) or ())
+
+    def _kept(
+        self, engine: str, own: Mapping[str, Setting], values: Mapping[str, Any]
+    ) -> frozenset[str]:
+        """Return the names of the options that this engine gets."""
+        from semqa.engines import accepted_options, check_options
+
+        accepted: Sequence[str] | None = accepted_options(engine)
+        if accepted is None:
+            if engine != HUMAN:
+                check_options(engine)  # which says what is wrong with the name
+            accepted = ()
+        usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
+        named = {name for name in own if name in self._engine_options}
+        kept = {name for name in named if name in usable or own[name].own}
+        # Of the grid's lists, what has nothing to act on in this run.
+        idle: tuple[str, ...] = ()
+        if values.get("shots") == 0:
+            idle = ("exemplars", "encoder")
+        elif not str(values.get("exemplars") or "knn").startswith("knn"):
+            idle = ("encoder",)
+        return frozenset(n for n in kept if n not in idle or own[n].own)
+
+    def _check(self, choice: Choice, own: Mapping[str, Setting]) -> str | None:
+        """See what can be seen before a model is loaded; say why a run is to be left out.
+
+        Raises:
+            InputError: it cannot be run.
+        """
+        from semqa.engines import check_options
+        from semqa.prompting import Template
+
+        if choice.engine == HUMAN:
+            return None
+        check_options(choice.engine, choice.options)
+        if choice.prompts is None:
+            return None
+        template = Template.load(choice.prompts.template)
+        if choice.constrained:
+            from semqa.engines.model import check_template
+
+            try:
+                check_template(template, str(choice.options["constraint"]))
+            except InputError as error:
+                switch = own.get("constraint")
+                if switch is not None and switch.axis:
+                    return f"left out: {choice.engine}: {error}"
+                raise
+        return None
+
+    def _check_data(self, cells: Sequence[Cell]) -> None:
+        """Read each file once, so that what is wrong with one is found before anything runs."""
+        from semqa.data.quotesum import read_quotesum
+
+        seen: set[Path] = set()
+        for cell in cells:
+            plan = cell.plan
+            files = [plan.data]
+            if plan.prompts is not None and plan.prompts.count and plan.prompts.train is not None:
+                files.append(plan.prompts.train)
+            for path in files:
+                if path in seen:
+                    continue
+                seen.add(path)
+                if path == plan.data:
+                    plan.questions()
+                else:
+                    read_quotesum(path)
+
+    def _name(self, setting: Setting) -> str:
+        """Return the option that a key means."""
+        name = _ALSO.get(setting.key, setting.key)
+        if name not in self._known:
+            names = [each.replace("_", "-") for each in (*self._known, *_ALSO)]
+            close = difflib.get_close_matches(
+                setting.key.replace("_", "-"), [*names, NAME, POLICY, RUNS], n=1
+            )
+            hint = f"did you mean {close[0]}?" if close else "see semqa bench quotesum --help"
+            raise InputError(
+                f"{setting.where}: unknown key: got {_shown(setting)!r}, expected the name of a flag, "
+                f"policy or runs; {hint}"
+            )
+        return name
+
+    def _convert(self, setting: Setting) -> Any:
+        try:
+            return self._known[self._name(setting)].read(setting.text or "")
+        except ValueError as error:
+            raise InputError(
+                f"{setting.where}: {_shown(setting)}: got {setting.text!r:.80}, expected {error}; "
+                "correct it"
+            ) from error
+
+
+def _labelled(cells: list[Cell]) -> list[Cell]:
+    """Give every run that has no name a label: its engine, and what tells it from the others."""
+    from semqa.bench.labels import labels_of, settings_of
+
+    labels = labels_of([settings_of(cell.plan) for cell in cells])
+    return [
+        replace(cell, label=cell.plan.name or label)
+        for cell, label in zip(cells, labels, strict=True)
+    ]
+
+
+def _shown(setting: Setting) -> str:
+    return setting.key.replace("_", "-")
+
+
+def _placed(error: SemqaError, own: Mapping[str, Setting], place: Setting) -> SemqaError:
+    """Put the line before a message: that of the key that it begins with, else that of the run."""
+    said = str(error)
+    if re.match(rf"{re.escape(place.where.rpartition(':')[0])}:\d+: ", said):
+        return error
+    name = re.match(r"(?:--)?([\w-]+)", said)
+    found = own.get(name[1].replace("-", "_")) if name is not None else None
+    if found is None:
+        of_option = re.search(r"option --([\w-]+)", said)
+        found = own.get(of_option[1].replace("-", "_")) if of_option is not None else None
+    return type(error)(f"{(found or place).where}: {said}")
