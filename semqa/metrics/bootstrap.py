@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from semqa.metrics.example import ExampleScores
 
-__all__ = ["PairedTest", "bootstrap_intervals", "paired_bootstrap"]
+__all__ = ["PairedTest", "bootstrap_intervals", "mean_interval", "paired_bootstrap"]
 
 MEANS = METRICS[:-1]
 """The metrics whose corpus score is a mean of rows: all but SEMQA."""
@@ -92,6 +92,44 @@ def bootstrap_intervals(
         if np.isfinite(sums[:, factors]).all() and counts[:, factors].any(axis=0).all():
             intervals[metric] = _interval(column[np.isfinite(column)], confidence)
     return intervals
+
+
+def mean_interval(
+    groups: Sequence[Sequence[float]],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> tuple[float, float] | None:
+    """Return the percentile interval of the mean of values that come in groups.
+
+    Args:
+        groups: the values of each question, which are drawn together; a group may be empty.
+        resamples: how many corpora to draw.
+        seed: of the draws.
+        confidence: the mass of the interval, in (0, 1).
+
+    Returns:
+        None where there is no value.
+
+    Raises:
+        InputError: resamples or confidence is out of range.
+
+    Example:
+        >>> mean_interval([[1.0], [1.0, 1.0], []])
+        (1.0, 1.0)
+    """
+    _check_settings(resamples, confidence)
+    counts = np.array([len(group) for group in groups], dtype=np.float64)
+    if not counts.any():
+        return None
+    sums = np.array([sum(group) for group in groups], dtype=np.float64)
+    drawn = []
+    for weights in _draws(len(sums), resamples, seed):
+        scored = weights @ counts
+        kept = scored > 0
+        drawn.append((weights @ sums)[kept] / scored[kept])
+    return _interval(np.concatenate(drawn), confidence)
 
 
 def paired_bootstrap(

@@ -1,0 +1,159 @@
+"""The plots of a report: what a reader would rather see than read."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.bench.report.svg import Point, Series, dots, lines, plane
+from semqa.metrics import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.bench.report.runs import FinishedRun
+    from semqa.metrics import ExampleScores
+
+__all__ = ["Plot", "make_plots"]
+
+RESAMPLES, SEED = 1_000, 0
+
+
+class Plot(NamedTuple):
+    """A plot and what it shows."""
+
+    title: str
+    note: str
+    svg: str
+
+
+def make_plots(runs: Sequence[FinishedRun]) -> list[Plot]:
+    """Return the plots that the runs have something for."""
+    made = [_overview(runs), _by_sources(runs), _by_shots(runs), _constraint(runs), _plane(runs)]
+    return [plot for plot in made if plot is not None]
+
+
+def _overview(runs: Sequence[FinishedRun]) -> Plot | None:
+    rows = []
+    for run in runs:
+        point = _semqa(0, run.scores)
+        if point is not None:
+            around = None if point.low is None or point.high is None else (point.low, point.high)
+            rows.append((run.label, point.y, around))
+    if not rows:
+        return None
+    note = "Dots are means over all questions, bars 95% intervals."
+    return Plot("SEMQA", note, dots(rows, "SEMQA"))
+
+
+def _by_sources(runs: Sequence[FinishedRun]) -> Plot | None:
+    series = []
+    for run in runs:
+        groups: dict[int, list[ExampleScores]] = {}
+        for item, scores in zip(run.items or (), run.scores if run.items else (), strict=True):
+            groups.setdefault(len(item.question.numbers), []).append(scores)
+        points = [_semqa(count, groups[count]) for count in sorted(groups)]
+        series.append(Series(run.label, [point for point in points if point is not None]))
+    series = [each for each in series if each.points]
+    if len({point.x for each in series for point in each.points}) < 2:
+        return None
+    note = "Questions with so many sources; bars are 95% intervals, wide where questions are few."
+    return Plot("By number of sources", note, lines(series, "number of sources", "SEMQA"))
+
+
+def _by_shots(runs: Sequence[FinishedRun]) -> Plot | None:
+    """Join the runs that differ in their shots alone; exemplars there are only with shots."""
+    families: dict[str, list[tuple[int, FinishedRun]]] = {}
+    for run in runs:
+        shots = run.settings.get("shots")
+        if not isinstance(shots, int):
+            continue
+        rest = {k: v for k, v in run.settings.items() if k not in ("shots", "exemplars", "prompt")}
+        for kind in _kinds(run, runs):
+            families.setdefault(f"{rest} {kind}", []).append((shots, run))
+    series = []
+    for members in families.values():
+        members.sort(key=lambda each: each[0])
+        counts = [shots for shots, _ in members]
+        if len(set(counts)) < 2 or len(set(counts)) < len(counts):
+            continue
+        points = [_semqa(shots, run.scores) for shots, run in members]
+        name = members[-1][1].label
+        series.append(Series(name, [point for point in points if point is not None]))
+    if not series:
+        return None
+    note = "Runs that differ in their shots alone; a line is called by its run of most shots."
+    return Plot("By shots", note, lines(series, "shots", "SEMQA"))
+
+
+def _kinds(run: FinishedRun, runs: Sequence[FinishedRun]) -> list[str]:
+    """Return what exemplars and prompt a run goes with: one without shots goes with all."""
+    if run.settings.get("shots"):
+        return [f"{run.settings.get('prompt')} {run.settings.get('exemplars')}"]
+    return sorted(
+        {
+            f"{other.settings.get('prompt')} {other.settings.get('exemplars')}"
+            for other in runs
+            if other.settings.get("shots")
+        }
+    )
+
+
+def _constraint(runs: Sequence[FinishedRun]) -> Plot | None:
+    """Show what the constraint changes, for each pair of runs that differ in it alone."""
+    rules = ("numbers", "names", "boundary", "max_words", "max_free_words", "max_span_words")
+    rows: list[tuple[str, float, Sequence[float] | None]] = []
+    for free in runs:
+        if free.settings.get("constraint") != "off":
+            continue
+        for kept in runs:
+            if kept.settings.get("constraint") in (None, "off"):
+                continue
+            skip = ("constraint", *rules)
+            if {k: v for k, v in free.settings.items() if k not in skip} != {
+                k: v for k, v in kept.settings.items() if k not in skip
+            }:
+                continue
+            for run in (free, kept):
+                point = _semqa(0, run.scores)
+                if point is not None:
+                    around = (point.low, point.high)
+                    shown = None if None in around else (point.low or 0.0, point.high or 0.0)
+                    rows.append((f"{run.label}: SEMQA", point.y, shown))
+                rows.append((f"{run.label}: % verified", _verified(run), None))
+    if not rows:
+        return None
+    note = (
+        "Pairs of runs that differ in the constraint alone: quality, and quotes that are verbatim."
+    )
+    return Plot("What the constraint changes", note, dots(rows, "points, or per cent"))
+
+
+def _verified(run: FinishedRun) -> float:
+    total = sum(sum(record.quotes.values()) for record in run.records)
+    verified = sum(record.quotes.get("verified", 0) for record in run.records)
+    return 100 * verified / total if total else 0.0
+
+
+def _plane(runs: Sequence[FinishedRun]) -> Plot | None:
+    series = []
+    for run in runs:
+        recall = [each.recall for each in run.quoted or () if each.recall is not None]
+        precision = [each.precision for each in run.quoted or () if each.precision is not None]
+        if recall and precision:
+            series.append(Series(run.label, [Point(fmean(recall), fmean(precision))]))
+    if not series:
+        return None
+    note = (
+        "Words quoted, compared with the best reference for each source: recall over the sources "
+        "that references quote, precision over those that the answer quotes."
+    )
+    return Plot("Precision and recall of quoting", note, plane(series, "recall", "precision"))
+
+
+def _semqa(x: float, scores: Sequence[ExampleScores]) -> Point | None:
+    estimate = summarise(scores, resamples=RESAMPLES, seed=SEED).estimates["semqa"]
+    if estimate.value is None:
+        return None
+    low, high = estimate.interval or (None, None)
+    return Point(x, estimate.value, low, high)
