@@ -300,13 +300,12 @@ def _shown(setting: Setting) -> str:
 
 
 def _placed(error: SemqaError, own: Mapping[str, Setting], place: Setting) -> SemqaError:
-    """Put the line before a message: that of the key that it begins with, else that of the run."""
+    """Put the line before a message: that of the first key that it names, else that of the run."""
     said = str(error)
     if re.match(rf"{re.escape(place.where.rpartition(':')[0])}:\d+: ", said):
         return error
-    name = re.match(r"(?:--)?([\w-]+)", said)
-    found = own.get(name[1].replace("-", "_")) if name is not None else None
-    if found is None:
-        of_option = re.search(r"option --([\w-]+)", said)
-        found = own.get(of_option[1].replace("-", "_")) if of_option is not None else None
+    flag = re.search(r"option --([\w-]+)", said)
+    words = [flag[1]] if flag is not None else re.findall(r"[\w-]+", said)
+    keys = (word.strip("-").replace("-", "_") for word in words)
+    found = next((own[key] for key in keys if key in own), None)
     return type(error)(f"{(found or place).where}: {said}")

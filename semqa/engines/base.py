@@ -180,7 +180,7 @@ class SharingEngine(Engine, Protocol):
     ) -> Engine | None:
         """Return an engine with other settings and prompts that shares this one's model.
 
-        Closing one of them closes all.
+        Closing one of them may close all.
 
         Args:
             settings: all of them, by name; those left out are the defaults, not this engine's.

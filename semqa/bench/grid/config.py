@@ -216,12 +216,14 @@ class _Reader:
         if not node.value:
             raise self._wrong(node, key, "at least one value")
         found = [self._setting(key, each, axis=len(node.value) > 1, own=own) for each in node.value]
-        for at, setting in enumerate(found):
-            if any(setting.text == earlier.text for earlier in found[:at]):
+        seen: set[str | None] = set()
+        for setting in found:
+            if setting.text in seen:
                 raise InputError(
                     f"{setting.where}: {key}: got {setting.text!r} twice, expected each value once; "
                     "leave one out"
                 )
+            seen.add(setting.text)
         return found
 
     def _setting(self, key: str, node: Any, *, axis: bool = False, own: bool = False) -> Setting:

@@ -90,49 +90,71 @@ def run_grid(
         for at in _order(cells):
             cell = cells[at]
             on_cell(at, cell)
-            started = time.perf_counter()
-            state: Literal["done", "kept"] = "done"
-            try:
-                folder = out / cell.folder
-                results: dict[str, Any]
-                if rescoring:
-                    results = dict(rescore(folder, cell.plan.data))
-                elif (found := _finished(cell, folder, judge, predict_only)) is not None:
-                    results, state = found, "kept"
-                else:
-                    results = run(
-                        cell.plan,
-                        folder,
-                        lambda progress, at=at: on_progress(at, progress),  # type: ignore[misc]
-                        say=say,
-                        judge=judge,
-                        engines=shelf.take,
-                        predict_only=predict_only,
-                    )
-                scores = results["results"]
-                outcome = CellOutcome(
-                    cell.folder,
-                    cell.label,
-                    state,
-                    results["answered"],
-                    results["failed"],
-                    None if scores is None else scores["semqa"],
-                    round(time.perf_counter() - started, 3),
-                )
-            except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
-                said = str(error) if isinstance(error, SemqaError) else repr(error)
-                seconds = round(time.perf_counter() - started, 3)
-                outcome = CellOutcome(
-                    cell.folder, cell.label, "failed", seconds=seconds, error=said
-                )
-                if not isinstance(error, InputError):
-                    shelf.close()  # what a model's memory is left in, nobody knows
+            outcome = _outcome(
+                cell,
+                out / cell.folder,
+                lambda progress, at=at: on_progress(at, progress),  # type: ignore[misc]
+                shelf=shelf,
+                say=say,
+                judge=judge,
+                predict_only=predict_only,
+                rescoring=rescoring,
+            )
             outcomes[at] = outcome
             on_done(at, outcome)
             _write(out, cells, outcomes)
     finally:
         shelf.close()
     return [outcomes[at] for at in range(len(cells))]
+
+
+def _outcome(
+    cell: Cell,
+    folder: Path,
+    on_progress: Callable[[Progress], None],
+    *,
+    shelf: EngineShelf,
+    say: Callable[[str], None] | None,
+    judge: EntailmentJudge | None,
+    predict_only: bool,
+    rescoring: bool,
+) -> CellOutcome:
+    """Run one cell, or see that it is done; what goes wrong is its outcome."""
+    started = time.perf_counter()
+    state: Literal["done", "kept"] = "done"
+    results: Any
+    try:
+        kept = None if rescoring else _finished(cell, folder, judge, predict_only)
+        if rescoring:
+            results = rescore(folder, cell.plan.data)
+        elif kept is not None:
+            results, state = kept, "kept"
+        else:
+            results = run(
+                cell.plan,
+                folder,
+                on_progress,
+                say=say,
+                judge=judge,
+                engines=shelf.take,
+                predict_only=predict_only,
+            )
+    except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
+        if not isinstance(error, InputError):
+            shelf.close()  # what state a model is left in, nobody knows
+        said = str(error) if isinstance(error, SemqaError) else repr(error)
+        seconds = round(time.perf_counter() - started, 3)
+        return CellOutcome(cell.folder, cell.label, "failed", seconds=seconds, error=said)
+    scores = results["results"]
+    return CellOutcome(
+        cell.folder,
+        cell.label,
+        state,
+        results["answered"],
+        results["failed"],
+        None if scores is None else scores["semqa"],
+        round(time.perf_counter() - started, 3),
+    )
 
 
 def _order(cells: Sequence[Cell]) -> list[int]:

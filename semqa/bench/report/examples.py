@@ -118,7 +118,7 @@ def _spread(values: Iterable[float | None]) -> float:
 
 
 def _sign(place: int) -> str:
-    """Return A, B, …, Z, AA, …"""
+    """Return A, B and so on to Z, then AA."""
     letters = ""
     place += 1
     while place:

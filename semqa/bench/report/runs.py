@@ -216,14 +216,14 @@ def _stored(record: Record) -> ExampleScores:
     values: dict[str, float | None] = {}
     for metric in METRICS:
         value = record.scores.get(metric)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        values[metric] = float(value) if number else None  # type: ignore[arg-type]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        values[metric] = float(str(value)) if is_number else None
     given = record.scores.get("unscored")
     reasons = {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     for metric, one in values.items():
         if one is None:
             reasons.setdefault(metric, "the row has no score")
-    return ExampleScores(record.qid, **values, unscored=reasons)  # type: ignore[arg-type]
+    return ExampleScores(record.qid, **values, unscored=reasons)
 
 
 def _quoted(item: Item, prediction: str) -> QuotedScores:

@@ -91,11 +91,11 @@ def _graph(
     height = bottom + 44
     up = _Scale(ys, bottom, 10)
     parts = [_axis_below(across, bottom + 4, x_label)]
-    for tick in up.ticks:
-        parts.append(
-            f'<line class="grid" x1="60" x2="400" y1="{up(tick):.1f}" y2="{up(tick):.1f}"/>'
-            + _text(52, up(tick) + 4, f"{tick:g}", "end")
-        )
+    parts += [
+        f'<line class="grid" x1="60" x2="400" y1="{up(tick):.1f}" y2="{up(tick):.1f}"/>'
+        + _text(52, up(tick) + 4, f"{tick:g}", "end")
+        for tick in up.ticks
+    ]
     parts.append(
         f'<text class="axis" transform="translate(14 {bottom / 2:.0f}) rotate(-90)" '
         f'text-anchor="middle">{_safe(y_label)}</text>'
@@ -149,7 +149,7 @@ class _Scale:
 def _step(size: float) -> float:
     """Return a round number that some five of fit into a range."""
     rough = size / 5
-    power = 10 ** math.floor(math.log10(rough))
+    power: float = 10.0 ** math.floor(math.log10(rough))
     return power * next(f for f in (1, 2, 5, 10) if f * power >= rough - 1e-12)
 
 

@@ -173,14 +173,15 @@ def breakdown(runs: Sequence[FinishedRun], key: str, metric: str = "semqa") -> T
             report = summarise(scores, resamples=RESAMPLES, seed=SEED)
             estimate = report.estimates[metric]
             questions = len({score.qid for score in scores})
-            cells.append(figure(estimate.value, estimate.interval, questions))
+            around = estimate.interval if questions > 1 else None
+            cells.append(figure(estimate.value, around, questions))
         rows.append(cells)
     return Table(
         f"by-{key}",
         f"{SCORES[metric]} by {title}",
-        (title, *(f"{name} (n = {_most(grouped, name)})" for name in order)),
+        ("run", *(f"{name} (n = {_most(grouped, name)})" for name in order)),
         rows,
-        ("n is the number of questions; few questions make wide intervals.",),
+        ("n is the number of questions; one alone has no interval.",),
     )
 
 

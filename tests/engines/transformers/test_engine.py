@@ -22,7 +22,7 @@ from semqa.engines import (
 )
 from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.engines.transformers.loading import LoadedModel
-from semqa.prompting import PromptBuilder
+from semqa.prompting import PromptBuilder, Template
 from tests.engines.transformers.tiny_engine import BRIDGE, RAIN, REQUESTS, engine
 from tests.models import FAMILIES, tiny
 
@@ -206,6 +206,22 @@ def test_both_ways_from_one_model() -> None:
     assert free.answer(*REQUESTS[1]).marked
     with pytest.raises(InputError, match="closed"):
         made.with_constraint("off")
+
+
+def test_other_settings_from_one_model() -> None:
+    made = engine("gpt2")
+    prompts = PromptBuilder(Template.load("zero-shot"), form="completion")
+    drawn = {"temperature": 0.9, "seed": 3, "quote_bias": 9.0, "dtype": "float32"}
+    assert made.with_settings(drawn, prompts) is None, "it was loaded with another dtype"
+    del drawn["dtype"]
+    other = made.with_settings({**drawn, "batch_size": 2}, prompts)
+    assert other is not None
+    assert (other.name, other.batch_size, other.options.seed) == (made.name, 2, 3)
+    alone = engine("gpt2", prompts, max_new_tokens=256, **drawn)
+    assert other.answer(*REQUESTS[0]) == alone.answer(*REQUESTS[0])
+    assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
+    with pytest.raises(InputError, match="no such setting: got beams=2"):
+        made.with_settings({"beams": 2}, prompts)
 
 
 def test_a_stream_returns_what_generate_returns() -> None:

@@ -1,0 +1,413 @@
+"""Grids: what a file spans, what is wrong with it, and what becomes of its runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from semqa.cli.main import app
+from semqa.errors import InputError, UnavailableError
+from semqa.metrics import Example, leave_one_out, summarise
+from semqa.metrics import score as score_all
+from semqa.prompting import PromptBuilder
+from tests.bench.test_run import many_questions
+from tests.cli.conftest import EXAMPLES
+from tests.cli.fake_model import FakeModel
+
+DATA = EXAMPLES / "quotesum.jsonl"
+
+
+class SharedModel(FakeModel):
+    """A fake model that serves other settings, unless they would need it loaded anew."""
+
+    loads = 0
+    broken: str = ""
+
+    def __init__(self, spec: str, options: Mapping[str, object]) -> None:
+        if SharedModel.broken and SharedModel.broken in spec:
+            raise UnavailableError("the hub is down")
+        super().__init__(spec, options)
+        SharedModel.loads += 1
+
+    def with_settings(
+        self, settings: Mapping[str, object], prompts: PromptBuilder | None
+    ) -> SharedModel | None:
+        if settings.get("dtype") != self.given.get("dtype"):
+            return None
+        made = SharedModel(self.name, {**settings, "prompts": prompts})
+        SharedModel.loads -= 1
+        return made
+
+
+Bench = Callable[..., Result]
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
+    """Call as ``bench("engine: lead-1", "--json")``: a grid in this process, with fake models."""
+    real = __import__("semqa.engines", fromlist=["create_engine"]).create_engine
+    monkeypatch.setattr(
+        "semqa.engines.create_engine",
+        lambda spec, options=None: (
+            SharedModel(spec, options or {})
+            if spec.startswith("transformers:")
+            else real(spec, options)
+        ),
+    )
+    monkeypatch.setattr(SharedModel, "loads", 0)
+    monkeypatch.setattr(SharedModel, "made", [])
+    monkeypatch.chdir(tmp_path)
+
+    def run(text: str, *args: str | Path) -> Result:
+        text = textwrap.dedent(text).lstrip("\n")
+        head = "" if "data:" in text else f"data: {DATA}\n"
+        (tmp_path / "runs.yaml").write_text(head + text, encoding="utf-8")
+        command = ["bench", "quotesum", "--config", "runs.yaml", *map(str, args)]
+        if "out:" not in text:
+            command += ["--out", "runs"]
+        return CliRunner().invoke(app, command)
+
+    return run
+
+
+def cells_of(result: Result) -> dict[str, dict[str, Any]]:
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return {cell["label"]: cell for cell in json.loads(result.stdout)["cells"]}
+
+
+def wrong(result: Result) -> str:
+    assert isinstance(result.exception, InputError), (result.exception, result.output)
+    return str(result.exception)
+
+
+def test_lists_are_axes_and_runs_stand_besides(bench: Bench) -> None:
+    result = bench(
+        """
+        engine: [extractive, lead-1, human]
+        max-words: [20, 60]
+        runs:
+          - {name: mine, engine: extractive, max-words: 9}
+          - engine: tail-1
+        """,
+        "--json",
+    )
+    cells = cells_of(result)
+    assert list(cells) == [
+        "extractive, max words 20", "extractive, max words 60", "lead-1", "human", "mine", "tail-1",
+    ]  # fmt: skip
+    assert {cell["state"] for cell in cells.values()} == {"done"}
+    for cell in cells.values():
+        config = json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))
+        assert config["data_sha256"]
+    config = json.loads((Path("runs") / cells["mine"]["folder"] / "run.json").read_text("utf-8"))
+    assert (config["engine"], config["options"]) == ("extractive", {"max_words": 9})
+
+
+def test_options_of_models_collapse_where_they_have_no_meaning(bench: Bench) -> None:
+    cells = cells_of(
+        bench(
+            f"""
+            engine: [extractive, transformers:m]
+            train: {DATA}
+            shots: [0, 1]
+            exemplars: [random, fixed]
+            constraint: [on, off]
+            max-span-words: [3, 5]
+            seed: 1
+            """,
+            "--json",
+        )
+    )
+    # The engine asks nobody; without shots there is nothing to choose; rules need the constraint.
+    assert len(cells) == 1 + (1 + 2) * (2 + 1)
+    assert "extractive" in cells
+    assert "transformers:m, qsum, 1 shot, random, unconstrained" in "\n".join(cells)
+
+
+def test_a_policy_varies_its_settings_together(bench: Bench) -> None:
+    result = bench(
+        """
+        engine: transformers:m
+        policy:
+          - {numbers: free, max-span-words: 4}
+          - {numbers: quoted}
+        """,
+        "--json",
+    )
+    options = [
+        json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["options"]
+        for cell in cells_of(result).values()
+    ]
+    assert [(each["numbers"], each.get("max_span_words")) for each in options] == [
+        ("free", 4),
+        ("quoted", None),
+    ]
+
+
+def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -> None:
+    text = "engine: transformers:m\nprompt: [zero-shot, alce]\nconstraint: [on, off]\n"
+    result = bench(text, "--json")
+    assert len(cells_of(result)) == 3
+    assert "left out: transformers:m: prompt alce: asks for citations" in result.stderr
+    assert wrong(bench("engine: transformers:m\nprompt: alce\n")).startswith(
+        "runs.yaml:3: prompt alce: asks for citations"
+    )
+
+
+def test_a_model_is_loaded_once_for_its_runs(bench: Bench) -> None:
+    text = """
+    engine: [transformers:a, transformers:b]
+    constraint: [on, off]
+    temperature: [0, 0.5]
+    """
+    cells = cells_of(bench(text, "--json"))
+    assert len(cells) == 8
+    assert SharedModel.loads == 2
+    assert [model.closed for model in FakeModel.made if model.done == []] == []
+    text = "engine: transformers:a\ndtype: [float32, float16]\n"
+    cells_of(bench(text, "--json", "--out", "others"))
+    assert SharedModel.loads == 4
+
+
+def test_finished_runs_are_not_run_again(bench: Bench) -> None:
+    cells = cells_of(bench("engine: [lead-1, transformers:a]", "--json"))
+    rows = Path("runs") / cells["transformers:a"]["folder"] / "examples.jsonl"
+    before = (rows.stat().st_mtime_ns, rows.read_bytes())
+    again = cells_of(bench("engine: [tail-1, lead-1, transformers:a]", "--json"))
+    assert [cell["state"] for cell in again.values()] == ["done", "kept", "kept"]
+    assert (rows.stat().st_mtime_ns, rows.read_bytes()) == before
+    assert SharedModel.loads == 1
+
+
+def test_a_run_that_fails_does_not_end_the_grid(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SharedModel, "broken", "bad")
+    text = "engine: [transformers:bad, lead-1, transformers:good]"
+    result = bench(text, "--json")
+    cells = cells_of(result)
+    assert result.exit_code == 1
+    assert [cell["state"] for cell in cells.values()] == ["failed", "done", "done"]
+    assert cells["transformers:bad"]["error"] == "the hub is down"
+    told = json.loads(Path("runs/grid.json").read_text("utf-8"))["cells"]
+    assert told == list(cells.values())
+    monkeypatch.setattr(SharedModel, "broken", "")
+    healed = bench(text, "--json")
+    assert healed.exit_code == 0
+    assert [cell["state"] for cell in cells_of(healed).values()] == ["done", "kept", "kept"]
+
+
+def test_a_crash_is_a_failed_run_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(SharedModel, "generate", crash)
+    cells = cells_of(bench("engine: [transformers:m, lead-1]", "--json"))
+    assert cells["transformers:m"]["error"] == "RuntimeError('out of memory')"
+    assert cells["lead-1"]["state"] == "done"
+
+
+MISTAKES = [
+    ("engine: lead-1\nshot: 5", "runs.yaml:3: unknown key: got 'shot', expected the name of a flag, policy or runs; did you mean shots?"),
+    ("engine: lead-1\nlimit: many", "runs.yaml:3: limit: got 'many', expected a whole number from 1; correct it"),
+    ("engine: lead-1\nlimit: 0", "runs.yaml:3: limit: got '0', expected a whole number from 1"),
+    ("engine: transformers:m\nconstraint: perhaps", "runs.yaml:3: constraint: got 'perhaps', expected one of on, off,"),
+    ("engine: transformers:m\ntop-p: 7", "runs.yaml:3: top-p: got '7', expected a number from 0 to 1"),
+    ("engine: transformers:m\ntop-p: .nan", "runs.yaml:3: top-p: got '.nan', expected a number from 0 to 1"),
+    ("engine: transformers:m\ntop-p: 0.5", "runs.yaml:3: top_p: got 0.5 with temperature=0"),
+    ("engine: transformers:m\nshots: 5", "runs.yaml:3: shots: got 5 and no file to take exemplars from"),
+    ("engine: transformers:m\nprompt: nonesuch", "runs.yaml:3: unknown prompt: got 'nonesuch'"),
+    ("engine: [lead-1, lead]", "runs.yaml:2: unknown engine: got 'lead'"),
+    ("engine: [lead-1, lead-1]", "runs.yaml:2: engine: got 'lead-1' twice"),
+    ("engine: lead-1\nengine: lead-2", "runs.yaml:3: engine: got it a second time, expected it once (first at runs.yaml:2)"),
+    ("engine: lead-1\ncoverage: 0.5", "runs.yaml:3: coverage: got it where no engine takes it"),
+    ("runs:\n- engine: human\n  max-words: 7", "runs.yaml:4: the human row takes no options: got max_words"),
+    ("runs:\n- {engine: lead-1, max-words: 7}", "runs.yaml:3: engine lead-1 does not take the option --max-words"),
+    ("runs:\n- {name: a, engine: lead-1}\n- {name: a, engine: lead-2}", "runs.yaml:4: name: got 'a' a second time"),
+    ("engine: lead-1\nname: x", "runs.yaml:3: name: got it for all runs"),
+    ("engine: []", "runs.yaml:2: engine: got an empty list, expected at least one value"),
+    ("engine: {a: b}", "runs.yaml:2: engine: got a mapping, expected a value"),
+    ("engine: lead-1\nruns: lead-2", "runs.yaml:3: runs: got \"lead-2\", expected a list"),
+    ("limit: 3", "runs.yaml: nothing to run: got no engine and no runs"),
+    ("engine: [lead-1", "runs.yaml:2: not YAML"),
+    ("engine: transformers:m\ngen-kwargs: {temprature: 1}", "runs.yaml:3: gen_kwargs: got 'temprature', expected some of"),
+    ("engine: lead-1\nout: [a, b]", "runs.yaml:3: out: got it for some runs, expected one value for all"),
+    ("data: none.jsonl\nengine: lead-1", "none.jsonl: cannot be read"),
+    ("engine: transformers:m\nseed: " + str(list(range(6000))) + "\nlimit: [1, 2]", "runs.yaml: too many runs: got 12,000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[text[:40] for text, _ in MISTAKES])
+def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: str) -> None:
+    if text.startswith("engine: lead-1\nout"):
+        assert said in wrong(bench(text))
+    else:
+        assert wrong(bench(text)).startswith(said)
+    assert not Path("runs").exists()
+
+
+def test_an_alias_bomb_is_refused_quickly(bench: Bench) -> None:
+    lines = ["engine: transformers:m", "engine-args:", "  a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"  {b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]  # fmt: skip
+    started = time.perf_counter()
+    assert "expected a" in wrong(bench("\n".join(lines)))
+    assert time.perf_counter() - started < 5
+
+
+def test_flags_typed_besides_count_for_every_run(bench: Bench) -> None:
+    cells = cells_of(bench("engine: [lead-1, human]\nlimit: [1, 2, 3]", "--limit", "2", "--json"))
+    assert {label: cell["answered"] for label, cell in cells.items()} == {"lead-1": 2, "human": 5}
+
+
+def test_gen_kwargs_are_options(bench: Bench) -> None:
+    text = """
+    engine: [transformers:m, lead-1]
+    gen-kwargs: [{temperature: 0.5, max_gen_toks: 32}, "do_sample=false"]
+    """
+    cells = cells_of(bench(text, "--json"))
+    options = [
+        json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["options"]
+        for label, cell in cells.items()
+        if label != "lead-1"
+    ]
+    assert len(cells) == 3
+    assert [(o["temperature"], o.get("max_new_tokens")) for o in options] == [
+        (0.5, 32),
+        (0.0, None),
+    ]
+
+
+def test_predict_only_and_rescore(bench: Bench) -> None:
+    text = "engine: [lead-1, human, transformers:m]"
+    whole = cells_of(bench(text, "--json"))
+    text += "\nout: later"
+    bare = cells_of(bench(text, "--predict-only", "--json"))
+    assert all(cell["semqa"] is None for cell in bare.values())
+    for cell in bare.values():
+        rows = (Path("later") / cell["folder"] / "examples.jsonl").read_text("utf-8").splitlines()
+        assert all(json.loads(row)["scores"] == {} for row in rows)
+    loads = SharedModel.loads
+    scored = cells_of(bench(text, "--rescore", "--json"))
+    assert SharedModel.loads == loads
+    assert {k: c["semqa"] for k, c in scored.items()} == {k: c["semqa"] for k, c in whole.items()}
+    for label, cell in scored.items():
+        folders = Path("later") / cell["folder"], Path("runs") / whole[label]["folder"]
+        pairs = [(each / "examples.jsonl").read_text("utf-8").splitlines() for each in folders]
+        for one, other in zip(*pairs, strict=True):
+            first, second = json.loads(one), json.loads(other)
+            assert first.pop("seconds") >= 0 <= second.pop("seconds")
+            assert first == second
+
+
+def test_rescoring_wants_finished_runs_and_their_data(bench: Bench, tmp_path: Path) -> None:
+    text = "engine: lead-1"
+    assert "holds no run" in cells_of(bench(text, "--rescore", "--json"))["lead-1"]["error"]
+    folder = Path("runs") / cells_of(bench(text, "--json"))["lead-1"]["folder"]
+    rows = (folder / "examples.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "examples.jsonl").write_bytes(rows[0] + rows[1][:40])
+    failed = bench(text, "--rescore", "--json")
+    assert failed.exit_code == 1
+    assert "got no answer to 2 of 3 examples" in cells_of(failed)["lead-1"]["error"]
+    changed = tmp_path / "quotesum.jsonl"
+    changed.write_text(DATA.read_text("utf-8").replace("alone?", "alone"), encoding="utf-8")
+    result = CliRunner().invoke(
+        app, ["bench", "quotesum", "--rescore", "--data", str(changed), "--out", str(folder)]
+    )
+    assert "not the data of" in wrong(result)
+
+
+def test_rows_hold_what_was_asked_written_and_read(bench: Bench) -> None:
+    (cell,) = cells_of(bench("engine: transformers:m\nconstraint: off", "--json")).values()
+    text = (Path("runs") / cell["folder"] / "examples.jsonl").read_text("utf-8")
+    for row in map(json.loads, text.splitlines()):
+        assert row["question"] in row["prompt"][-1]["content"]
+        assert row["written"].endswith("[ 1 made up ] [ 2 ]")
+        statuses = [span["status"] for span in row["spans"]]
+        assert statuses[-2:] == ["fabricated", "malformed"]
+        for span in row["spans"]:
+            if span["status"] == "verified":
+                assert span["end"] - span["start"] == len(span["text"])
+    results = json.loads((Path("runs") / cell["folder"] / "results.json").read_text("utf-8"))
+    assert {"platform", "python", "processor", "cpus"} <= results["machine"].keys()
+
+
+def test_scores_are_those_of_the_rows(bench: Bench) -> None:
+    from semqa.data.quotesum import read_quotesum
+
+    cells = cells_of(bench("engine: [lead-2, human]", "--json"))
+    questions = read_quotesum(DATA)
+    rows = [
+        json.loads(line)
+        for line in (Path("runs") / cells["lead-2"]["folder"] / "examples.jsonl")
+        .read_text("utf-8")
+        .splitlines()
+    ]
+    expected = score_all(
+        [
+            Example(q.qid, row["prediction"], q.texts, q.short_answers, q.numbers)
+            for q, row in zip(questions, rows, strict=True)
+        ]
+    )
+    assert cells["lead-2"]["semqa"] == pytest.approx(expected.value("semqa"), abs=1e-9)
+    human = summarise(
+        [r for q in questions for r in leave_one_out(q.qid, q.texts, q.short_answers, q.numbers)]
+    )
+    assert cells["human"]["semqa"] == pytest.approx(human.value("semqa"), abs=1e-9)
+
+
+def test_killed_grids_go_on_without_loss(tmp_path: Path) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 100)
+    config = tmp_path / "runs.yaml"
+    config.write_text(f"data: {data}\nengine: [extractive, lead-1]\nout: runs\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "semqa",
+        "bench",
+        "quotesum",
+        "--config",
+        str(config),
+        "--json",
+    ]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while process.poll() is None:
+        found = list((tmp_path / "runs").glob("extractive-*/examples.jsonl"))
+        if found and found[0].read_bytes().count(b"\n") >= 8:
+            os.kill(process.pid, signal.SIGKILL)
+            break
+        time.sleep(0.002)
+    assert process.wait() == -signal.SIGKILL
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    cells = json.loads(done.stdout)["cells"]
+    assert [(cell["state"], cell["answered"]) for cell in cells] == [("done", 100), ("done", 100)]
+    for cell in cells:
+        text = (tmp_path / "runs" / cell["folder"] / "examples.jsonl").read_text("utf-8")
+        assert [json.loads(line)["id"] for line in text.splitlines()] == [
+            f"q{k}" for k in range(100)
+        ]
+
+
+def test_the_sample_in_the_docs_is_a_grid(bench: Bench) -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "bench.md"
+    (text,) = re.findall(r"```yaml\n(.*?)```", docs.read_text("utf-8"), re.DOTALL)
+    text = text.replace("dev.jsonl", str(DATA)).replace("train.jsonl", str(DATA))
+    text = re.sub(r"exemplars: .*", "exemplars: [random, fixed]", text)
+    text = text.replace("shots: [0, 2, 5]", "shots: [0, 1, 2]").replace("out: runs", "")
+    text = text.replace("shots: 2\n", "shots: 2\n    exemplars: fixed\n")
+    cells = cells_of(bench(text, "--json"))
+    assert [cell["error"] for cell in cells.values() if cell["state"] != "done"] == []
+    assert "ours" in cells
