@@ -1,0 +1,294 @@
+"""Reports: their tables are those of the rows, their text is escaped, and they work in a browser."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from semqa import Source
+from semqa.bench import Plan, run
+from semqa.bench.report import load_runs, make_report, write_report
+from semqa.bench.report.formats import to_csv, to_latex, to_markdown
+from semqa.bench.report.svg import Point, Series, dots, lines
+from semqa.bench.report.table import Cell, Table, figure, words
+from semqa.cli.main import app
+from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
+from semqa.errors import InputError
+from semqa.metrics import Example, score
+from semqa.metrics.bootstrap import paired_bootstrap
+from semqa.metrics.quoted_f1 import quoted_f1
+from semqa.metrics.significance import adjust
+from tests.server.browser.conftest import BROWSER, FLAGS
+
+DATA = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"
+HOSTILE = "</script><img src=x onerror=alert(1)>|`*\\ & {$_%} \u202e\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of embedded engines on the sample."""
+    folder = tmp_path_factory.mktemp("runs")
+    for engine in ("human", "lead-1", "extractive", "tail-1"):
+        run(Plan(DATA, engine), folder / engine)
+    return folder
+
+
+def rows_of(folder: Path) -> dict[str, dict[str, Any]]:
+    text = (folder / "examples.jsonl").read_text(encoding="utf-8")
+    return {row["qid"]: row for row in map(json.loads, text.splitlines())}
+
+
+def table(report: Any, key: str) -> Table:
+    (found,) = [each for each in report.tables if each.key == key]
+    return found
+
+
+def test_scores_are_those_of_the_rows(runs: Path) -> None:
+    report = make_report(load_runs(runs))
+    questions = read_quotesum(DATA)
+    found = {row[0].text: row for row in table(report, "scores").rows}
+    assert list(found) == ["extractive", "human", "lead-1", "tail-1"]
+    for engine in ("lead-1", "extractive"):
+        predicted = rows_of(runs / engine)
+        examples = [
+            Example(q.qid, predicted[q.qid]["prediction"], q.texts, q.short_answers, q.numbers)
+            for q in questions
+        ]
+        scored = score(examples)
+        assert found[engine][1].value == 3
+        for cell, metric in zip(
+            found[engine][2:6], ("rougeLsum", "sem_f1", "sem_recall", "semqa"), strict=True
+        ):
+            estimate = scored.estimates[metric]
+            assert cell.value == pytest.approx(estimate.value, abs=1e-9)
+            assert estimate.interval is not None
+            assert (cell.low, cell.high) == pytest.approx(estimate.interval, abs=1e-9)
+        strict = fmean(quoted_f1(each).f1 or 0.0 for each in examples)
+        assert found[engine][6].value == pytest.approx(strict, abs=1e-9)
+
+
+def test_quoting_is_counted(runs: Path) -> None:
+    quoting = table(make_report(load_runs(runs)), "quoting")
+    found = {row[0].text: dict(zip(quoting.columns, row, strict=True)) for row in quoting.rows}
+    rows = rows_of(runs / "extractive").values()
+    told = found["extractive"]
+    assert told["verified"].value == sum(row["quotes"]["verified"] for row in rows)
+    assert told["words per answer"].value == pytest.approx(fmean(row["words"] for row in rows))
+    words_of_all = sum(row["words"] for row in rows)
+    share = 1 - sum(row["free_words"] for row in rows) / words_of_all
+    assert told["words quoted"].value == pytest.approx(100 * share)
+    assert (told["fabricated"].text, told["abstained"].text, told["failed"].text) == ("0", "0", "0")
+
+
+def test_comparisons_are_corrected_over_the_whole_table(runs: Path) -> None:
+    loaded = load_runs(runs)
+    compared = table(make_report(loaded, baseline="lead-1"), "comparison")
+    assert compared.title == "Against lead-1"
+    by_name = {each.label: each for each in loaded.runs}
+    tests = [
+        paired_bootstrap(by_name[name].scores, by_name["lead-1"].scores, metric=metric)
+        for name in ("extractive", "human", "tail-1")
+        for metric in ("rougeLsum", "sem_f1", "sem_recall", "semqa")
+    ]
+    corrected = adjust([test.p for test in tests], "holm")
+    shown = [row[at].value for row in compared.rows for at in (2, 4, 6, 8)]
+    assert shown == pytest.approx(corrected)
+    assert [row[1].value for row in compared.rows] == pytest.approx(
+        [tests[at].difference for at in (0, 4, 8)]
+    )
+    with pytest.raises(InputError, match="--baseline: got 'lead-9', expected one of 'extractive'"):
+        make_report(loaded, baseline="lead-9")
+
+
+def test_groups_cover_all_questions(runs: Path) -> None:
+    report = make_report(load_runs(runs))
+    for key in ("by-sources", "by-question-word", "by-origin"):
+        broken = table(report, key)
+        assert sum(cell.n or 0 for cell in broken.rows[0][1:]) == 3
+    assert table(report, "by-origin").columns == ("run", "other (n = 3)")
+
+
+def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "lead-1", tmp_path / "a")
+    run(Plan(DATA, "tail-1", limit=2), tmp_path / "b")
+    report = make_report(load_runs(tmp_path))
+    assert all(each.key != "comparison" for each in report.tables)
+    scores = table(report, "scores")
+    assert scores.columns[1] == "data"
+    assert [row[1].text for row in scores.rows] == ["quotesum.jsonl", "quotesum.jsonl, first 2"]
+
+
+def test_without_the_data_the_rows_speak(runs: Path, tmp_path: Path) -> None:
+    for name in ("lead-1", "extractive"):
+        shutil.copytree(runs / name, tmp_path / "runs" / name)
+        (tmp_path / "runs" / name / "about.json").write_text('{"data_path": "/none"}', "utf-8")
+    loaded = load_runs(tmp_path / "runs")
+    report = make_report(loaded)
+    assert "its data (quotesum.jsonl) was not found" in report.notes[0]
+    assert report.examples == []
+    assert [each.key for each in report.tables] == ["scores", "quoting", "comparison", "records"]
+    again = make_report(load_runs(tmp_path / "runs", [DATA]))
+    assert again.notes == []
+    for old, new in zip(table(report, "scores").rows, table(again, "scores").rows, strict=True):
+        assert [cell.value for cell in old[1:6]] == pytest.approx([cell.value for cell in new[1:6]])
+
+
+def test_torn_foreign_and_unfinished_runs(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "lead-1", tmp_path / "a")
+    shutil.copytree(runs / "tail-1", tmp_path / "b")
+    shutil.copytree(runs / "extractive", tmp_path / "c")
+    lines_of_a = (tmp_path / "a/examples.jsonl").read_bytes().splitlines(keepends=True)
+    torn = lines_of_a[0] + lines_of_a[1] + lines_of_a[2][:30]
+    (tmp_path / "a/examples.jsonl").write_bytes(torn)
+    (tmp_path / "b/examples.jsonl").write_bytes(b"[1, 2]\n")
+    loaded = load_runs(tmp_path)
+    assert [each.label for each in loaded.runs] == ["lead-1", "extractive"]
+    assert any("lead-1: not finished: 2 of 3 examples" in note for note in loaded.notes)
+    assert any("examples.jsonl:1: not an object" in note for note in loaded.notes)
+    assert (tmp_path / "a/examples.jsonl").read_bytes() == torn, "a report changes nothing"
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="holds no run"):
+        load_runs(tmp_path / "none")
+
+
+def test_the_command(runs: Path, tmp_path: Path) -> None:
+    def call(*args: str | Path) -> Any:
+        return CliRunner().invoke(app, ["report", *map(str, args)])
+
+    done = call(runs, "--out", tmp_path, "--baseline", "lead-1", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["tables"]["comparison"]["title"] == "Against lead-1"
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "report.html", "report.md", "report.tex", "scores.csv", "comparison.csv",
+    }  # fmt: skip
+    for args, said in (
+        ((runs, "--format", "pdf"), "--format: got 'pdf'"),
+        (("no",), "no: not a folder"),
+    ):
+        with pytest.raises(InputError, match=said):
+            raise call(*args).exception
+
+
+def odd_table() -> Table:
+    return Table(
+        "odd",
+        f"T {HOSTILE}",
+        ("run", f"score {HOSTILE}"),
+        [[words(HOSTILE), figure(12.345, (10.0, 15.0), 7)], [words("=1+1"), Cell("–")]],
+        (HOSTILE,),
+    )
+
+
+def test_csv_holds_full_figures_and_no_formula() -> None:
+    rows = list(csv.reader(io.StringIO(to_csv(odd_table()))))
+    assert rows[1][1:] == ["12.345", "10.0", "15.0", "7"]
+    assert rows[2] == ["'=1+1", "", "", "", ""]
+    assert "\x1b" not in rows[1][0]
+    assert "<U+202E>" in rows[1][0]
+
+
+def test_latex_escapes() -> None:
+    tex = to_latex([odd_table()])
+    body = tex.replace(r"\textbackslash{}", "").replace(r"\$\_\%", "")
+    assert r"\& \{" in body
+    assert not re.search(r"(?<!\\)[%#](?! needs)", body.partition("\n")[2])
+    assert r"12.3 {\scriptsize [10.0 -- 15.0]}" in tex
+
+
+def test_markdown_keeps_to_its_cells() -> None:
+    text = to_markdown([odd_table()], "x")
+    row = next(line for line in text.splitlines() if "12.3" in line)
+    assert len(re.findall(r"(?<!\\)\|", row)) == 3
+    assert "<img" not in text.replace(r"\<img", "")
+
+
+def test_plots_hold_their_figures() -> None:
+    plot = dots([("one & two", 40.0, (30.0, 50.0)), ("<b>", 60.0, None)], "score")
+    assert "one &amp; two: 40.0 (30.0 – 50.0)" in plot
+    assert "<b>" not in plot
+    places = [
+        float(x) for x in re.findall(r'class="mark s0" transform="translate\(([\d.]+) ', plot)
+    ]
+    low, high = map(float, re.findall(r'x1="([\d.]+)" x2="([\d.]+)" y1', plot)[-1])
+    assert low < places[0] < high < places[1]
+    curve = lines([Series("s", [Point(0, 10), Point(5, 30, 20, 40)])], "shots", "SEMQA")
+    (path,) = re.findall(r'points="([^"]+)"', curve)
+    (x0, y0), (x1, y1) = (map(float, pair.split(",")) for pair in path.split())
+    assert x0 < x1
+    assert y0 > y1
+
+
+def hostile_runs(folder: Path) -> Path:
+    data = folder / "hostile.jsonl"
+    reference = Reference("r1", f"By [ 1 {HOSTILE.split('[', maxsplit=1)[0]} ] .", "")
+    source = Source(f"It was {HOSTILE} and more.", title=HOSTILE)
+    write_quotesum(data, [Question("PAQ_1", f"who {HOSTILE}?", (source,), (reference,))])
+    run(Plan(data, "lead-1", name=HOSTILE), folder / "runs" / "a")
+    run(Plan(data, "tail-1", name="=cmd"), folder / "runs" / "b")
+    return folder / "runs"
+
+
+def test_a_page_survives_what_it_shows(tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    if BROWSER is None:
+        if os.environ.get("CI"):
+            pytest.fail("needs Chromium or Chrome")
+        pytest.skip("needs Chromium or Chrome: none is installed")
+    folder = hostile_runs(tmp_path)
+    made = make_report(load_runs(folder), title=HOSTILE)
+    path, *_ = write_report(made, tmp_path / "out", ["html"])
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1000, "height": 800})
+        asked: list[str] = []
+        said: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("dialog", lambda dialog: (said.append("dialog"), dialog.dismiss()))
+        page.goto(path.as_uri())
+        assert asked == [path.as_uri()]
+        assert said == []
+        assert page.locator("img").count() == 0
+        assert page.locator("details.example").count() == 1
+        page.locator("summary").first.click()
+        source = page.locator("details mark").first
+        assert source.is_visible()
+        assert "<img src=x onerror=alert(1)>" in page.locator("details").inner_text()
+        assert page.locator("svg .mark").count() >= 2
+        page.fill("#find", "no such words")
+        assert not page.locator("details").is_visible()
+        page.fill("#find", "WHO")
+        assert page.locator("details").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1000
+        page.set_viewport_size({"width": 380, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380
+        browser.close()
+
+
+def test_examples_come_by_how_far_runs_differ(runs: Path) -> None:
+    report = make_report(load_runs(runs), examples=2)
+    spreads = [example.spread for example in report.examples]
+    assert (len(spreads), report.questions) == (2, 3)
+    assert spreads == sorted(spreads, reverse=True)
+    first = report.examples[0]
+    assert [answer.name for answer in first.answers] == ["extractive", "lead-1", "tail-1"]
+    values = [answer.semqa for answer in first.answers if answer.semqa is not None]
+    assert first.spread == pytest.approx(max(values) - min(values))
+    for source in first.sources:
+        question = next(q for q in read_quotesum(DATA) if q.qid == first.qid)
+        assert (
+            "".join(part.text for part in source.body) == question.sources[source.number - 1].text
+        )
+    quoted = {sign for source in first.sources for part in source.body for sign in part.by}
+    assert {"A", "C", "D"} <= quoted
