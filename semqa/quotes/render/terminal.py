@@ -140,7 +140,7 @@ def judged_text(judged: Judged) -> Text:
         shown = safe_text(re.sub(r"\s+", " ", sentence.text))
         text.append(f"  {shown}", style="not bold")
         if sentence.held_against:
-            text.append(f"  {sentence.held_against}", style="not bold dim")
+            text.append(f"  {safe_text(sentence.held_against)}", style="not bold dim")
     return text
 
 
