@@ -122,7 +122,7 @@ def citations(
                 rows = citation_rows(examples, entailment_judge(asked), settings)
         finally:
             asked.close()
-        notes = [f"judge: {asked.name}", *unparsed_note(asked.unparsed)]
+        notes = [f"judge: {asked.name}", *unparsed_note(asked)]
         config = {"judge": describe_judge(asked), **dataclasses.asdict(settings)}
         head = {"kind": CITATIONS, "config": config, "versions": versions("numpy", "rapidfuzz")}
     head["results"] = summarise_citations(rows, resamples=resamples, seed=seed)
@@ -196,7 +196,7 @@ def disambig(
                 )
         finally:
             asked.close()
-        notes = [f"judge: {asked.name}", *unparsed_note(asked.unparsed)]
+        notes = [f"judge: {asked.name}", *unparsed_note(asked)]
         config = {"judge": describe_judge(asked), "official": official}
         head = {"kind": DISAMBIG, "config": config, "versions": versions("numpy", "rapidfuzz")}
     head["results"] = summarise_disambig(rows, resamples=resamples, seed=seed)
