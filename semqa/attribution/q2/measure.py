@@ -96,6 +96,10 @@ class Q2:
         finder: of informative spans.
         settings: see `Settings`.
 
+    Attributes:
+        finder: of informative spans.
+        settings: see `Settings`.
+
     Raises:
         InputError: the judge does not do what is needed.
     """
@@ -113,7 +117,7 @@ class Q2:
             if not isinstance(judge, EntailmentJudge):
                 raise _lacks(judge, "judges entailment", "nli")
             self._entails = judge
-        self._finder = finder
+        self.finder = finder
 
     def score(
         self,
@@ -156,7 +160,7 @@ class Q2:
 
     def _spans(self, response: Response) -> list[str]:
         """Return the spans to ask about: each once, but as often as it is found in the official way."""
-        texts = [span.text for span in self._finder.spans(response.text)]
+        texts = [span.text for span in self.finder.spans(response.text)]
         if self.settings.official:
             return texts
         once: dict[str, str] = {}
@@ -207,7 +211,7 @@ class Q2:
         """Return the next question of a span that is not personal; personal ones are put by."""
         while slot.waiting:
             text = slot.waiting.pop(0)
-            if self.settings.keep_personal or not self._finder.personal(text):
+            if self.settings.keep_personal or not self.finder.personal(text):
                 return text
             slot.tried.append(Question(text, slot.span, rejected=PERSONAL))
         return None

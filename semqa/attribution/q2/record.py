@@ -34,7 +34,8 @@ class Run:
     Attributes:
         scores: the responses.
         settings: of the measure.
-        judge: ``name`` and ``identity`` of who was asked.
+        judge: ``name`` and ``identity`` of who was asked, and ``unparsed``: how many of its replies
+            could not be read, and count as neutral.
         spans: the finder of informative spans.
         files: what was read: ``name``, ``sha256``, ``kind`` and counts.
         baselines: what the baselines among the scores were computed with, by name.
@@ -43,16 +44,17 @@ class Run:
 
     scores: tuple[ResponseScore, ...]
     settings: Settings
-    judge: Mapping[str, str]
+    judge: Mapping[str, Any]
     spans: str
     files: tuple[Mapping[str, Any], ...]
     baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def describe_judge(judge: Judge) -> dict[str, str]:
-        """Return what a record says of a judge."""
-        return {"name": judge.name, "identity": judge.identity}
+    def describe_judge(judge: Judge) -> dict[str, Any]:
+        """Return what a record says of a judge, with how many replies it could not read so far."""
+        unparsed = int(getattr(judge, "unparsed", 0))
+        return {"name": judge.name, "identity": judge.identity, "unparsed": unparsed}
 
     @staticmethod
     def describe_file(file: ResponseFile) -> dict[str, Any]:
@@ -184,6 +186,7 @@ def run_of(record: Row) -> Run:
             f"{record.where}: not a record: got {describe(files)} in 'files', expected an array; "
             "make the record again"
         )
+    unparsed = judge.fields.get("unparsed", 0)
     chosen = _settings(settings, record.where)
     return Run(
         tuple(
@@ -195,7 +198,11 @@ def run_of(record: Row) -> Run:
             for number, row in enumerate(rows, start=1)
         ),
         chosen,
-        {"name": judge.text("name"), "identity": judge.text("identity")},
+        {
+            "name": judge.text("name"),
+            "identity": judge.text("identity"),
+            "unparsed": unparsed if isinstance(unparsed, int) else 0,
+        },
         record.text("spans"),
         tuple(as_row(each, f"{record.where}: files").fields for each in files),
         {key: as_row(how, f"{record.where}: baselines").fields for key, how in baselines.items()},

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from semqa.cli.eval.default_command import DefaultCommand
 from semqa.cli.eval.judging import (
+    JUDGE_PANEL,
     JudgeBatch,
     JudgeCache,
     JudgeDevice,
@@ -17,6 +19,8 @@ from semqa.cli.eval.judging import (
     JudgeName,
     JudgeUrl,
     NoJudgeCache,
+    count_note,
+    entailment_judge,
     judge_progress,
     open_judge,
 )
@@ -40,9 +44,10 @@ from semqa.cli.progress import progress_bar
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.q2 import Response, ResponseFile, ResponseScore, Run, Settings
+    from semqa.attribution.judges import CachedJudge
+    from semqa.attribution.q2 import Q2, Response, ResponseFile, ResponseScore, Run, Settings
 
 __all__ = ["app", "run"]
 
@@ -91,6 +96,16 @@ def run(
     judge_dtype: JudgeDtype = None,
     judge_batch_size: JudgeBatch = None,
     judge_url: JudgeUrl = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            help="A template of your own for engine:SPEC, with {{ premise }} and {{ hypothesis }}; "
+            "the reply names entailment, neutral or contradiction.",
+            metavar="NAME|PATH",
+            show_default="engine-entailment",
+            rich_help_panel=JUDGE_PANEL,
+        ),
+    ] = None,
     spans: Annotated[
         str,
         typer.Option(
@@ -148,56 +163,47 @@ def run(
             f"what to score: got {'files' if files else 'no file'} and {'a' if rescore else 'no'} "
             "record, expected files, or --rescore RECORD; give one of them"
         )
+    opened = partial(
+        open_judge,
+        judge,
+        judge_cache,
+        no_cache=no_judge_cache,
+        device=judge_device,
+        dtype=judge_dtype,
+        batch_size=judge_batch_size,
+        base_url=judge_url,
+        prompt=prompt,
+    )
+    computed = partial(compute_baselines, baseline, model=bertscore_model, layer=bertscore_layer)
     settings = Settings(beams, every_question, keep_personal, not no_nli, official)
     if rescore is not None:
         found = read_run(rescore)
-        changed = {
-            "--spans": spans != "auto",
-            "--beams": beams != BEAMS,
-            "--every-question": every_question,
-            "--keep-personal": keep_personal,
-            "--no-nli": no_nli,
-            "--official": official and not found.settings.official,
-            "--drop-repeated": drop_repeated,
-            "--limit": limit is not None,
-        }
-        for option, given in changed.items():
-            if given:
-                raise InputError(
-                    f"{option}: got it with --rescore, expected what the record was made with: its "
-                    "questions are asked already; leave it out, or score the files again"
-                )
-        settings, responses = found.settings, [score.response for score in found.scores]
-        asked = None
-        if "nli" in (baseline or ()):
-            asked = open_judge(judge, judge_cache, no_cache=no_judge_cache)
-    else:
-        asked = open_judge(
-            judge,
-            judge_cache,
-            no_cache=no_judge_cache,
-            device=judge_device,
-            dtype=judge_dtype,
-            batch_size=judge_batch_size,
-            base_url=judge_url,
+        _check_unchanged(
+            {
+                "--spans": spans != "auto",
+                "--beams": beams != BEAMS,
+                "--every-question": every_question,
+                "--keep-personal": keep_personal,
+                "--no-nli": no_nli,
+                "--official": official and not found.settings.official,
+                "--drop-repeated": drop_repeated,
+                "--limit": limit is not None,
+            }
         )
+        asked = opened() if "nli" in (baseline or ()) else None
+        responses = [score.response for score in found.scores]
+        found = computed(responses, asked, official=found.settings.official).added_to(found)
+    else:
         columns = Columns(response_column, knowledge_column, label_column)
         read = [
             read_responses(path, columns=columns, drop_repeated=drop_repeated)
             for path in files or ()
         ]
         responses = with_ids(read)[:limit]
-    baselines = compute_baselines(
-        baseline,
-        responses,
-        asked,
-        bertscore_model,
-        bertscore_layer,
-        official=settings.official,
-    )
-    if rescore is None:
-        found = _measured(read, responses, asked, spans, settings)
-    found = baselines.added_to(found)
+        asked = opened()
+        measure = _measure(read, asked, spans, settings)
+        baselines = computed(responses, asked, official=official)
+        found = baselines.added_to(_run(read, responses, asked, measure, settings))
     record = found.to_dict(resamples=resamples, seed=seed)
     if out is not None:
         write_file(out, json_line(record, indent=1))
@@ -215,65 +221,79 @@ def run(
         print_tables(*run_tables(record))
         for note in run_notes(record):
             write_result(note)
+        for note in count_note(int(record["judge"].get("unparsed", 0))):
+            write_result(note)
         if out is not None:
             say(f"record: {out}")
 
 
-def _measured(
+def _check_unchanged(options: Mapping[str, bool]) -> None:
+    """See that a record is scored as it was made."""
+    for option, given in options.items():
+        if given:
+            raise InputError(
+                f"{option}: got it with --rescore, expected what the record was made with: its "
+                "questions are asked already; leave it out, or score the files again"
+            )
+
+
+def _measure(
+    files: Sequence[ResponseFile], judge: CachedJudge, spans: str, settings: Settings
+) -> Q2 | None:
+    """Return the measure, or None for a file of steps, whose questions are asked already."""
+    from semqa.attribution.q2 import Q2, create_span_finder
+
+    if any(file.kind == "steps" for file in files):
+        if len(files) > 1:
+            raise InputError(
+                f"files: got {len(files)} with steps of the released code among them, expected one "
+                "such file alone; give them one by one"
+            )
+        if settings.nli:
+            entailment_judge(judge)
+        return None
+    return Q2(judge, create_span_finder(spans), settings)
+
+
+def _run(
     files: Sequence[ResponseFile],
     responses: Sequence[Response],
-    judge: Any,
-    spans: str,
+    judge: CachedJudge,
+    measure: Q2 | None,
     settings: Settings,
 ) -> Run:
-    from semqa.attribution.q2 import Q2, Run, create_span_finder
+    from semqa.attribution.q2 import Run
 
-    described = tuple(Run.describe_file(file) for file in files)
-    if any(file.kind == "steps" for file in files):
-        scores = _finished(files, judge, settings)[: len(responses)]
-        asked, versions = Run.describe_judge(judge), versions_of("semqa")
-        return Run(tuple(scores), settings, asked, "steps of a file", described, {}, versions)
-    finder = create_span_finder(spans)
-    measure = Q2(judge, finder, settings)
     try:
-        with progress_bar("Q²", "examples") as update:
-            scores = measure.score(responses, update)
+        if measure is None:
+            scores = _finished(files[0], judge, settings)[: len(responses)]
+        else:
+            with progress_bar("Q²", "examples") as update:
+                scores = measure.score(responses, update)
     except KeyboardInterrupt:
         say("interrupted: what was judged is kept; give the same command again to go on")
         raise
-    packages = ["spacy"] if finder.name.startswith("spacy") else []
+    spans = "steps of a file" if measure is None else measure.finder.name
     return Run(
         tuple(scores),
         settings,
         Run.describe_judge(judge),
-        finder.name,
-        described,
+        spans,
+        tuple(Run.describe_file(file) for file in files),
         {},
-        versions_of("semqa", *packages),
+        versions_of("semqa", *(["spacy"] if spans.startswith("spacy") else [])),
     )
 
 
-def _finished(files: Sequence[ResponseFile], judge: Any, settings: Settings) -> list[ResponseScore]:
+def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> list[ResponseScore]:
     """Compare the answers of a file of steps."""
-    from semqa.attribution.judges import EntailmentJudge
     from semqa.attribution.q2.comparing import compare_answers
     from semqa.attribution.q2.steps import scores_of_steps
 
-    if len(files) > 1:
-        raise InputError(
-            f"files: got {len(files)} with steps of the released code among them, expected one such "
-            "file alone; give them one by one"
-        )
-    (file,) = files
     labels = {response.inconsistent for response in file.responses}
     default = labels.pop() if len(labels) == 1 else None
     scores = scores_of_steps(file.steps, default, official=settings.official)
     if not settings.nli:
         return [replace(score, nli=False) for score in scores]
-    if not isinstance(judge, EntailmentJudge):
-        raise InputError(
-            f"the judge {judge.name}: got one that does not judge entailment, expected one that "
-            "does; name another, such as lexical"
-        )
     with judge_progress(judge, "Q²"):
-        return compare_answers(scores, judge)
+        return compare_answers(scores, entailment_judge(judge))

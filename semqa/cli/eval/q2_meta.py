@@ -172,8 +172,8 @@ def meta(
         wanted,
         [each.response for each in judged],
         asked,
-        bertscore_model,
-        bertscore_layer,
+        model=bertscore_model,
+        layer=bertscore_layer,
         official=official,
     )
     judged = [

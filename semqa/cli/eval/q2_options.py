@@ -134,9 +134,9 @@ def compute_baselines(
     names: Sequence[str] | None,
     responses: Sequence[Response],
     judge: Any,
+    *,
     model: str | None = None,
     layer: int | None = None,
-    *,
     official: bool = False,
 ) -> Baselines:
     """Compute baselines, each with a bar where it takes its time.

@@ -78,7 +78,10 @@ def test_a_file_is_scored_and_rescored_without_a_judge(
     assert {q["span"] for q in row["questions"] if q["rejected"] is None} >= {"1932"}
     assert {k: v for k, v in record.items() if k != "rows"} == found
 
-    monkeypatch.setattr("semqa.cli.eval.q2.open_judge", None)
+    def nobody(*_: object, **__: object) -> None:
+        raise AssertionError("no judge is opened")
+
+    monkeypatch.setattr("semqa.cli.eval.q2.open_judge", nobody)
     again = semqa("--rescore", "record.json", "--json", "-o", "again.json")
     assert again.json == found
     assert Path("again.json").read_bytes() == Path("record.json").read_bytes()
@@ -185,6 +188,7 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
         (["consistent.csv", "--baseline", "rouge"], "--baseline: got 'rouge', expected one of overlap"),
         (["consistent.csv", "--spans", "x"], "unknown finder of spans"),
         (["consistent.csv", "--judge", "x"], "unknown judge"),
+        (["missing.csv", "--judge", "x"], "missing.csv: cannot be read"),
         (["consistent.csv", "-o", "consistent.csv"], "would be overwritten"),
         (["consistent.csv", "--response-column", "x"], "no column of responses"),
         (["meta"], "nothing to evaluate"),
