@@ -29,7 +29,7 @@ _LABELLED = re.compile(
 )
 _FIRST = re.compile(
     # "No issues: it is consistent" does not begin with a verdict.
-    rf"[\W_]*{_WORD}(?![\w-])(?=\s*(?:$|[^\w\s]|(?:the|it|this|that|there|because|since|as|with)\b))",
+    rf"[\W_]*{_WORD}(?![\w-])(?=\s*(?:$|[^\w\s/]|(?:the|it|this|that|there|because|since|as|with)\b))",
     re.IGNORECASE,
 )
 _LINE = re.compile(rf"(?:[^:]{{0,40}}:)?[\W_]*{_WORD}[\W_]*", re.IGNORECASE)
@@ -42,15 +42,30 @@ _BORNE = (
 _AGAINST = re.compile(
     rf"\b(?:partial(?:ly)?|partly|mostly|largely|somewhat|only)\s+(?:\w+\s+)?{_BORNE}\b|"
     rf"\b(?:in|un)(?:consistent|supported|substantiated|faithful|accurate|grounded|founded)\b|"
-    rf"{_NEGATED}\s+(?:\w+\s+){{0,3}}{_BORNE}\b|\bno (?:mention|evidence|support)\b|\bcontradict(?:s|ed|ory)?\b",
+    rf"{_NEGATED}\s+(?:\w+\s+){{0,3}}{_BORNE}\b|\bno (?:mention|evidence|support)\b|\bcontradict(?:s|ed|ory)?\b|"
+    r"\b(?:incorrect|misleading|hallucinat\w+|fabricat\w+|misrepresent\w+|misstate\w*|errors?)\b|"
+    rf"{_NEGATED}\s+(?:match|align|agree|reflect|say|state|mention|support|appear)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
     rf"{_NEGATED}\s+(?:\w+\s+){{0,2}}(?:in|un)(?:consistent|supported|substantiated|faithful|accurate)\b|"
-    rf"\b(?:no|any|without) (?:\w+ )?(?:inconsistenc\w+|contradiction\w*)|{_NEGATED}\s+contradict",
+    rf"\b(?:no|any|without) (?:\w+ )?(?:inconsistenc\w+|contradiction\w*|errors?|hallucination\w*|fabrication\w*)|{_NEGATED}\s+contradict",
     re.IGNORECASE,
 )
-_FOR = re.compile(rf"\b{_BORNE}\b|\bsupports\b", re.IGNORECASE)
+_FOR = re.compile(
+    rf"\b{_BORNE}\b|\b(?:supports|correct|correctly|accurately|matches|aligns|agrees)\b",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    r"\b(?:say|answer|respond|reply|conclude)(?: with| is| that it is)?:?\s+[\"'“*]*(?:(?P<yes>yes)|(?P<no>no))\b",
+    re.IGNORECASE,
+)
+_TURNED = re.compile(
+    r"\b(?:inconsisten(?:t|cy)|hallucinat(?:ed|ion)|unsupported|errors?)[\"'*_`]*\s*[:=]\s*[\"'*_`]*"
+    r"(?:(?P<yes>yes|true|1)|(?P<no>no|none|false|0))\b",
+    re.IGNORECASE,
+)
+_TURNED_KEY = re.compile(r"inconsisten|hallucinat|unsupported|error", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _ITEM = re.compile(r"^\s*(?:[-*•]\s+|\(?\d{1,3}[.):]\s*|topic\s+\d{1,3}\s*[.:]\s*)", re.IGNORECASE)
 _SEGMENTS = re.compile(
@@ -90,6 +105,9 @@ def parse_verdict(reply: str) -> bool | None:
     if found is not None:
         return found
     text = _TAGS.sub(" ", reply)
+    turned = list(_TURNED.finditer(text))
+    if turned:  # "Inconsistent: no"
+        return turned[-1]["no"] is not None
     labelled = list(_LABELLED.finditer(text))
     if labelled:
         return labelled[-1]["no"] is None
@@ -100,7 +118,7 @@ def parse_verdict(reply: str) -> bool | None:
     if lines:
         return lines[-1]["no"] is None
     for sentence in reversed(_SENTENCES.split(text)):
-        alone = _LINE.fullmatch(sentence)
+        alone = _LINE.fullmatch(sentence) or _SPOKEN.search(sentence)
         if alone is not None:
             return alone["no"] is None
         said = _said(sentence)
@@ -204,13 +222,14 @@ def _in_json(reply: str) -> bool | None:
     if not isinstance(value, dict):
         return None
     for name, said in value.items():
-        if not re.fullmatch(rf"(?:(?:is|final)[_ ]?)?(?:{_KEY})", name, re.IGNORECASE):
+        turned = _TURNED_KEY.search(name) is not None
+        if not (turned or re.search(rf"(?:^|[_ ])(?:{_KEY})(?:$|[_ ])", name, re.IGNORECASE)):
             continue
         if isinstance(said, bool):
-            return said
+            return said is not turned
         match = re.fullmatch(rf"[\W_]*{_WORD}[\W_]*", str(said), re.IGNORECASE)
         if match is not None:
-            return match["no"] is None
+            return (match["no"] is None) is not turned
     return None
 
 

@@ -25,7 +25,10 @@ from semqa.attribution.tofueval.verdicts import (
         "There are no inconsistencies.", "It does not contradict the document.",
         "No issues found. The sentence is consistent.", "The document supports the sentence.",
         "Everything in it is mentioned in the document. So it's consistent.",
-        "It is not inconsistent with the document.",
+        "It is not inconsistent with the document.", "Inconsistent: No", '{"inconsistent": false}',
+        '{"consistency_label": 1}', "Based on the document, I would say yes.",
+        "The sentence accurately reflects the document.", "There are no errors in the sentence.",
+        "The document states it. Therefore, the sentence is factually consistent. Yes.",
     ],
 )  # fmt: skip
 def test_consistent(reply: str) -> None:
@@ -42,6 +45,11 @@ def test_consistent(reply: str) -> None:
         "The document does not mention a vote. Therefore, the sentence is inconsistent.",
         "<answer>no</answer>", '{"answer": "no", "explanation": "yes it does"}',
         "The sentence is partly supported but not consistent with the tone.",
+        "Yes/No: No", "### Answer\nNo", "**No** — it adds a date.", '{"inconsistent": true}',
+        "Inconsistent: yes", '{"is_consistent": "no"}', '{"hallucination": "yes"}',
+        "Based on the document, I would say no.", "Verdict: The sentence contains an error.",
+        "Answer - The sentence is not consistent with the document.", "This is a hallucination.",
+        "The document does not say that nine attend.", "The sentence misrepresents what Lee said.",
         "None of it is supported.", "The sentence is only partially supported.", "Consistency: mostly consistent", "There is no mention of a vote.", "Is it consistent? No",
         "The sentence cannot be verified from the document.", "It contradicts the document.",
         "Final Answer: The sentence is not consistent.", "Output: (No)", "No evidence of this.",
