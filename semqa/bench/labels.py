@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["labels_of", "settings_of", "settings_of_identity"]
 
 
+_ORDER = ("shots", "prompt", "exemplars", "constraint")
+"""What tells runs apart best comes first: a prompt often follows from the shots, rules of quoting
+from the constraint."""
+
+
 def settings_of(plan: Plan) -> dict[str, object]:
     """Return what a plan's run is told apart by, before it is run."""
     found: dict[str, object] = {"engine": plan.engine}
@@ -48,22 +53,32 @@ def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
     labels = []
     for run in runs:
         peers = [other for other in runs if other["engine"] == run["engine"]]
-        keys = [
-            key
-            for key in run
-            if key not in ("engine", "data", "limit")
-            and any(_text(other.get(key)) != _text(run[key]) for other in peers)
-        ]
-        keys += [
-            key
-            for key in ("data", "limit")
-            if any(_text(other.get(key)) != _text(run.get(key)) for other in runs)
-        ]
+        keys = [key for key in _telling(peers, _ORDER) if key in run]
+        keys += _telling(runs, ("data", "limit"))
         labels.append(", ".join([str(run["engine"]), *(_said(k, run.get(k)) for k in keys)]))
     return [
         label if labels.count(label) == 1 else f"{label} ({labels[: at + 1].count(label)})"
         for at, label in enumerate(labels)
     ]
+
+
+def _telling(runs: Sequence[Mapping[str, object]], first: Sequence[str]) -> list[str]:
+    """Return the keys that tell runs apart, without those that say nothing new.
+
+    Args:
+        runs: some of them.
+        first: the keys that are tried, in this order; of runs of one engine, then all others.
+    """
+    others = [key for run in runs for key in run if key not in ("engine", "data", "limit")]
+    tried = dict.fromkeys([*first, *(others if first is _ORDER else ())])
+    chosen: list[str] = []
+    apart = 1
+    for key in tried:
+        found = len({tuple(_text(run.get(each)) for each in (*chosen, key)) for run in runs})
+        if found > apart:
+            chosen.append(key)
+            apart = found
+    return chosen
 
 
 def _said(key: str, value: object) -> str:

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -17,14 +17,14 @@ from typer.testing import CliRunner
 
 from semqa import Source
 from semqa.bench import Plan, run
-from semqa.bench.report import load_runs, make_report, write_report
+from semqa.bench.report import BenchReport, load_runs, make_report, write_report
 from semqa.bench.report.formats import to_csv, to_latex, to_markdown
 from semqa.bench.report.svg import Point, Series, dots, lines
 from semqa.bench.report.table import Cell, Table, figure, words
 from semqa.cli.main import app
 from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
 from semqa.errors import InputError
-from semqa.metrics import Example, score
+from semqa.metrics import Example, score, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
 from semqa.metrics.quoted_f1 import quoted_f1
 from semqa.metrics.significance import adjust
@@ -48,7 +48,7 @@ def rows_of(folder: Path) -> dict[str, dict[str, Any]]:
     return {row["qid"]: row for row in map(json.loads, text.splitlines())}
 
 
-def table(report: Any, key: str) -> Table:
+def table(report: BenchReport, key: str) -> Table:
     (found,) = [each for each in report.tables if each.key == key]
     return found
 
@@ -255,7 +255,7 @@ def test_a_page_survives_what_it_shows(tmp_path: Path) -> None:
         said: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: said.append(message.text))
-        page.on("dialog", lambda dialog: (said.append("dialog"), dialog.dismiss()))
+        page.on("dialog", lambda dialog: said.append(dialog.message))
         page.goto(path.as_uri())
         assert asked == [path.as_uri()]
         assert said == []
@@ -292,3 +292,58 @@ def test_examples_come_by_how_far_runs_differ(runs: Path) -> None:
         )
     quoted = {sign for source in first.sources for part in source.body for sign in part.by}
     assert {"A", "C", "D"} <= quoted
+
+
+def test_seeds_are_summed_up(tmp_path: Path) -> None:
+    for seed in (0, 1, 2):
+        folder = tmp_path / str(seed)
+        run(Plan(DATA, f"lead-{seed + 1}"), folder)
+        identity = json.loads((folder / "run.json").read_text("utf-8"))
+        identity |= {"engine": "transformers:m", "options": {"seed": seed}}
+        (folder / "run.json").write_text(json.dumps(identity), "utf-8")
+    loaded = load_runs(tmp_path)
+    assert [each.label for each in loaded.runs] == [
+        f"transformers:m, seed {seed}" for seed in (0, 1, 2)
+    ]
+    report = make_report(loaded)
+    (row,) = table(report, "seeds").rows
+    values = [cells[5].value for cells in table(report, "scores").rows]
+    numbers = [value for value in values if value is not None]
+    assert row[0].text == "transformers:m"
+    assert (row[1].value, row[8].value) == (3, pytest.approx(fmean(numbers)))
+    assert row[9].value == pytest.approx(stdev(numbers))
+
+
+def test_plots_of_shots_and_of_the_constraint(tmp_path: Path) -> None:
+    for shots in (0, 2, 5):
+        for switch in ("on", "off"):
+            folder = tmp_path / f"{shots}{switch}"
+            run(Plan(DATA, "lead-1" if switch == "on" else "tail-1"), folder)
+            identity = json.loads((folder / "run.json").read_text("utf-8"))
+            options = {"constraint": switch} | ({"numbers": "quoted"} if switch == "on" else {})
+            chosen = {"strategy": "random"} if shots else None
+            prompts = {
+                "template": "qsum" if shots else "zero-shot",
+                "shots": shots,
+                "exemplars": chosen,
+            }
+            identity |= {"engine": "transformers:m", "options": options, "prompts": prompts}
+            (folder / "run.json").write_text(json.dumps(identity), "utf-8")
+    loaded = load_runs(tmp_path)
+    assert {each.label for each in loaded.runs} == {
+        f"transformers:m, {shots} shots, {said}"
+        for shots in (0, 2, 5)
+        for said in ("constrained", "unconstrained")
+    }
+    plots = {plot.title: plot for plot in make_report(loaded).plots}
+    assert plots["By shots"].svg.count("<polyline") == 2
+    changed = plots["What the constraint changes: SEMQA"].svg
+    assert changed.count('class="mark') == changed.count("<circle") == 3
+    by_name = {each.label: each for each in loaded.runs}
+    for shots in (0, 2, 5):
+        for said, way in (("without", "unconstrained"), ("with", "constrained")):
+            value = summarise(by_name[f"transformers:m, {shots} shots, {way}"].scores).value(
+                "semqa"
+            )
+            title = f"transformers:m, {shots} shots, constrained, {said}: {value:.1f}"
+            assert title in changed

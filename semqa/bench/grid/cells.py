@@ -42,7 +42,7 @@ def folder_of(plan: Plan) -> str:
         >>> from pathlib import Path
         >>> from semqa.bench.plan import Plan
         >>> folder_of(Plan(Path("dev.jsonl"), "lead-1"))
-        'lead-1-bb29e3c9'
+        'lead-1-941681b2'
     """
     settings: dict[str, object] = {
         "data": plan.data.name,

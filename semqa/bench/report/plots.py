@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.bench.report.svg import Point, Series, dots, lines, plane
+from semqa.bench.report.svg import Point, Series, dots, lines, pairs, plane
+from semqa.decoding.policy import QuotePolicy
 from semqa.metrics import summarise
 
 if TYPE_CHECKING:
@@ -29,8 +31,21 @@ class Plot(NamedTuple):
 
 def make_plots(runs: Sequence[FinishedRun]) -> list[Plot]:
     """Return the plots that the runs have something for."""
-    made = [_overview(runs), _by_sources(runs), _by_shots(runs), _constraint(runs), _plane(runs)]
+    short = dict(zip((run.label for run in runs), _short_names(runs), strict=True))
+    runs = [replace(run, label=short[run.label]) for run in runs]
+    made = [_overview(runs), _by_sources(runs), _by_shots(runs), *_constraint(runs), _plane(runs)]
     return [plot for plot in made if plot is not None]
+
+
+def _short_names(runs: Sequence[FinishedRun]) -> list[str]:
+    """Return what runs are called in plots: without their engine's path, where that is enough."""
+    short = []
+    for run in runs:
+        engine = str(run.identity.get("engine"))
+        model = engine.rstrip("/").rpartition("/")[2]
+        same = run.label == engine or run.label.startswith(f"{engine}, ")
+        short.append(model + run.label[len(engine) :] if same else run.label)
+    return short if len(set(short)) == len(short) else [run.label for run in runs]
 
 
 def _overview(runs: Sequence[FinishedRun]) -> Plot | None:
@@ -99,34 +114,38 @@ def _kinds(run: FinishedRun, runs: Sequence[FinishedRun]) -> list[str]:
     )
 
 
-def _constraint(runs: Sequence[FinishedRun]) -> Plot | None:
-    """Show what the constraint changes, for each pair of runs that differ in it alone."""
-    rules = ("numbers", "names", "boundary", "max_words", "max_free_words", "max_span_words")
-    rows: list[tuple[str, float, Sequence[float] | None]] = []
-    for free in runs:
-        if free.settings.get("constraint") != "off":
-            continue
-        for kept in runs:
-            if kept.settings.get("constraint") in (None, "off"):
-                continue
-            skip = ("constraint", *rules)
-            if {k: v for k, v in free.settings.items() if k not in skip} != {
-                k: v for k, v in kept.settings.items() if k not in skip
-            }:
-                continue
-            for run in (free, kept):
-                point = _semqa(0, run.scores)
-                if point is not None:
-                    around = (point.low, point.high)
-                    shown = None if None in around else (point.low or 0.0, point.high or 0.0)
-                    rows.append((f"{run.label}: SEMQA", point.y, shown))
-                rows.append((f"{run.label}: % verified", _verified(run), None))
-    if not rows:
-        return None
-    note = (
-        "Pairs of runs that differ in the constraint alone: quality, and quotes that are verbatim."
-    )
-    return Plot("What the constraint changes", note, dots(rows, "points, or per cent"))
+def _constraint(runs: Sequence[FinishedRun]) -> list[Plot]:
+    """Show what the constraint changes, for each pair of runs that differ in it alone.
+
+    The rules of quoting have no effect without it, so they may differ, too.
+    """
+    found = [
+        (free, kept)
+        for free in runs
+        for kept in runs
+        if free.settings.get("constraint") == "off"
+        and kept.settings.get("constraint") not in (None, "off")
+        and _without_rules(free) == _without_rules(kept)
+    ]
+    if not found:
+        return []
+    scores = [(kept.label, _semqa(0, free.scores), _semqa(0, kept.scores)) for free, kept in found]
+    scored = [(name, a.y, b.y) for name, a, b in scores if a is not None and b is not None]
+    verified = [(kept.label, _verified(free), _verified(kept)) for free, kept in found]
+    note = "From the ring, without the constraint, to the dot, with it; by the run that has it."
+    ends = ("without", "with")
+    made = [("SEMQA", scored), ("per cent of quotes verified", verified)]
+    return [
+        Plot(f"What the constraint changes: {name}", note, pairs(rows, name, ends))
+        for name, rows in made
+        if rows
+    ]
+
+
+def _without_rules(run: FinishedRun) -> dict[str, object]:
+    rules = [each.name for each in fields(QuotePolicy)]
+    left = ("constraint", "quote_from", *rules)
+    return {key: value for key, value in run.settings.items() if key not in left}
 
 
 def _verified(run: FinishedRun) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.bench.report.comparison import choose_baseline, comparison_table
 from semqa.bench.report.examples import make_examples
 from semqa.bench.report.plots import make_plots
+from semqa.bench.report.seeds import seeds_table
 from semqa.bench.report.tables import (
     GROUPINGS,
     breakdown,
@@ -77,7 +78,14 @@ def make_report(
     runs = loaded.runs
     compared = comparison_table(runs, choose_baseline(runs, baseline))
     broken = [breakdown(runs, key) for key in GROUPINGS]
-    tables = [main_table(runs), quoting_table(runs), compared, *broken, records_table(runs)]
+    tables = [
+        main_table(runs),
+        quoting_table(runs),
+        compared,
+        seeds_table(runs),
+        *broken,
+        records_table(runs),
+    ]
     shown, questions = make_examples(runs, examples)
     return BenchReport(
         title,

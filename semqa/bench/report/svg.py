@@ -15,12 +15,12 @@ from semqa.quotes.render.safe import safe_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Point", "Series", "dots", "lines", "plane"]
+__all__ = ["Point", "Series", "dots", "lines", "pairs", "plane"]
 
 COLOURS = 8
 WIDTH = 640
-LABEL = 30
-"""Characters of a label that are shown; the whole is in its title."""
+LABEL = 34
+"""Characters of a label that are shown, its middle left out; the whole is in its title."""
 
 
 class Point(NamedTuple):
@@ -63,6 +63,31 @@ def dots(rows: Sequence[tuple[str, float, Sequence[float] | None]], label: str) 
             "" if around is None else f" ({around[0]:.1f} – {around[1]:.1f})"
         )
         parts.append(_mark(scale(value), y, 0, told))
+    return _svg(parts, height, label)
+
+
+def pairs(rows: Sequence[tuple[str, float, float]], label: str, ends: tuple[str, str]) -> str:
+    """Return one line a row: its name, a ring where it was, a dot where it went, and the way.
+
+    Args:
+        rows: names, values before and values after, from the top.
+        label: of the axis.
+        ends: what before and after are called.
+    """
+    left, line = 230, 26
+    height = line * len(rows) + 44
+    scale = _Scale([value for _, *both in rows for value in both], left, WIDTH - 20)
+    parts = [_axis_below(scale, height - 40, label)]
+    for at, (name, before, after) in enumerate(rows):
+        y = line * at + line / 2
+        parts += [
+            _text(left - 10, y + 4, name, "end"),
+            f'<line class="line s0" x1="{scale(before):.1f}" x2="{scale(after):.1f}" '
+            f'y1="{y:.1f}" y2="{y:.1f}"/>',
+            f'<circle class="ring s0" cx="{scale(before):.1f}" cy="{y:.1f}" r="4.5">'
+            f"<title>{_safe(f'{name}, {ends[0]}: {before:.1f}')}</title></circle>",
+            _mark(scale(after), y, 0, f"{name}, {ends[1]}: {after:.1f}"),
+        ]
     return _svg(parts, height, label)
 
 
@@ -179,7 +204,7 @@ def _mark(x: float, y: float, at: int, told: str) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:
-    shown = text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    shown = text if len(text) <= LABEL else f"{text[: LABEL // 3]}…{text[1 - 2 * LABEL // 3 :]}"
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_safe(shown)}'
         f"<title>{_safe(text)}</title></text>"

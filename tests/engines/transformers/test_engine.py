@@ -211,13 +211,13 @@ def test_both_ways_from_one_model() -> None:
 def test_other_settings_from_one_model() -> None:
     made = engine("gpt2")
     prompts = PromptBuilder(Template.load("zero-shot"), form="completion")
-    drawn = {"temperature": 0.9, "seed": 3, "quote_bias": 9.0, "dtype": "float32"}
+    drawn = {"temperature": 0.9, "seed": 3, "max_new_tokens": 16, "dtype": "float32"}
     assert made.with_settings(drawn, prompts) is None, "it was loaded with another dtype"
     del drawn["dtype"]
     other = made.with_settings({**drawn, "batch_size": 2}, prompts)
     assert other is not None
     assert (other.name, other.batch_size, other.options.seed) == (made.name, 2, 3)
-    alone = engine("gpt2", prompts, max_new_tokens=256, **drawn)
+    alone = engine("gpt2", prompts, quote_bias=0.0, **drawn)
     assert other.answer(*REQUESTS[0]) == alone.answer(*REQUESTS[0])
     assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
     with pytest.raises(InputError, match="no such setting: got beams=2"):
