@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from typer.testing import CliRunner, Result
 
 from semqa.cli.main import app
@@ -365,6 +366,14 @@ def test_scores_are_those_of_the_rows(bench: Bench) -> None:
         [r for q in questions for r in leave_one_out(q.qid, q.texts, q.short_answers, q.numbers)]
     )
     assert cells["human"]["semqa"] == pytest.approx(human.value("semqa"), abs=1e-9)
+
+
+def test_one_grid_one_process(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    with FileLock(tmp_path / "runs" / ".grid.lock"):
+        assert isinstance(bench("engine: lead-1").exception, UnavailableError)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert "file: cannot be made" in wrong(bench("engine: lead-1\nout: file"))
 
 
 def test_killed_grids_go_on_without_loss(tmp_path: Path) -> None:

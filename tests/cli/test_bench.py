@@ -158,3 +158,50 @@ def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
     assert semqa(*args, "--engine", "lead-1").code == 0
     assert "holds another run: got engine 'lead-1'" in fails(*args, "--engine", "lead-2")
     assert "the human row takes no options" in fails(*args, "--engine", "human", "--max-words", "9")
+
+
+def test_flags_of_lm_eval(invoke: Invoke, tmp_path: Path) -> None:
+    args = ("--gen-kwargs", "temperature=0.5,max_gen_toks=9", "--batch-size", "2", "--limit", "2")
+    result = invoke(*args, "--seed", "4", "--output-path", "other")
+    assert result.exit_code == 0, result.output
+    config = json.loads((tmp_path / "other/run.json").read_text(encoding="utf-8"))
+    wanted = {"temperature": 0.5, "max_new_tokens": 9, "batch_size": 2, "seed": 4}
+    assert config["options"].items() >= wanted.items()
+    assert config["limit"] == 2
+    twice = invoke("--gen-kwargs", "seed=1", "--seed", "4")
+    assert "got seed and --seed, expected one of them" in str(twice.exception)
+
+
+def test_predictions_first_and_scores_later(semqa: Command) -> None:
+    args = ("bench", "quotesum", "--data", DATA, "--engine", "lead-1", "--out", "run")
+    first = semqa(*args, "--predict-only")
+    assert first.code == 0
+    assert "not scored: give the command again with --rescore" in first.out
+    assert "SEMQA" not in first.out
+    assert "SEMQA" in semqa(*args, "--rescore").out
+    assert "got it with --predict-only" in semqa(*args, "--rescore", "--predict-only").err
+
+
+def test_what_a_single_run_needs(fails: Callable[..., str]) -> None:
+    assert "--data: got none, expected a path" in fails("bench", "quotesum", "--out", "run")
+    assert "--out: got none, expected a path" in fails("bench", "quotesum", "--data", DATA)
+
+
+def test_a_grid_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
+    config = tmp_path / "runs.yaml"
+    config.write_text(f"data: {DATA}\nengine: [lead-1, human]\nout: {tmp_path / 'runs'}\n", "utf-8")
+    shown = terminal("bench", "quotesum", "--config", config)
+    assert "[1/2]" in shown
+    assert "all runs" in shown
+    assert "2/2" in shown
+
+
+def test_a_grid_from_standard_input(semqa: Command) -> None:
+    text = f"data: {DATA}\nengine: [lead-1, human]\nout: runs\n".encode()
+    done = semqa("bench", "quotesum", "--config", "-", stdin=text)
+    assert done.code == 0
+    assert "[2/2] done in" in done.err
+    assert "human" in done.out
+    bad = semqa("bench", "quotesum", "--config", "-", stdin=text + b"limt: 3\n")
+    assert bad.code == 2
+    assert bad.err.startswith("error: <stdin>:4: unknown key: got 'limt'")

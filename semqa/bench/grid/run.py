@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +12,7 @@ from semqa.bench.grid.engines import EngineShelf
 from semqa.bench.rescore import rescore
 from semqa.bench.run import RESULTS_FILE, RUN_FILE, Progress, pretty, read_object, run
 from semqa.data.atomic import write_atomic
+from semqa.data.lock import locked
 from semqa.errors import InputError, SemqaError
 
 if TYPE_CHECKING:
@@ -82,11 +84,21 @@ def run_grid(
 
     Returns:
         What became of each cell, in the order of `cells`.
+
+    Raises:
+        InputError: the folder cannot be made.
+        UnavailableError: another process is at work in it, or the disk failed.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be written; "
+            "choose another --out"
+        ) from error
     outcomes: dict[int, CellOutcome] = {}
     shelf = EngineShelf(say)
-    try:
+    with locked(out / ".grid.lock", wait_seconds=0), closing(shelf):
         for at in _order(cells):
             cell = cells[at]
             on_cell(at, cell)
@@ -103,8 +115,6 @@ def run_grid(
             outcomes[at] = outcome
             on_done(at, outcome)
             _write(out, cells, outcomes)
-    finally:
-        shelf.close()
     return [outcomes[at] for at in range(len(cells))]
 
 

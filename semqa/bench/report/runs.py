@@ -12,6 +12,7 @@ from semqa.bench.plan import HUMAN, data_digest
 from semqa.bench.rescore import items_of, read_records
 from semqa.bench.results import score_item
 from semqa.bench.run import ABOUT_FILE, EXAMPLES_FILE, RUN_FILE, read_object
+from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, ExampleScores
 from semqa.metrics.quoted_f1 import QuotedScores, quoted_f1, quoted_leave_one_out
@@ -154,11 +155,13 @@ def _find_data(
     wanted = identity.get("data_sha256")
     lay = about.get("data_path")
     candidates = list(digests)
+    most = setting(BYTES_SETTING, MAX_BYTES)
     if isinstance(lay, str) and "\0" not in lay:
         candidates += [Path(lay), *(parent / lay for parent in folder.parents)]
     for path in candidates:
         try:
-            if path not in digests and path.is_file():
+            fits = path in digests or (path.is_file() and path.stat().st_size <= most)
+            if fits and path not in digests:
                 digests[path] = data_digest(path)
         except OSError:
             continue
