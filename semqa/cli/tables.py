@@ -37,6 +37,9 @@ SHOWN = {
 NARROWEST = 60
 """Columns that a table takes at least."""
 
+SHORTEST_NAME = 16
+"""Columns that the names of rows have at least; a longer name goes on in the next line."""
+
 
 def scores_table(record: Mapping[str, Any]) -> Table:
     """Return one row a score: value, interval, and how many examples it rests on.
@@ -118,14 +121,55 @@ def judged_table(judged: Mapping[str, Any]) -> Table:
 
 
 def print_tables(*tables: Table) -> None:
-    """Print tables to standard output."""
+    """Print tables to standard output, as wide as the terminal, or wider where figures need it.
+
+    Names of rows go before intervals: a cell of several words is broken before a name is.
+    """
     from rich.console import Console
 
     # A narrow terminal may wrap a line; a figure with its end cut off would mislead.
     width = max(NARROWEST, terminal_width())
-    console = Console(highlight=False, markup=False, emoji=False, legacy_windows=False, width=width)
     for table in tables:
+        console = Console(
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+            width=_fit(table, width),
+        )
         console.print(table)
+
+
+def _fit(table: Table, width: int) -> int:
+    """Set the widths of columns such that no word of a figure is broken, and no name is cut off.
+
+    Returns:
+        the width that the table is to be printed in.
+    """
+    from rich.cells import cell_len
+
+    headers = [str(column.header) for column in table.columns]
+    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    longest = [
+        max((cell_len(word) for text in (header, *column) for word in text.split()), default=0)
+        for header, column in zip(headers, cells, strict=True)
+    ]
+    whole = [
+        max((least, *map(cell_len, column))) for least, column in zip(longest, cells, strict=True)
+    ]
+    full = [max(least, cell_len(header)) for least, header in zip(whole, headers, strict=True)]
+    between = 3 * len(headers) - 1  # what box.SIMPLE puts between and around columns
+    room = width - between
+    if sum(full) <= room:
+        return width
+    name = min(whole[0], max(SHORTEST_NAME, width // 3))
+    # Titles are broken first, then the cells of several words.
+    ways = (full[1:], whole[1:], longest[1:])
+    others = next((way for way in ways if name + sum(way) <= room), longest[1:])
+    name = min(full[0], max(name, room - sum(others)))
+    for column, columns in zip(table.columns, (name, *others), strict=True):
+        column.width, column.no_wrap, column.overflow = columns, False, "fold"
+    return max(width, between + name + sum(others))
 
 
 def _table(first: str, *others: str) -> Table:
