@@ -110,6 +110,21 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     assert err == b""
 
 
+def test_ctrl_c_ends_quietly_while_the_command_loads() -> None:
+    code = (
+        "import sys, signal\n"
+        "class Loading:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'semqa.cli.main':\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Loading())\n"
+        "from semqa.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_a_terminal_gets_colours_unless_it_wants_none(terminal: Terminal) -> None:
     command = ["answer", "Who crossed?", "--sources", str(EXAMPLES / "antarctica.jsonl")]
     assert "\x1b[1;32m" in terminal(*command)
