@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import semqa
 from semqa.data.atomic import write_atomic
-from semqa.data.files import ByteBudget, decode_text, open_input
+from semqa.data.files import STDIN, ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Record",
     "describe_judge",
+    "kind_of",
     "read_record",
     "read_record_rows",
     "versions",
@@ -101,6 +102,19 @@ def read_record(path: Path | str, kind: str) -> Record:
         )
     fields = {name: part for name, part in value.items() if name != "rows"}
     return Record(file.name, fields, _rows(value, file.name))
+
+
+def kind_of(path: Path | str) -> str | None:
+    """Return the kind that a record names, or None for another file, and for standard input."""
+    if str(path) == STDIN:
+        return None
+    try:
+        with open_input(path, ByteBudget()) as file:
+            value = decode_json(decode_text(file.read_all(), file.name), file.name)
+    except InputError:
+        return None
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else None
 
 
 def read_record_rows(path: Path | str) -> list[Row]:

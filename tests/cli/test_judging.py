@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from semqa.cli.eval.judging import judge_progress, open_judge
 from tests.cli.conftest import EXAMPLES, Command
 from tests.engines.openai.server import Answer, serving
 
@@ -186,3 +187,25 @@ def test_a_run_is_judged_when_it_is_done_or_later(semqa: Command, tmp_path: Path
     shown = semqa(*run, "--judge", "lexical")
     assert "judged by lexical" in shown.out
     assert "citation precision" in shown.out
+
+
+def test_a_record_is_not_taken_for_answers(semqa: Command, tmp_path: Path) -> None:
+    answers = write(tmp_path / "answers.jsonl", *LINES)
+    assert semqa("eval", "auto-ais", answers, "--out", "record.json").code == 0
+    for command in ("auto-ais", "citations"):
+        outcome = semqa("eval", command, "record.json")
+        assert outcome.code == 2
+        assert "record.json: a record: got one of the kind 'auto-ais'" in outcome.err
+        assert "give a record with --rescore" in outcome.err
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_who_interrupts_a_judge_is_told_what_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: bool
+) -> None:
+    judge = open_judge("lexical", tmp_path if kept else None, no_cache=not kept)
+    with pytest.raises(KeyboardInterrupt), judge_progress(judge, "judging"):
+        raise KeyboardInterrupt
+    judge.close()
+    told = capsys.readouterr().err
+    assert ("give the same command again" in told) is kept

@@ -101,6 +101,11 @@ class CachedJudge:
             self.complete = self._complete
 
     @property
+    def on_disk(self) -> bool:
+        """Whether what was judged outlives the process."""
+        return self._store.on_disk
+
+    @property
     def unparsed(self) -> int:
         """How many replies of a language model could not be read; 0 for judges that are none."""
         return int(getattr(self._own, "unparsed", 0))
@@ -193,6 +198,7 @@ class _Store:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self.on_disk = path is not None
         self._lock = Lock()
         try:
             if path is not None:

@@ -142,10 +142,6 @@ def run(
                 f"{asked.asked} of {len(examples)} claims were put to the judge; the others were "
                 "judged before, or are doubles"
             )
-    except KeyboardInterrupt:
-        if not no_judge_cache:
-            say("interrupted: what was judged is kept; give the same command again to go on")
-        raise
     finally:
         asked.close()
     settings: dict[str, Any] = {

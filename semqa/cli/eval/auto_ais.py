@@ -192,7 +192,17 @@ def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> l
     from semqa.data.answers import GivenAnswer, read_answers
 
     if references is None:
-        return read_answers(file)
+        try:
+            return read_answers(file)
+        except InputError as error:
+            from semqa.attribution.records import kind_of
+
+            if (kind := kind_of(file)) is None:
+                raise
+            raise InputError(
+                f"{file}: a record: got one of the kind {kind!r}, expected answers with their "
+                "sources; give a record with --rescore"
+            ) from error
     from semqa.data.files import display_name
     from semqa.data.predictions import match_predictions, read_predictions
     from semqa.data.quotesum import read_quotesum

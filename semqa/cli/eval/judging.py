@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from semqa.cli.output import say
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "entailment_judge",
     "judge_progress",
     "open_judge",
+    "say_interrupted",
     "unparsed_note",
 ]
 
@@ -214,20 +216,32 @@ def count_note(unparsed: int) -> list[str]:
 def judge_progress(judge: Judge, title: str) -> Iterator[None]:
     """Show how far a judge is while the block runs, where standard error is a terminal.
 
-    Each call of the judge in the block has the bar for itself: give it many inputs at once.
+    Each call of the judge in the block has the bar for itself: give it many inputs at once. Who
+    interrupts it is told that the same command goes on, where that is so.
     """
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.progress import progress_bar
 
-    with progress_bar(title, "examples") as update:
-        if update is None or not isinstance(judge, CachedJudge):
+    cached = judge if isinstance(judge, CachedJudge) else None
+    try:
+        with progress_bar(title, "examples") as update:
+            if cached is not None:
+                cached.on_progress = update
             yield
-            return
-        judge.on_progress = update
-        try:
-            yield
-        finally:
-            judge.on_progress = None
+    except KeyboardInterrupt:
+        say_interrupted(judge)
+        raise
+    finally:
+        if cached is not None:
+            cached.on_progress = None
+
+
+def say_interrupted(judge: Judge) -> None:
+    """Say that what was judged is kept, where it is."""
+    from semqa.attribution.judges import CachedJudge
+
+    if isinstance(judge, CachedJudge) and judge.on_disk:
+        say("interrupted: what was judged is kept; give the same command again to go on")
 
 
 def default_cache() -> Path:

@@ -23,6 +23,7 @@ from semqa.cli.eval.judging import (
     entailment_judge,
     judge_progress,
     open_judge,
+    say_interrupted,
 )
 from semqa.cli.eval.q2_meta import meta
 from semqa.cli.eval.q2_options import (
@@ -271,7 +272,7 @@ def _run(
             with progress_bar("Q²", "examples") as update:
                 scores = measure.score(responses, update)
     except KeyboardInterrupt:
-        say("interrupted: what was judged is kept; give the same command again to go on")
+        say_interrupted(judge)
         raise
     spans = "steps of a file" if measure is None else measure.finder.name
     return Run(
