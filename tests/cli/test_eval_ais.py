@@ -202,7 +202,7 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
         (("-", "--ratings", "-"), "standard input named twice"),
         (("ann_toy.csv", "--out", "ann_toy.csv"), "ann_toy.csv: would be overwritten"),
         (("ratings.jsonl",), "ratings.jsonl: not a file of verdicts: got JSON lines"),
-        (("--ratings", "ann_toy.csv"), "ann_toy.csv:1: invalid JSON"),
+        (("--ratings", "ann_toy.csv"), "ann_toy.csv: not a file of ratings: got CSV"),
         (
             ("ann_toy.csv", "--test", "chi2", "--alternative", "less"),
             "χ² has no direction; take another test",

@@ -172,7 +172,7 @@ def score_citations(
         judge: says what follows from what.
         at_most: count only so many citations a sentence, the first ones; None for all, and with
             `official` for `OFFICIAL_AT_MOST`.
-        official: count as ALCE's eval.py does, defects and all (see `docs/attribution.md`).
+        official: count as ALCE's eval.py does, defects and all (see `docs/attribution/citations.md`).
     """
     if official and at_most is None:
         at_most = OFFICIAL_AT_MOST

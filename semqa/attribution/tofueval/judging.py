@@ -194,7 +194,7 @@ def check_documents(texts: Sequence[Judged], documents: Mapping[str, Document]) 
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
             f"documents: missing: got none with the id {missing[0]!r}{more}, expected one for each "
-            "summary; add them (the release has ids alone: see docs/attribution.md)"
+            "summary; add them (the release has ids alone: see docs/attribution/tofueval.md)"
         )
 
 

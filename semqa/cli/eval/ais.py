@@ -133,6 +133,12 @@ def ais(
                 f"{path}: not a file of verdicts: got JSON lines, expected CSV; name ratings with "
                 "--ratings"
             )
+    for path in rated:
+        if path.suffix.lower() == ".csv":
+            raise InputError(
+                f"{path}: not a file of ratings: got CSV, expected JSON lines; name verdicts without "
+                "--ratings"
+            )
     check_not_an_input(out, *given, *rated)
     settings = Settings(
         test=test,

@@ -176,7 +176,7 @@ def _tell(
         write_result(json_line(record))
         return
     listed = ", ".join(f"{count} {label}" for label, count in sorted(labels.items()))
-    write_result(f"{len(examples)} examples: {listed}")
+    write_result(f"{len(examples)} example{'' if len(examples) == 1 else 's'}: {listed}")
     write_result("made: " + ", ".join(f"{count} {way}" for way, count in sorted(made.items())))
     for reason, count in sorted(skipped.items()):
         write_result(f"skipped: {count} ({reason})")

@@ -27,9 +27,9 @@ def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
     rejected = ", ".join(f"{count} {reason}" for reason, count in questions["rejected"].items())
     yield (
         f"questions: {questions['valid']} valid of {questions['tried']} tried about "
-        f"{questions['spans']} spans{f' ({rejected})' if rejected else ''}; "
+        f"{_count(questions['spans'], 'span')}{f' ({rejected})' if rejected else ''}; "
         f"{questions['unanswered_by_knowledge']} not answered by the knowledge; "
-        f"{questions['responses_without']} of {record['n']} responses without a valid one"
+        f"{questions['responses_without']} of {_count(record['n'], 'response')} without a valid one"
     )
     for name, score in record["scores"].items():
         for reason, count in score["unscored"].items():
@@ -133,6 +133,10 @@ def _scores(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: flo
 
 def _figure(value: float | None) -> str:
     return "unscored" if value is None else f"{value:.3f}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _table(first: str, *others: str) -> Table:

@@ -314,7 +314,7 @@ def _documents(files: Sequence[Path] | None) -> dict[str, Any]:
     if not files:
         raise InputError(
             "documents: got no file, expected at least one; name CSV or JSON lines with doc_id and "
-            "source (the release of TofuEval has ids alone: see docs/attribution.md)"
+            "source (the release of TofuEval has ids alone: see docs/attribution/tofueval.md)"
         )
     return dict(read_documents(files))
 

@@ -43,7 +43,8 @@ class Endpoint:
         if not url:
             raise InputError(
                 "base_url: got none, expected the address of an OpenAI-compatible endpoint, such as "
-                f"http://localhost:8000/v1; give it, or set {_URLS[0]}"
+                f"http://localhost:8000/v1; give it (--base-url, of a judge --judge-url), or set "
+                f"{_URLS[0]}"
             )
         return cls(_checked_url(url), _checked_key(_given(api_key, _KEYS)))
 
