@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from semqa.data.atomic import write_atomic
-from semqa.data.files import BOM, decode_text, open_input
+from semqa.data.files import BOM, BYTES_SETTING, MAX_BYTES, decode_text, open_input, setting
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ class _Lines:
 
 
 def _records(lines: _Lines) -> Iterator[CsvRecord]:
+    # Lines are bounded where they are read; Python's own bound, of the process, is 128 KiB a field.
+    csv.field_size_limit(max(csv.field_size_limit(), setting(BYTES_SETTING, MAX_BYTES)))
     reader = csv.reader(lines, strict=True)
     while True:
         first = lines.number + 1

@@ -70,6 +70,13 @@ def test_a_record_made_follows_one_without_a_line_end(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == 'a,b\n1,2\n3,"x,y"\n'
 
 
+def test_a_field_may_hold_a_long_document(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b\n"' + b"x\n" * 90_000 + b'",2\n')
+    (record,) = read_csv(path).records
+    assert record.cells == ("x\n" * 90_000, "2")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -81,7 +88,6 @@ def test_a_record_made_follows_one_without_a_line_end(tmp_path: Path) -> None:
         (b"a,b\n1,\xff\n", "t.csv:2: invalid UTF-8: got byte 0xff"),
         (b"a\0b\n", "not text: got a NUL byte"),
         (b"a,b\r1,2\r", "t.csv:1: not CSV"),
-        (b'a,b\n"' + b"x\n" * 90_000 + b'",2\n', "t.csv:2: not CSV: got 'field larger than"),
     ],
 )
 def test_what_is_no_table_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
