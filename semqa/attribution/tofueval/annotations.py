@@ -184,7 +184,7 @@ def _sentence(row: Mapping[str, str], dataset: str, split: str, where: str) -> A
                 f"{where}: empty column {name!r}: got {shown(row[name])}, expected some text; "
                 "fill it in"
             )
-    index = row["sent_idx"].strip()
+    index = row["sent_idx"].strip().removesuffix(".0")  # as tables of numbers write it
     if not (index.isascii() and index.isdigit() and len(index) <= 6):
         raise InputError(
             f"{where}: not a number: got {shown(row['sent_idx'])} in the column 'sent_idx', "

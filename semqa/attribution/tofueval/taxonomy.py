@@ -70,6 +70,7 @@ ERROR_TYPES = (
 
 _LETTERS = re.compile(r"[^a-z]+")
 _MARKS = re.compile(r"[,;|\n]+")
+_NONE = ("", "-", "na", "n/a", "nan", "none")
 
 
 def error_types(cell: str) -> tuple[str, ...]:
@@ -83,7 +84,8 @@ def error_types(cell: str) -> tuple[str, ...]:
         ('Mis-Referencing', 'Stating Opinion as Fact', 'Odd')
     """
     parts = (part.strip() for part in _MARKS.split(cell))
-    return tuple(dict.fromkeys(_KNOWN.get(_plain(part), part) for part in parts if part))
+    named = (part for part in parts if part.casefold() not in _NONE)
+    return tuple(dict.fromkeys(_KNOWN.get(_plain(part), part) for part in named))
 
 
 def find_error_types(text: str) -> tuple[str, ...]:
@@ -108,3 +110,4 @@ def _plain(name: str) -> str:
 
 
 _KNOWN = {_plain(error.name): error.name for error in ERROR_TYPES}
+_KNOWN["extrinsicinfo"] = _KNOWN["extrinsicinformation"]  # as the paper's tables have it

@@ -50,6 +50,11 @@ def test_names_of_files_say_dataset_and_split(tmp_path: Path) -> None:
     assert (sentence.key.dataset, sentence.split) == ("BOOK", "dev")
 
 
+def test_numbers_that_a_table_of_numbers_wrote(tmp_path: Path) -> None:
+    (sentence,) = read_annotations([write(tmp_path / "a.csv", [changed(sent_idx="12.0")])])
+    assert sentence.index == 12
+
+
 def test_columns_in_any_order_and_quotes_in_cells(tmp_path: Path) -> None:
     header = [" Sent_Label", "meeting_id", *COLUMNS[1:5], "type"]
     row = ["NO ", " d1 ", "Rent", "model_A", "1", 'He said "rents,\nrose".', "Contradiction,Odd"]
@@ -108,6 +113,8 @@ def test_error_types() -> None:
         "Tense/Modality Error",
         "Extrinsic Information",
     )
+    assert error_types("Extrinsic Info") == ("Extrinsic Information",)
+    assert error_types(" N/A ") == error_types("-, none") == ()
     assert find_error_types("Contradiction; then a mis referencing error") == (
         "Contradiction",
         "Mis-Referencing",
