@@ -94,6 +94,8 @@ _NOT_SAID: Final = (
     rf"|\b(?:cannot|can't|can not|could not|couldn't|impossible to|not possible to) (?:be )?{_KNOWN}\b"
     r"|\b(?:does|do|did)(?:n't| not) (?:mention|specify|state|address|discuss|say|indicate)\b"
     r"|\bno (?:mention|information|indication)\b|\bnot (?:mentioned|stated|specified|addressed)\b"
+    r"|\b(?:say|says|mentions?|states?|provides?|offers?) nothing (?:about|of|on|regarding)\b"
+    r"|\bnot (?:present|found|contained|included|available|covered|described) (?:anywhere )?in\b"
     r"|\bbeyond (?:what )?the (?:reference|source|evidence|text|passage|premise)\b"
 )
 """Paraphrases of Extrapolatory: they hold their own negation."""
