@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from semqa.attribution.attrscore.label import label_of_relation
 from semqa.attribution.attrscore.parsing import parse_output
-from semqa.attribution.judges import CompletingJudge, EntailmentJudge, Pair
+from semqa.attribution.judges import (
+    CompletingJudge,
+    EntailmentJudge,
+    Pair,
+    TooLongError,
+    unless_too_long,
+)
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,10 +24,13 @@ if TYPE_CHECKING:
     from semqa.attribution.attrscore.prompting import AttrPrompt
     from semqa.attribution.judges import Judge
 
-__all__ = ["Judged", "judge_by_entailment", "judge_by_prompt", "way_of"]
+__all__ = ["TOO_LONG", "Judged", "judge_by_entailment", "judge_by_prompt", "way_of"]
 
 MAX_NEW_TOKENS = 64
 """Room for a label and a sentence; what comes after a verdict is not needed."""
+
+TOO_LONG = "too long"
+"""The rule of an example that a judge cannot read: it has no label, as an unparsed output has none."""
 
 Way = Literal["prompt", "entailment"]
 
@@ -35,7 +44,7 @@ class Judged:
         entailment: its probabilities of entailment, neutral and contradiction, where it was asked
             for those.
         label: what that means, or None for an unparsed output.
-        rule: what made it the label: a rule of `parsing`, or ``most probable``.
+        rule: what made it the label: a rule of `parsing`, ``most probable``, or `TOO_LONG`.
     """
 
     example: Example
@@ -92,9 +101,14 @@ def judge_by_prompt(
     Source: Yue et al. 2023, prompting.
     """
     prompts = prompt.fill_all(examples, with_query=with_query)
-    outputs = judge.complete(prompts, max_new_tokens=max_new_tokens)
+    outputs = unless_too_long(
+        lambda some: judge.complete(some, max_new_tokens=max_new_tokens), prompts
+    )
     judged = []
     for example, output in zip(examples, outputs, strict=True):
+        if isinstance(output, TooLongError):
+            judged.append(Judged(example, None, TOO_LONG))
+            continue
         parsed = parse_output(output, prompt.family.name)
         judged.append(Judged(example, parsed.label, parsed.rule, output=output))
     return judged
@@ -110,7 +124,10 @@ def judge_by_entailment(
     """
     pairs = [Pair(each.reference, each.claim(with_query)) for each in examples]
     judged = []
-    for example, found in zip(examples, judge.entailment(pairs), strict=True):
+    for example, found in zip(examples, unless_too_long(judge.entailment, pairs), strict=True):
+        if isinstance(found, TooLongError):
+            judged.append(Judged(example, None, TOO_LONG))
+            continue
         figures = (found.entailment, found.neutral, found.contradiction)
         judged.append(
             Judged(example, label_of_relation(found), "most probable", entailment=figures)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import semqa
 from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.judging import Judged
+from semqa.attribution.attrscore.judging import TOO_LONG, Judged
 from semqa.attribution.attrscore.label import LABELS, label_named, label_of_relation
 from semqa.attribution.attrscore.official import official_label, official_scores
 from semqa.attribution.attrscore.parsing import parse_output
@@ -72,6 +72,11 @@ class RunRecord:
             scores["unscored"] = dict.fromkeys(scores["unscored"], _NO_LABELS)
         return {**scores, "unlabelled": len(self.judged) - len(pairs)}
 
+    @property
+    def too_long(self) -> int:
+        """How many examples the judge could not read."""
+        return sum(each.rule == TOO_LONG for each in self.judged)
+
     def official(self) -> dict[str, Any] | None:
         """Score as the released code does, from outputs; None where there are none."""
         pairs = [
@@ -92,6 +97,7 @@ class RunRecord:
             "seed": self.seed,
             "scores": self.scores(),
             **({} if official is None else {"official": official}),
+            **({"too_long": self.too_long} if self.too_long else {}),
             "rows": [_row(each) for each in self.judged],
         }
 
@@ -155,7 +161,7 @@ def read_record(path: Path | str) -> RunRecord:
         _judged(as_row(row, f"{name}: row {number}"), family)
         for number, row in enumerate(rows, start=1)
     )
-    made = ("format", "family", "resamples", "seed", "scores", "official", "rows")
+    made = ("format", "family", "resamples", "seed", "scores", "official", "too_long", "rows")
     settings = {key: value for key, value in top.fields.items() if key not in made}
     return RunRecord(settings, judged, family, _whole(top, "resamples"), _whole(top, "seed"))
 
@@ -200,6 +206,8 @@ def _judged(row: Row, family: str) -> Judged:
     output = row.fields.get("output")
     found = row.fields.get("entailment")
     if output is None and found is None:
+        if row.fields.get("rule") == TOO_LONG:
+            return Judged(example, None, TOO_LONG)
         raise InputError(
             f"{row.where}: nothing said: got neither 'output' nor 'entailment', expected one of "
             "them; drop the row"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
+from semqa.attribution.judges.length import TooLongError, unless_too_long
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.tofueval.annotations import SummaryKey
 from semqa.attribution.tofueval.verdicts import parse_verdict
@@ -74,7 +75,8 @@ class Judgement:
 
     Attributes:
         judged: the text.
-        inconsistent: the verdict; None where the reply has none that can be read.
+        inconsistent: the verdict; None where the reply has none that can be read, or
+            the text is too long for the judge.
         score: of consistency, in [0, 1]; None where the judge gave a verdict alone.
         reply: what a language model wrote.
     """
@@ -128,8 +130,10 @@ def judge_texts(
             raise _cannot(judge, "judge entailment")
         pairs = [Pair(documents[each.key.doc_id].text, each.text) for each in texts]
         return [
-            Judgement(each, not found.entailed, found.entailment)
-            for each, found in zip(texts, judge.entailment(pairs), strict=True)
+            Judgement(each, None)
+            if isinstance(found, TooLongError)
+            else Judgement(each, not found.entailed, found.entailment)
+            for each, found in zip(texts, unless_too_long(judge.entailment, pairs), strict=True)
         ]
     if not isinstance(judge, CompletingJudge):
         raise _cannot(judge, "answer prompts")
@@ -143,8 +147,13 @@ def judge_texts(
         )
         for each in texts
     ]
-    replies = judge.complete(filled, max_new_tokens=_TOKENS[method])
-    return [read_reply(each, reply) for each, reply in zip(texts, replies, strict=True)]
+    replies = unless_too_long(
+        lambda some: judge.complete(some, max_new_tokens=_TOKENS[method]), filled
+    )
+    return [
+        Judgement(each, None) if isinstance(reply, TooLongError) else read_reply(each, reply)
+        for each, reply in zip(texts, replies, strict=True)
+    ]
 
 
 def read_reply(judged: Judged, reply: str) -> Judgement:

@@ -284,6 +284,8 @@ def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
     print_tables(*_tables(scores, figures))
     for line in _notes(scores, figures):
         write_result(line)
+    if record.too_long:
+        write_result(f"too long for the judge: {record.too_long} rows, which count as unparsed")
     if official and figures is None:
         write_result("released code: unscored, for nothing that a model wrote is in the record")
 

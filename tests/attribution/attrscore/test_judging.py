@@ -23,7 +23,7 @@ from semqa.attribution.attrscore import (
     way_of,
     write_record,
 )
-from semqa.attribution.judges import CachedJudge, Entailment, Pair, create_judge
+from semqa.attribution.judges import CachedJudge, Entailment, Pair, TooLongError, create_judge
 from semqa.errors import InputError
 
 EXAMPLES = [
@@ -251,3 +251,30 @@ def test_what_was_judged_is_not_asked_again(tmp_path: Path) -> None:
     cached.close()
     assert [each.label for each in judged] == [each.label for each in EXAMPLES]
     assert len(second.prompts) == 1
+
+
+class Narrow(Knowing):
+    """Reads nothing about the mill."""
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        if any("mill" in pair.hypothesis for pair in pairs):
+            raise TooLongError("too long")
+        return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        assert max_new_tokens > 0
+        if any("mill" in prompt for prompt in prompts):
+            raise TooLongError("too long")
+        return ["Attributable" for _ in prompts]
+
+
+def test_what_is_too_long_costs_itself_alone(tmp_path: Path) -> None:
+    asked = judge_by_entailment(Narrow(), EXAMPLES)
+    assert [each.label for each in asked] == ["Attributable", "Attributable", None]
+    prompted = judge_by_prompt(Narrow(), EXAMPLES, AttrPrompt.create("attribution"))
+    for judged in (asked, prompted):
+        assert [each.rule == "too long" for each in judged] == [False, False, True]
+        record = RunRecord({}, tuple(judged), resamples=0)
+        assert (record.too_long, record.scores()["unparsed"]) == (1, 1)
+        write_record(tmp_path / "run.json", record)
+        assert read_record(tmp_path / "run.json").to_dict() == record.to_dict()

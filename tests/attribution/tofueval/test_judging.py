@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from semqa.attribution.judges import CachedJudge, Entailment, Pair
+from semqa.attribution.judges import CachedJudge, Entailment, Pair, TooLongError
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.tofueval.annotations import SummaryKey
 from semqa.attribution.tofueval.classify import classify_errors
@@ -162,3 +162,26 @@ def test_relevance_is_rated_and_binned() -> None:
     for rating in (0, 5.5):
         with pytest.raises(InputError, match="expected a rating from 1 to 5"):
             relevance_bin(rating)
+
+
+class Narrow(Scripted):
+    """Reads nothing that is unclear."""
+
+    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+        if any("Unclear" in prompt for prompt in prompts):
+            raise TooLongError("too long")
+        return super().complete(prompts, max_new_tokens=max_new_tokens)
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        if any("Unclear" in pair.hypothesis for pair in pairs):
+            raise TooLongError("too long")
+        return super().entailment(pairs)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_too_long_costs_itself_alone(method: Method) -> None:
+    found = judge_texts(TEXTS, DOCUMENTS, Narrow(Rents="Yes"), method)
+    assert [each.judged for each in found] == TEXTS
+    assert (found[2].inconsistent, found[2].score, found[2].reply) == (None, None, None)
+    alone = judge_texts(TEXTS[:2], DOCUMENTS, Narrow(Rents="Yes"), method)
+    assert found[:2] == alone
