@@ -6,12 +6,13 @@ by another, from the rows that it left. They change no other score.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
 from semqa.attribution.ais.auto_report import summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
 from semqa.attribution.judges import Entailment, TooLongError, unless_too_long
+from semqa.metrics.means import mean_with_interval
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -101,15 +102,13 @@ class _Patient:
 
 def _mean(values: Sequence[float | None]) -> dict[str, object]:
     """Return the mean of what is scored, with a percentile interval over resamples of answers."""
-    scored = [value for value in values if value is not None]
-    found: dict[str, Any] = {"value": None, "interval": None, "n": len(scored)}
-    if not scored:
-        return found | {"unscored": "no answer has any"}
-    import numpy as np
-
-    drawn = np.random.default_rng(SEED).choice(scored, size=(RESAMPLES, len(scored))).mean(axis=1)
-    low, high = np.percentile(drawn, [2.5, 97.5])
-    return found | {"value": float(np.mean(scored)), "interval": [float(low), float(high)]}
+    mean = mean_with_interval(
+        [value for value in values if value is not None], resamples=RESAMPLES, seed=SEED
+    )
+    if mean.value is None:
+        return {"value": None, "interval": None, "n": 0, "unscored": "no answer has any"}
+    interval = None if mean.interval is None else list(mean.interval)
+    return {"value": mean.value, "interval": interval, "n": mean.n}
 
 
 def _citations(scores: CitationScores) -> dict[str, object]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from semqa.errors import InputError
 from semqa.metrics.example import METRICS
+from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +91,7 @@ def bootstrap_intervals(
     for metric, column in zip(METRICS, np.concatenate(drawn).T, strict=True):
         factors = [MEANS.index(factor) for factor in _factors(metric)]
         if np.isfinite(sums[:, factors]).all() and counts[:, factors].any(axis=0).all():
-            intervals[metric] = _interval(column[np.isfinite(column)], confidence)
+            intervals[metric] = percentile_interval(column[np.isfinite(column)], confidence)
     return intervals
 
 
@@ -129,7 +130,7 @@ def mean_interval(
         scored = weights @ counts
         kept = scored > 0
         drawn.append((weights @ sums)[kept] / scored[kept])
-    return _interval(np.concatenate(drawn), confidence)
+    return percentile_interval(np.concatenate(drawn), confidence)
 
 
 def paired_bootstrap(
@@ -194,7 +195,7 @@ def paired_bootstrap(
     observed = float(differences(np.ones((1, n)))[0])
     drawn = np.concatenate([differences(w) for w in _draws(n, resamples, seed)])
     extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
-    low, high = _interval(drawn, confidence)
+    low, high = percentile_interval(drawn, confidence)
     return PairedTest(metric, n, observed, low, high, p=(1 + extreme) / (1 + resamples))
 
 
@@ -249,9 +250,3 @@ def _corpus_scores(
     means = np.divide(weights @ sums, scored, out=np.full_like(scored, np.nan), where=scored > 0)
     f1, lsum = (means[:, MEANS.index(factor)] for factor in SEMQA_FACTORS)
     return np.column_stack([means, np.sqrt(f1 * lsum)])
-
-
-def _interval(values: NDArray[np.float64], confidence: float) -> tuple[float, float]:
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(values, [tail, 100 - tail])
-    return float(low), float(high)

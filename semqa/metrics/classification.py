@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.errors import InputError
+from semqa.metrics.percentiles import percentile_interval
 from semqa.metrics.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -266,8 +267,7 @@ def compare_balanced_accuracy(
         raise InputError(
             "bootstrap: got no resample with items of both classes, expected some; compare on more"
         )
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(differences, [tail, 100 - tail])
+    low, high = percentile_interval(differences, confidence)
     below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
     return AccuracyTest(
         n=len(truth),
@@ -275,8 +275,8 @@ def compare_balanced_accuracy(
         difference=observed[0].value - observed[1].value,
         mean=float(differences.mean()),
         sd=float(differences.std(ddof=1)) if count > 1 else 0.0,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         p_below=below / count,
         p_above=above / count,
         p=min(1.0, 2 * (1 + min(below, above)) / (1 + count)),

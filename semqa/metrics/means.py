@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from semqa.errors import InputError
+from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,4 @@ def mean_with_interval(
     while len(means) < resamples:
         part = min(resamples - len(means), max(1, _DRAWN_AT_ONCE // n))
         means += array[generator.integers(n, size=(part, n))].mean(axis=1).tolist()
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(means, [tail, 100 - tail])
-    return Mean(fmean(values), n, (float(low), float(high)))
+    return Mean(fmean(values), n, percentile_interval(means, confidence))

@@ -9,8 +9,12 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
+from typing import TYPE_CHECKING
 
-__all__ = ["exact_match", "normalise_answer", "token_f1"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["bag_f1", "exact_match", "normalise_answer", "token_f1"]
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -51,8 +55,18 @@ def token_f1(a: str, b: str) -> float:
     left, right = normalise_answer(a).split(), normalise_answer(b).split()
     if not left or not right:
         return float(left == right)
-    common = (Counter(left) & Counter(right)).total()
+    return bag_f1(left, right)
+
+
+def bag_f1(a: Sequence[str], b: Sequence[str]) -> float:
+    """Return the F1 of two bags of words, in [0, 1]; 0 where they share none.
+
+    Example:
+        >>> bag_f1(["a", "a", "b"], ["a"])
+        0.5
+    """
+    common = (Counter(a) & Counter(b)).total()
     if not common:
         return 0.0
-    precision, recall = common / len(left), common / len(right)
+    precision, recall = common / len(a), common / len(b)
     return 2 * precision * recall / (precision + recall)

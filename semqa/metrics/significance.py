@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from semqa.errors import InputError
 from semqa.extras import require
+from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,9 +257,7 @@ def bootstrap_interval(
     import numpy as np
 
     drawn = np.random.default_rng(seed).binomial(n, count / n, size=resamples) / n
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(drawn, [tail, 100 - tail])
-    return float(low), float(high)
+    return percentile_interval(drawn, confidence)
 
 
 def _check_rate(count: int, n: int) -> None:

@@ -64,15 +64,10 @@ def summarise_checks(
 
 def _resampled(checks: Sequence[AnswerCheck], resamples: int, seed: int) -> list[float]:
     """Return the 95% percentile interval of the sentences' share, answers drawn with replacement."""
-    import numpy as np
+    from semqa.metrics.bootstrap import mean_interval
 
-    counts = np.array(
-        [[check.counts[Support.SUPPORTED], len(check.sentences)] for check in checks], dtype=float
-    )
-    generator = np.random.default_rng(seed)
-    shares = []
-    for _ in range(resamples):
-        supported, sentences = counts[generator.integers(len(counts), size=len(counts))].sum(axis=0)
-        shares.append(100 * supported / sentences)
-    low, high = np.percentile(shares, [2.5, 97.5])
-    return [float(low), float(high)]
+    shares = [
+        [100.0 * (each.support is Support.SUPPORTED) for each in check.sentences]
+        for check in checks
+    ]
+    return list(mean_interval(shares, resamples=resamples, seed=seed) or ())

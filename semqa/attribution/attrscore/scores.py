@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.attrscore.label import LABELS
+from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -208,5 +209,4 @@ def _bounds(drawn: NDArray[np.float64]) -> tuple[float, float] | None:
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return None
-    low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+    return percentile_interval(defined, CONFIDENCE)

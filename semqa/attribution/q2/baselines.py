@@ -8,7 +8,6 @@ more, the overlap of all words, needs no package.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from semqa.attribution.judges.base import EntailmentJudge, Judge, Pair
@@ -17,6 +16,7 @@ from semqa.attribution.q2.answers import entailment_score
 from semqa.attribution.q2.bertscore import BertScore
 from semqa.errors import InputError
 from semqa.extras import require
+from semqa.metrics.short_answers import bag_f1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ class Overlap:
             >>> Overlap().score("paris paris", "Paris")
             0.6666666666666666
         """
-        return _f1(self.tokens(knowledge.lower()), self.tokens(response))
+        return bag_f1(self.tokens(knowledge.lower()), self.tokens(response))
 
     def tokens(self, text: str) -> list[str]:
         """Return the words of a text that count."""
@@ -74,15 +74,7 @@ def word_overlap(response: str, knowledge: str) -> float:
         0.8
     """
     sides = [_NO_WORD.sub(" ", text.lower()).split() for text in (knowledge, response)]
-    return _f1(*sides)
-
-
-def _f1(wanted: Sequence[str], found: Sequence[str]) -> float:
-    common = (Counter(wanted) & Counter(found)).total()
-    if not common:
-        return 0.0
-    precision, recall = 1.0 * common / len(found), 1.0 * common / len(wanted)
-    return (2 * precision * recall) / (precision + recall)
+    return bag_f1(*sides)
 
 
 def bleu(response: str, knowledge: str) -> float:

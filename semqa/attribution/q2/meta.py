@@ -15,6 +15,7 @@ import numpy as np
 
 from semqa.errors import InputError
 from semqa.metrics.curves import at_threshold, precision_recall, ranking, spearman_rows
+from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -258,12 +259,11 @@ def system_level(
             means[row, column] = (whole - loss[places].sum()) / simulation.size
     found = spearman_rows(means, [-rate for rate in simulation.rates])
     known = [correlation for correlation in found if correlation is not None]
-    low, high = np.percentile(known, [2.5, 97.5]) if known else (0.0, 0.0)
     return SystemLevel(
         measure,
         len(scores),
         float(np.mean(known)) if known else None,
-        (float(low), float(high)) if known else None,
+        percentile_interval(known) if known else None,
         len(found) - len(known),
         float(scores[:, 0].mean() - scores[:, 1].mean()),
     )
