@@ -31,6 +31,9 @@ __all__ = [
     "write_record",
 ]
 
+MAX_BYTES = 1 << 30
+"""At most this much of a record is read, for it holds more than what it was made from."""
+
 
 class Record:
     """A record that was read.
@@ -92,7 +95,7 @@ def read_record(path: Path | str, kind: str) -> Record:
     Raises:
         InputError: the file is no such record.
     """
-    with open_input(path, ByteBudget()) as file:
+    with open_input(path, ByteBudget(MAX_BYTES)) as file:
         value = decode_json(decode_text(file.read_all(), file.name), file.name)
     said = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(value, dict) or said != kind:
@@ -127,7 +130,7 @@ def read_record_rows(path: Path | str) -> list[Row]:
 
     from semqa.data.files import InputFile
 
-    with open_input(path, ByteBudget()) as file:
+    with open_input(path, ByteBudget(MAX_BYTES)) as file:
         raw = file.read_all()
     text = decode_text(raw, file.name)
     if text.lstrip().startswith("{") and '"rows"' in text:

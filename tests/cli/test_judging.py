@@ -127,13 +127,13 @@ def test_auto_ais_judges_answers_with_their_sources(semqa: Command, tmp_path: Pa
     assert told.err == "judge: lexical\n"
     record = semqa(*run, "--json", "--out", "record.json").json
     assert record == json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
-    assert [each["id"] for each in record["examples"]] == ["q1", "two"]
+    assert [each["id"] for each in record["rows"]] == ["q1", "two"]
     again = semqa("eval", "auto-ais", "--rescore", "record.json", "--json").json
     assert again == record
     unclear = semqa("eval", "auto-ais", "--rescore", "record.json", "--margin", "0.5").out
     assert "sentences: 0 supported, 1 not supported, 3 unclear" in unclear
     assert semqa(*run, "--rescore", "record.json").code == 2
-    sentences = record["examples"][0]["checks"]["sentences"]
+    sentences = record["rows"][0]["checks"]["sentences"]
     assert [each["support"] for each in sentences] == [
         "supported",
         "not supported",
@@ -146,7 +146,7 @@ def test_auto_ais_reads_what_answer_writes(semqa: Command) -> None:
     record = semqa(*CHECK, "--json", stdin=SOURCE)
     run = ("eval", "auto-ais", "-", "--no-judge-cache", "--json")
     found = semqa(*run, stdin=record.out.encode()).json
-    assert found["examples"][0]["checks"] == record.json["checks"]
+    assert found["rows"][0]["checks"] == record.json["checks"]
     both = semqa(*run, stdin=b"[%s]" % record.out.encode()).json
     assert both["results"] == found["results"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.ais.auto import AnswerCheck
 from semqa.attribution.ais.auto_report import summarise_checks
-from semqa.data.files import ByteBudget, decode_text, open_input
-from semqa.data.jsonl import as_row, decode_json, describe
+from semqa.attribution.records import read_record, versions
+from semqa.data.jsonl import as_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["CheckedExample", "CheckedRun", "read_run"]
 
 KIND = "auto-ais"
-MAX_BYTES = 1 << 30
 
 
 class CheckedExample(NamedTuple):
@@ -61,8 +60,6 @@ class CheckedRun(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record, ready for JSON."""
-        from importlib.metadata import version
-
         return {
             "kind": KIND,
             "results": summarise_checks([each.check for each in self.examples], seed=self.seed),
@@ -70,8 +67,8 @@ class CheckedRun(NamedTuple):
             "margin": self.margin,
             "with_question": self.with_question,
             "seed": self.seed,
-            "versions": {"semqa": version("semqa")},
-            "examples": [
+            "versions": versions(),
+            "rows": [
                 {
                     "id": each.key,
                     "question": each.question,
@@ -94,27 +91,21 @@ def read_run(path: Path, margin: float | None = None) -> CheckedRun:
     Raises:
         InputError: it is no such record.
     """
-    with open_input(path, ByteBudget(MAX_BYTES)) as file:
-        raw, name = file.read_all(), file.name
-    row = as_row(decode_json(decode_text(raw, name), name), name)
-    fields: dict[str, Any] = row.fields
-    examples = fields.get("examples")
-    known = (
-        isinstance(examples, list)
-        and isinstance(fields.get("judge"), dict)
-        and _is_number(fields.get("margin"))
+    record = read_record(path, KIND)
+    fields = record.fields
+    if not (
+        isinstance(fields.get("judge"), dict)
+        and _is_margin(fields.get("margin"))
         and isinstance(fields.get("with_question"), bool)
-    )
-    if fields.get("kind") != KIND or not known or not isinstance(examples, list):
+    ):
         raise InputError(
-            f"{name}: no record of AutoAIS: got {describe(fields.get('kind'))} as its kind, expected "
-            f"what semqa eval auto-ais --out writes; name such a file"
+            f"{record.name}: no record of AutoAIS: got no usable 'judge', 'margin' or "
+            "'with_question', expected what semqa eval auto-ais --out writes; name such a file"
         )
     used = float(fields["margin"]) if margin is None else margin
     seed = fields.get("seed")
     found = []
-    for number, each in enumerate(examples, 1):
-        one = as_row(each, f"{name}: example {number}")
+    for one in record.rows:
         checks = as_row(one.fields.get("checks"), f"{one.where}: checks")
         found.append(
             CheckedExample(
@@ -134,5 +125,5 @@ def read_run(path: Path, margin: float | None = None) -> CheckedRun:
     )
 
 
-def _is_number(value: object) -> bool:
+def _is_margin(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 0.5

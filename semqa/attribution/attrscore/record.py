@@ -10,7 +10,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-import semqa
 from semqa.attribution.attrscore.example import Example
 from semqa.attribution.attrscore.judging import TOO_LONG, Judged
 from semqa.attribution.attrscore.label import LABELS, label_named, label_of_relation
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.label import Label
 
-__all__ = ["FORMAT", "RunRecord", "official_figures", "read_record", "versions", "write_record"]
+__all__ = ["FORMAT", "RunRecord", "official_figures", "read_record", "write_record"]
 
 FORMAT = "semqa-attrscore-run/1"
 
@@ -118,11 +117,6 @@ def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, A
         "unparsed": sum(label is None for _, label in pairs),
         "confusion": [list(row) for row in scores.confusion],
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a record names."""
-    return {"semqa": semqa.__version__}
 
 
 def write_record(path: Path, record: RunRecord) -> None:

@@ -172,7 +172,7 @@ class CachedJudge:
         missing = {key: each for key, each in zip(keys, inputs, strict=True) if key not in results}
         times = Counter(keys)
         done = len(inputs) - sum(times[key] for key in missing)
-        self.kept += len(inputs) - len(missing)
+        self.kept += done
         self._tell(done, len(inputs))
         for some in _chunks(missing.items(), self._chunk):
             values = [write(value) for value in ask([each for _, each in some])]

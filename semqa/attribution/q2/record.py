@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.judges.base import Judge
     from semqa.attribution.q2.reading import ResponseFile
 
 __all__ = ["KIND", "Run", "judged_of", "read_if_run", "read_run"]
@@ -49,12 +48,6 @@ class Run:
     files: tuple[Mapping[str, Any], ...]
     baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-
-    @staticmethod
-    def describe_judge(judge: Judge) -> dict[str, Any]:
-        """Return what a record says of a judge, with how many replies it could not read so far."""
-        unparsed = int(getattr(judge, "unparsed", 0))
-        return {"name": judge.name, "identity": judge.identity, "unparsed": unparsed}
 
     @staticmethod
     def describe_file(file: ResponseFile) -> dict[str, Any]:

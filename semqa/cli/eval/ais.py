@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -168,7 +168,10 @@ def ais(
 
 def _show(found: Report, *, as_json: bool) -> None:
     if as_json:
-        write_result(json_line({**found.to_dict(), "versions": _versions()}, indent=2))
+        from semqa.attribution.records import versions
+
+        made = versions("numpy", "scipy", "krippendorff")
+        write_result(json_line({**found.to_dict(), "versions": made}, indent=2))
         return
     from semqa.cli.eval.ais_tables import ais_notes, ais_tables
     from semqa.cli.tables import print_tables
@@ -176,15 +179,3 @@ def _show(found: Report, *, as_json: bool) -> None:
     print_tables(*ais_tables(found))
     for note in ais_notes(found):
         write_result(note)
-
-
-def _versions() -> dict[str, Any]:
-    import importlib.metadata
-
-    found: dict[str, Any] = {}
-    for name in ("semqa", "numpy", "scipy", "krippendorff"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = None
-    return found

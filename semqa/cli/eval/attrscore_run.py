@@ -113,7 +113,7 @@ def run(
     every row; semqa eval attrscore score reads it.
     """
     from semqa.attribution.attrscore import RunRecord, read_examples, way_of, write_record
-    from semqa.attribution.attrscore.record import versions
+    from semqa.attribution.records import describe_judge, versions
 
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
@@ -145,7 +145,7 @@ def run(
     finally:
         asked.close()
     settings: dict[str, Any] = {
-        "judge": {"name": asked.name, "identity": asked.identity},
+        "judge": describe_judge(asked),
         "way": way,
         "prompt": asks.to_dict() if way == "prompt" else None,
         "max_new_tokens": max_new_tokens if way == "prompt" else None,

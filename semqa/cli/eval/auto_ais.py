@@ -22,7 +22,7 @@ from semqa.cli.eval.judging import (
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, say, write_file, write_result
+from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -140,7 +140,9 @@ def auto_ais(
         run = _judge(given, asked, MARGIN if margin is None else margin, question, seed)
     record = run.to_dict()
     if out is not None:
-        write_file(out, json_line(record, indent=2))
+        from semqa.attribution.records import write_record
+
+        write_record(out, record)
     if as_json:
         write_result(json_line(record, indent=2))
         return
@@ -156,6 +158,7 @@ def _judge(
 ) -> CheckedRun:
     from semqa.attribution.ais.auto import ToCheck, check_answers
     from semqa.attribution.ais.auto_record import CheckedExample, CheckedRun
+    from semqa.attribution.records import describe_judge
     from semqa.quotes import QuotedAnswer
 
     answers = []
@@ -172,7 +175,7 @@ def _judge(
     finally:
         judge.close()
     return CheckedRun(
-        {"name": judge.name, "identity": judge.identity, "unparsed": judge.unparsed},
+        describe_judge(judge),
         margin,
         question,
         seed,

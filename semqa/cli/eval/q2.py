@@ -36,7 +36,6 @@ from semqa.cli.eval.q2_options import (
     ResponseColumn,
     check_baselines,
     compute_baselines,
-    versions_of,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -264,6 +263,7 @@ def _run(
     settings: Settings,
 ) -> Run:
     from semqa.attribution.q2 import Run
+    from semqa.attribution.records import describe_judge, versions
 
     try:
         if measure is None:
@@ -278,11 +278,11 @@ def _run(
     return Run(
         tuple(scores),
         settings,
-        Run.describe_judge(judge),
+        describe_judge(judge),
         spans,
         tuple(Run.describe_file(file) for file in files),
         {},
-        versions_of("semqa", *(["spacy"] if spans.startswith("spacy") else [])),
+        versions(*(["spacy"] if spans.startswith("spacy") else [])),
     )
 
 

@@ -14,6 +14,7 @@ from semqa.cli.eval.judging import (
     JudgeDevice,
     JudgeDtype,
     JudgeName,
+    JudgeUrl,
     NoJudgeCache,
     open_judge,
 )
@@ -27,7 +28,6 @@ from semqa.cli.eval.q2_options import (
     ResponseColumn,
     check_baselines,
     compute_baselines,
-    versions_of,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -119,6 +119,7 @@ def meta(
     judge_device: JudgeDevice = None,
     judge_dtype: JudgeDtype = None,
     judge_batch_size: JudgeBatch = None,
+    judge_url: JudgeUrl = None,
     paired: Annotated[
         bool,
         typer.Option(
@@ -139,6 +140,7 @@ def meta(
     are computed, which need no judge.
     """
     from semqa.attribution.q2 import Columns, Simulation
+    from semqa.attribution.records import versions
 
     named: list[tuple[Path, bool | None]] = [(path, None) for path in files or ()]
     named += [(path, False) for path in consistent or ()]
@@ -167,6 +169,7 @@ def meta(
             device=judge_device,
             dtype=judge_dtype,
             batch_size=judge_batch_size,
+            base_url=judge_url,
         )
     found = compute_baselines(
         wanted,
@@ -186,7 +189,7 @@ def meta(
     record |= {
         "files": described,
         "baselines": dict(found.described),
-        "versions": versions_of("semqa", "numpy", "scipy", "scikit-learn") | dict(found.versions),
+        "versions": versions("numpy", "scipy", "scikit-learn") | dict(found.versions),
     }
     if plot is not None:
         from semqa.attribution.q2.plots import plot_levels

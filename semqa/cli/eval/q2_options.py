@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +26,6 @@ __all__ = [
     "ResponseColumn",
     "check_baselines",
     "compute_baselines",
-    "versions_of",
 ]
 
 PACKAGES = {"overlap": ("spacy",), "bleu": ("sacrebleu",), "bertscore": ("bert-score", "torch")}
@@ -150,6 +148,7 @@ def compute_baselines(
         official: see `semqa.attribution.q2.baselines`.
     """
     from semqa.attribution.q2 import BertScore, baseline_scores
+    from semqa.attribution.records import versions
 
     wanted = list(dict.fromkeys(names or ()))
     bertscore = None
@@ -169,7 +168,7 @@ def compute_baselines(
             )
         described[name] = _described(name, judge, bertscore)
     packages = [package for name in wanted for package in PACKAGES.get(name, ())]
-    return Baselines(values, described, versions_of(*packages))
+    return Baselines(values, described, versions(*packages))
 
 
 def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, Any]:
@@ -182,8 +181,3 @@ def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, 
     if name == "nli":
         return {"judge": judge.name, "identity": judge.identity}
     return {}
-
-
-def versions_of(*packages: str) -> dict[str, str]:
-    """Return the versions of installed packages."""
-    return {name: importlib.metadata.version(name) for name in dict.fromkeys(packages)}

@@ -85,6 +85,14 @@ def test_an_interrupted_call_keeps_its_finished_chunks(tmp_path: Path) -> None:
     assert judge.seen == PAIRS[6:]
 
 
+def test_doubles_in_a_call_are_asked_once_and_not_counted_as_kept() -> None:
+    cached = CachedJudge(Counting(), None)
+    cached.entailment([PAIRS[0], PAIRS[0], PAIRS[1]])
+    assert (cached.asked, cached.kept) == (2, 0)
+    cached.entailment([PAIRS[0], PAIRS[0], PAIRS[2], PAIRS[2]])
+    assert (cached.asked, cached.kept) == (3, 2)
+
+
 def test_all_four_questions_are_kept_as_they_were_answered(tmp_path: Path) -> None:
     text = "Ann Lee built the bridge in 1932."
     plain = create_judge("lexical")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from semqa.attribution.judges import create_judge
 from semqa.attribution.q2 import Q2, Response, RuleSpans, Run, Settings
 from semqa.attribution.q2.record import judged_of, read_if_run, run_of
+from semqa.attribution.records import describe_judge
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
 
@@ -37,7 +38,7 @@ def made() -> Run:
         Response("2", "oh yes", "no", None, "b", "0", scores={}),
     ]
     scores = Q2(judge, RuleSpans()).score(responses)
-    return Run(tuple(scores), Settings(), Run.describe_judge(judge), "rules", ())
+    return Run(tuple(scores), Settings(), describe_judge(judge), "rules", ())
 
 
 @pytest.fixture(scope="module")
