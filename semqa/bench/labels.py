@@ -97,4 +97,6 @@ def _said(key: str, value: object) -> str:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
     return "none" if value is None else str(value)
