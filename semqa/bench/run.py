@@ -43,6 +43,14 @@ JUDGED_FILE = "judged.jsonl"
 RESULTS_FILE = "results.json"
 RUN_FILE = "run.json"
 
+CHANGED = {
+    "data_sha256": " (the data has other content now)",
+    "train_sha256": " (the training data has other content now)",
+    "engines_sha256": " (semqa's engines have changed since)",
+    "asking_sha256": " (how semqa asks a model has changed since)",
+}
+"""What a digest that differs means, beside the others, which say it themselves."""
+
 
 class Progress(NamedTuple):
     """How far a run is.
@@ -213,7 +221,8 @@ def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object
         if found.get(key) != expected:
             raise InputError(
                 f"{out}: holds another run: got {key} {found.get(key)!r} in {RUN_FILE}, expected "
-                f"{expected!r}; use another folder, or remove this one to start afresh"
+                f"{expected!r}{CHANGED.get(key, '')}; use another folder, or remove this one to start "
+                "afresh"
             )
 
 

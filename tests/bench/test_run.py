@@ -148,7 +148,9 @@ def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     changed.write_text(
         DATA.read_text(encoding="utf-8").replace("alone?", "alone"), encoding="utf-8"
     )
-    with pytest.raises(InputError, match="holds another run: got data_sha256"):
+    with pytest.raises(
+        InputError, match=r"got data_sha256 .*\(the data has other content now\); use"
+    ):
         run(Plan(changed, "lead-1"), tmp_path)
 
 
