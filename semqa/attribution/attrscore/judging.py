@@ -123,8 +123,9 @@ def judge_by_entailment(
     trained on the three labels; an entailment model takes them for its three relations.
     """
     pairs = [Pair(each.reference, each.claim(with_query)) for each in examples]
+    relations = unless_too_long(judge.entailment, pairs)
     judged = []
-    for example, found in zip(examples, unless_too_long(judge.entailment, pairs), strict=True):
+    for example, found in zip(examples, relations, strict=True):
         if isinstance(found, TooLongError):
             judged.append(Judged(example, None, TOO_LONG))
             continue

@@ -129,11 +129,12 @@ def judge_texts(
         if not isinstance(judge, EntailmentJudge):
             raise _cannot(judge, "judge entailment")
         pairs = [Pair(documents[each.key.doc_id].text, each.text) for each in texts]
+        judged = unless_too_long(judge.entailment, pairs)
         return [
             Judgement(each, None)
             if isinstance(found, TooLongError)
             else Judgement(each, not found.entailed, found.entailment)
-            for each, found in zip(texts, unless_too_long(judge.entailment, pairs), strict=True)
+            for each, found in zip(texts, judged, strict=True)
         ]
     if not isinstance(judge, CompletingJudge):
         raise _cannot(judge, "answer prompts")
