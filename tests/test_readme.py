@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,9 +29,10 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("block", [pytest.param(b, id=i) for i, b in blocks("python")])
 def test_python_runs(block: str, tmp_path: Path) -> None:
-    """A block runs from the examples folder; `#` comments after prints are not compared here."""
+    """A block runs in a copy of the examples; `#` comments after prints are not compared here."""
+    examples = shutil.copytree(ROOT / "examples", tmp_path / "examples")
     done = subprocess.run(
-        [sys.executable, "-c", block], cwd=ROOT / "examples", capture_output=True, check=False
+        [sys.executable, "-c", block], cwd=examples, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
     shown = re.findall(r"^# (.*)$", block, re.MULTILINE)
