@@ -33,8 +33,7 @@ class Run:
     Attributes:
         scores: the responses.
         settings: of the measure.
-        judge: ``name`` and ``identity`` of who was asked, and ``unparsed``: how many of its replies
-            could not be read, and count as neutral.
+        judge: as `semqa.attribution.records.describe_judge` gives it.
         spans: the finder of informative spans.
         files: what was read: ``name``, ``sha256``, ``kind`` and counts.
         baselines: what the baselines among the scores were computed with, by name.
@@ -194,7 +193,7 @@ def run_of(record: Row) -> Run:
         {
             "name": judge.text("name"),
             "identity": judge.text("identity"),
-            "unparsed": unparsed if isinstance(unparsed, int) else 0,
+            **({"unparsed": unparsed} if isinstance(unparsed, int) and unparsed else {}),
         },
         record.text("spans"),
         tuple(as_row(each, f"{record.where}: files").fields for each in files),

@@ -18,6 +18,7 @@ from semqa.cli.eval.judging import (
     judge_progress,
     open_judge,
 )
+from semqa.cli.eval.options import RecordOut, Resamples, Seed
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
@@ -38,14 +39,6 @@ Family = Annotated[
         "summarization.",
         show_default="attribution",
     ),
-]
-
-Resamples = Annotated[
-    int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
-]
-
-Seed = Annotated[
-    int, typer.Option(min=0, max=1_000_000, envvar="SEMQA_SEED", help="Of the bootstrap.")
 ]
 
 
@@ -92,10 +85,7 @@ def run(
     max_new_tokens: Annotated[
         int, typer.Option(min=1, max=4096, help="Room for what the judge writes.")
     ] = 64,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write the record of the run here.", show_default=False),
-    ] = None,
+    out: RecordOut = None,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     judge_cache: JudgeCache = None,

@@ -20,6 +20,7 @@ from semqa.cli.eval.judging import (
     judge_progress,
     open_judge,
 )
+from semqa.cli.eval.options import RecordOut, Rescore, Seed, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
@@ -88,22 +89,9 @@ def auto_ais(
         bool,
         typer.Option("--allow-missing", help="Pass over questions that have no prediction."),
     ] = False,
-    rescore: Annotated[
-        Path | None,
-        typer.Option(
-            help="Sum up a record that --out wrote once more, by another --margin perhaps; nobody is "
-            "asked.",
-            metavar="RECORD",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Write the whole record to this file, as JSON.", show_default=False
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    rescore: Rescore = None,
+    out: RecordOut = None,
+    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Judge each sentence of answers against the sources that it quotes or cites.
@@ -116,13 +104,9 @@ def auto_ais(
     from semqa.attribution.ais.auto import MARGIN
     from semqa.attribution.ais.auto_record import read_run
 
+    check_rescore(rescore, (file,), references)
     check_stdin_once(file, references, rescore)
     check_not_an_input(out, file, references, rescore)
-    if (file is None) is (rescore is None) or (rescore is not None and references is not None):
-        raise InputError(
-            f"what to judge: got {'a' if file else 'no'} file and {'a' if rescore else 'no'} record, "
-            "expected a file, or --rescore RECORD alone; give one of them"
-        )
     if rescore is not None:
         run = read_run(rescore, margin)
     else:

@@ -11,6 +11,7 @@ import typer
 from semqa.cli.eval.auto_ais import read_given
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import entailment_judge, judge_progress, unparsed_note
+from semqa.cli.eval.options import RecordOut, Resamples, Rescore, Seed, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
@@ -48,32 +49,20 @@ Official = Annotated[
     bool,
     typer.Option("--official", help="Read and count as the released scripts do, defects and all."),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Write a record here, as JSON.", show_default=False),
-]
-Rescore = Annotated[
-    bool,
-    typer.Option("--rescore", help="FILE is a record: score it again, without a judge."),
-]
-Resamples = Annotated[
-    int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
-]
-Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")]
 
 
 @takes_judge_options
 def citations(
     asking: JudgeOptions,
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="FILE",
             help="A run of ALCE (JSON); answers with their sources, as semqa answer --json writes "
             "them; or predictions, with --references; - for standard input.",
             show_default=False,
         ),
-    ],
+    ] = None,
     references: References = None,
     at_most: Annotated[
         int | None,
@@ -89,8 +78,8 @@ def citations(
     ] = False,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
-    out: Out = None,
-    rescore: Rescore = False,
+    out: RecordOut = None,
+    rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
     """Score citations: does what a sentence cites support it, and is each citation needed?
@@ -108,13 +97,14 @@ def citations(
     )
     from semqa.attribution.records import describe_judge, read_record, versions
 
-    check_stdin_once(file, references)
-    check_not_an_input(out, file, references)
-    if rescore:
-        record = read_record(file, CITATIONS)
+    check_rescore(rescore, (file,), references)
+    check_stdin_once(file, references, rescore)
+    check_not_an_input(out, file, references, rescore)
+    if rescore is not None:
+        record = read_record(rescore, CITATIONS)
         head, rows, notes = dict(record.fields), rows_again(record), []
     else:
-        examples = _examples(file, references, allow_missing=allow_missing)
+        examples = _examples(file or Path("-"), references, allow_missing=allow_missing)
         settings = Settings(at_most, official)
         asked = asking.open()
         try:
@@ -133,14 +123,14 @@ def citations(
 def disambig(
     asking: JudgeOptions,
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="FILE",
             help="A run of ALCE on ASQA (JSON); or ASQA.json, with --predictions; - for standard "
             "input.",
             show_default=False,
         ),
-    ],
+    ] = None,
     predictions: Annotated[
         Path | None,
         typer.Option(
@@ -154,8 +144,8 @@ def disambig(
     official: Official = False,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
-    out: Out = None,
-    rescore: Rescore = False,
+    out: RecordOut = None,
+    rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
     """Score answers to ambiguous questions: Disambig-F1, and DR, as ASQA does.
@@ -175,13 +165,15 @@ def disambig(
     from semqa.attribution.judges import AnsweringJudge
     from semqa.attribution.records import describe_judge, read_record, versions
 
-    check_stdin_once(file, predictions)
-    check_not_an_input(out, file, predictions)
-    if rescore:
-        record = read_record(file, DISAMBIG)
+    check_rescore(rescore, (file,), predictions)
+    check_stdin_once(file, predictions, rescore)
+    check_not_an_input(out, file, predictions, rescore)
+    given = file or Path("-")
+    if rescore is not None:
+        record = read_record(rescore, DISAMBIG)
         head, rows, notes = dict(record.fields), rows_again(record), []
     else:
-        examples = read_alce(file) if predictions is None else read_asqa(file, predictions, split)
+        examples = read_alce(given) if predictions is None else read_asqa(given, predictions, split)
         asked = asking.open()
         if not isinstance(asked, AnsweringJudge):
             raise InputError(
@@ -196,7 +188,7 @@ def disambig(
                 )
         finally:
             asked.close()
-        notes = [f"judge: {asked.name}", *unparsed_note(asked)]
+        notes = [f"judge: {asked.name}", *unparsed_note(asked, "no answer")]
         config = {"judge": describe_judge(asked), "official": official}
         head = {"kind": DISAMBIG, "config": config, "versions": versions("numpy", "rapidfuzz")}
     head["results"] = summarise_disambig(rows, resamples=resamples, seed=seed)

@@ -198,18 +198,18 @@ def entailment_judge(judge: Judge) -> EntailmentJudge:
     return judge
 
 
-def unparsed_note(judge: CachedJudge) -> list[str]:
+def unparsed_note(judge: CachedJudge, taken_for: str = "neutral") -> list[str]:
     """Return a remark if replies of a language model could not be read."""
-    return count_note(judge.unparsed)
+    return count_note(judge.unparsed, taken_for)
 
 
-def count_note(unparsed: int) -> list[str]:
+def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
     """Return a remark on how many replies could not be read, if any."""
     if not unparsed:
         return []
     one = unparsed == 1
     shown = f"{unparsed} {'reply' if one else 'replies'} of the judge could not be read"
-    return [f"{shown}, and {'counts' if one else 'count'} as neutral"]
+    return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from semqa.cli.eval.judging import (
     open_judge,
     say_interrupted,
 )
+from semqa.cli.eval.options import RecordOut, Resamples, Rescore, Seed, check_rescore
 from semqa.cli.eval.q2_meta import meta
 from semqa.cli.eval.q2_options import (
     BaselineOption,
@@ -73,22 +74,8 @@ def run(
             show_default=False,
         ),
     ] = None,
-    rescore: Annotated[
-        Path | None,
-        typer.Option(
-            help="Score a record that --out wrote once more; no model is asked.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Write the record here, with every response and its questions, as JSON.",
-            show_default=False,
-        ),
-    ] = None,
+    rescore: Rescore = None,
+    out: RecordOut = None,
     judge: JudgeName = "lexical",
     judge_cache: JudgeCache = None,
     no_judge_cache: NoJudgeCache = False,
@@ -142,10 +129,8 @@ def run(
         bool,
         typer.Option("--explain", help="Show each response's questions and answers first."),
     ] = False,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Score responses by questions about them: Q², and its variant without NLI, from 0 to 1.
@@ -156,13 +141,9 @@ def run(
     from semqa.attribution.q2 import Columns, Settings, read_responses, read_run, with_ids
 
     check_baselines(baseline)
+    check_rescore(rescore, files)
     check_stdin_once(*(files or ()), rescore)
     check_not_an_input(out, *(files or ()), rescore)
-    if (rescore is None) is not bool(files):
-        raise InputError(
-            f"what to score: got {'files' if files else 'no file'} and {'a' if rescore else 'no'} "
-            "record, expected files, or --rescore RECORD; give one of them"
-        )
     opened = partial(
         open_judge,
         judge,

@@ -9,6 +9,7 @@ import typer
 
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import judge_progress
+from semqa.cli.eval.options import RecordOut, Rescore, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Documents",
-    "Out",
     "PromptFile",
     "Summaries",
     "classify",
@@ -54,10 +54,6 @@ Summaries = Annotated[
         show_default=False,
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Write a record here, as JSON.", show_default=False),
-]
 PromptFile = Annotated[
     Path | None,
     typer.Option(help="A prompt of your own, a Jinja template.", show_default=False),
@@ -77,7 +73,7 @@ def topics(
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=20, help="Topics of a document.")] = 3,
     prompt: PromptFile = None,
-    out: Out = None,
+    out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a language model for the topics of dialogues."""
@@ -119,7 +115,7 @@ def summarise(
         str | None, typer.Option(help="What the summaries are by.", show_default="the judge")
     ] = None,
     prompt: PromptFile = None,
-    out: Out = None,
+    out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a language model for summaries of dialogues, each on one topic."""
@@ -181,13 +177,8 @@ def judge(
         bool, typer.Option("--extra", help="Judge Model-Extra too, which the paper does not have.")
     ] = False,
     prompt: PromptFile = None,
-    out: Out = None,
-    rescore: Annotated[
-        Path | None,
-        typer.Option(
-            help="Read the replies of a record again, without a judge.", show_default=False
-        ),
-    ] = None,
+    out: RecordOut = None,
+    rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge whether summaries are consistent with their documents.
@@ -200,15 +191,14 @@ def judge(
     from semqa.attribution.tofueval.inputs import read_texts
     from semqa.attribution.tofueval.judging import PROMPTS, judge_texts
 
-    check_stdin_once(*(files or ()), *(documents or ()))
-    check_not_an_input(out, *(files or ()), *(documents or ()))
+    check_rescore(rescore, files, *(documents or ()))
+    check_stdin_once(*(files or ()), *(documents or ()), rescore)
+    check_not_an_input(out, *(files or ()), *(documents or ()), rescore)
     if rescore is not None:
         record, found = _read_again(rescore)
         finish(record, out, None, as_json=as_json, table=found)
         return
-    if not files:
-        raise InputError("summaries: got no file, expected at least one; name one")
-    texts = read_texts(files, level, frozenset() if extra else frozenset({EXTRA_MODEL}))
+    texts = read_texts(files or (), level, frozenset() if extra else frozenset({EXTRA_MODEL}))
     known = _documents(documents)
     if method == "entailment" and prompt is not None:
         raise InputError("--prompt: got one with --method entailment, expected none; leave it out")
@@ -230,7 +220,7 @@ def classify(
         bool, typer.Option("--extra", help="Take Model-Extra too, which the paper does not have.")
     ] = False,
     prompt: PromptFile = None,
-    out: Out = None,
+    out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a language model which errors sentences make.

@@ -9,7 +9,8 @@ import typer
 
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import judge_progress
-from semqa.cli.eval.tofueval_ask import Out, PromptFile, Summaries, finish, load_prompt
+from semqa.cli.eval.options import RecordOut, Rescore, check_rescore
+from semqa.cli.eval.tofueval_ask import PromptFile, Summaries, finish, load_prompt
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.errors import InputError
@@ -24,11 +25,6 @@ __all__ = ["completeness", "relevance"]
 
 COVERED = "tofueval completeness"
 RATED = "tofueval relevance"
-
-Rescore = Annotated[
-    Path | None,
-    typer.Option(help="Score a record again, without a judge.", show_default=False),
-]
 
 
 @takes_judge_options
@@ -51,7 +47,7 @@ def completeness(
         ),
     ] = False,
     prompt: PromptFile = None,
-    out: Out = None,
+    out: RecordOut = None,
     rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,8 +57,9 @@ def completeness(
     from semqa.attribution.tofueval.quality import judge_coverage
     from semqa.attribution.tofueval.released import read_key_points
 
-    check_stdin_once(*(files or ()), *(key_points or ()))
-    check_not_an_input(out, *(files or ()), *(key_points or ()))
+    check_rescore(rescore, files, *(key_points or ()))
+    check_stdin_once(*(files or ()), *(key_points or ()), rescore)
+    check_not_an_input(out, *(files or ()), *(key_points or ()), rescore)
     if rescore is not None:
         record = read_record(rescore, COVERED)
         found = [_coverage(row.fields, row.where) for row in record.rows]
@@ -102,7 +99,7 @@ def relevance(
         bool, typer.Option("--rated", help="Take the ratings that the files have; ask no judge.")
     ] = False,
     prompt: PromptFile = None,
-    out: Out = None,
+    out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
     """Rate how much of summaries is about their topic, and tell it in bins: low, medium, high."""

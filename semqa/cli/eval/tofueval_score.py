@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from semqa.cli.eval.options import RecordOut, Rescore, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
@@ -141,16 +142,8 @@ def score(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Leave out texts without a prediction.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write a record here, as JSON.", show_default=False),
-    ] = None,
-    rescore: Annotated[
-        Path | None,
-        typer.Option(
-            help="Score a record again, without the files that it was made of.", show_default=False
-        ),
-    ] = None,
+    out: RecordOut = None,
+    rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
     """Hold evaluators to the annotations: BAcc, FPR, FNR, recall by error, agreement with themselves.
@@ -171,13 +164,10 @@ def score(
         score_evaluators,
     )
 
-    check_stdin_once(*(files or ()), *(predictions or ()))
-    check_not_an_input(out, *(files or ()), *(predictions or ()))
+    check_rescore(rescore, files, *(predictions or ()))
+    check_stdin_once(*(files or ()), *(predictions or ()), rescore)
+    check_not_an_input(out, *(files or ()), *(predictions or ()), rescore)
     if rescore is not None:
-        if files or predictions:
-            raise InputError(
-                "--rescore: got files beside it, expected the record alone; leave the others out"
-            )
         benchmark = benchmark_of(read_record(rescore, KIND))
     else:
         if not predictions:

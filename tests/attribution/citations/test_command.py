@@ -65,7 +65,7 @@ def test_a_run_of_alce(semqa: Command) -> None:
     assert (results["precision"]["value"], results["precision"]["n"]) == (40, 1)
     assert results["precision"]["unscored"] == {"the answer cites nothing": 1}
     assert (results["sentences"], results["sentences_uncited"]) == (5, 1)
-    again = semqa("citations", "r.json", "--rescore", "--json").json
+    again = semqa("citations", "--rescore", "r.json", "--json").json
     assert again == record
     table = semqa("citations", "run.json")
     assert "citation recall" in table.out
@@ -136,7 +136,7 @@ def test_disambig(semqa: Command) -> None:
     # DR rests on the answers that have both.
     assert results["dr_n"] == 1
     assert results["dr"] == pytest.approx((first["disambig_f1"] * first["rouge_l"]) ** 0.5)
-    assert semqa("disambig", "d.json", "--rescore", "--json").json == record
+    assert semqa("disambig", "--rescore", "d.json", "--json").json == record
     assert "DR: " in semqa("disambig", "run.json").out
 
 
@@ -184,11 +184,18 @@ def test_wrong_runs_are_named(semqa: Command, content: str, message: str) -> Non
 
 def test_other_mistakes(semqa: Command) -> None:
     assert "not a run of ALCE" in semqa("disambig", _written("x.json", "[]")).err
-    assert "not a record: got an object" in semqa("citations", "run.json", "--rescore").err
+    assert "not a record: got an object" in semqa("citations", "--rescore", "run.json").err
+    for extra in (
+        [],
+        ["run.json", "--rescore", "r.json"],
+        ["-r", "q.jsonl", "--rescore", "r.json"],
+    ):
+        found = semqa("citations", *extra)
+        assert (found.code, "what to score: got" in found.err) == (2, True)
     record = _written("r.json", '{"kind": "citations", "rows": [{"sentences": [{}]}]}')
     assert (
         "r.json: row 1: not a row of citations: got KeyError"
-        in semqa("citations", record, "--rescore").err
+        in semqa("citations", "--rescore", record).err
     )
 
 

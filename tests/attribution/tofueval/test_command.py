@@ -244,7 +244,11 @@ def test_mistakes(semqa: Command) -> None:
     assert "not a record: got an object, expected one of the kind 'tofueval score'" in message(
         "score", "--rescore", "toy_topic_category.json"
     )
-    assert "summaries: got no file" in message("judge", "-d", "docs.jsonl")
+    assert "what to score: got no file" in message("judge", "-d", "docs.jsonl")
+    assert "what to score: got files and a record" in message("judge", test, "--rescore", "j.json")
+    assert "what to score: got files and a record" in message(
+        "completeness", "-k", "k.csv", "--rescore", "c.json"
+    )
     assert "expected those of the dataset 'toy'" in message(
         "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")
     )
