@@ -20,8 +20,10 @@ LAYERS = (
     "prompting",
     "retrieval",
     "engines",
+    "trainer",
     "attribution",
     "bench",
+    "training",
     "server",
     "cli",
 )

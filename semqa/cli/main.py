@@ -11,7 +11,7 @@ import sys
 import typer
 
 import semqa
-from semqa.cli import answer, bench, data, index, keys, report, score, serve, verify
+from semqa.cli import answer, bench, data, index, keys, report, score, serve, train, verify
 from semqa.cli.eval import main as evaluation
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
@@ -31,6 +31,7 @@ app.command(name="serve")(serve.serve)
 app.command(name="verify")(verify.verify)
 app.command(name="score")(score.score)
 app.add_typer(bench.app, name="bench")
+app.command(name="train")(train.train)
 app.command(name="report")(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(evaluation.app, name="eval")

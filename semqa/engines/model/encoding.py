@@ -63,6 +63,24 @@ class PromptEncoder:
                 ids = ids[:-1]
         return [int(number) for number in ids]
 
+    def encode_answer(self, prompt: Prompt, answer: str) -> list[int]:
+        """Return the tokens of an answer as a decoder-only model is to write it after a prompt.
+
+        Where the tokenizer would join the prompt's end and the answer's beginning to one token, the
+        answer is encoded by itself: the prompt's tokens are what they are when the model is asked.
+
+        Raises:
+            InputError: as `encode`.
+        """
+        given = self.encode(prompt)
+        gap = "" if self.chat else " "
+        text = (self._chat_text(prompt) if self.chat else prompt.text) + gap + answer
+        whole = list(self._tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
+        if whole[: len(given)] == given:
+            return [int(number) for number in whole[len(given) :]]
+        alone = self._tokenizer(answer, add_special_tokens=False)["input_ids"]
+        return [int(number) for number in alone]
+
     def _chat_text(self, prompt: Prompt) -> str:
         from jinja2 import TemplateError
 

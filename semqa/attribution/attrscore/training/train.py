@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import semqa
 from semqa.attribution.attrscore.label import LABELS
 from semqa.attribution.attrscore.prompting import AttrPrompt
-from semqa.attribution.attrscore.training.folder import TrainingFolder
 from semqa.attribution.attrscore.training.models import load
 from semqa.data.jsonl import encode_row
 from semqa.data.lock import locked
 from semqa.engines.model.quiet import quiet
 from semqa.errors import InputError
+from semqa.trainer import TrainingFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ def train(
             raise InputError(
                 f"{name} data: got no examples, expected some; give more, or another share"
             )
-    folder = TrainingFolder(out)
+    folder = TrainingFolder(out, "attrscore.json")
     plan = {
         "format": FORMAT,
         "options": options.to_dict(),

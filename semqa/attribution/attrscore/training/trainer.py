@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.label import Label
     from semqa.attribution.attrscore.training.encoding import Encoded
-    from semqa.attribution.attrscore.training.folder import TrainingFolder
     from semqa.attribution.attrscore.training.models import Trained
     from semqa.attribution.attrscore.training.options import TrainingOptions
+    from semqa.trainer import TrainingFolder
 
 __all__ = ["Run"]
 

@@ -2,7 +2,7 @@
 
     plan.json      settings and data; another training in the same folder is refused
     checkpoints/   where a training that was killed goes on; only whole ones count
-    model/         the best model so far with its tokenizer, and attrscore.json: step and scores
+    model/         the best model so far with its tokenizer, and a file of its step and scores
     training.json  the record, once all is done
 
 A process killed at any moment leaves a folder from which the next one goes on.
@@ -33,6 +33,10 @@ _WHOLE = "whole"
 class TrainingFolder:
     """A folder that one training owns; made where it is missing.
 
+    Args:
+        path: the folder.
+        scores: name of the file in the model's folder that holds step and scores.
+
     Attributes:
         path: the folder.
         checkpoints: where checkpoints go.
@@ -42,8 +46,9 @@ class TrainingFolder:
         InputError: it is no folder, or may not be written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, scores: str) -> None:
         self.path = path
+        self._scores = scores
         self.checkpoints = path / "checkpoints"
         self.model = path / "model"
         self._old, self._new = path / ".model-old", path / ".model-new"
@@ -108,7 +113,7 @@ class TrainingFolder:
             self._old.rename(self.model)  # killed between the two renamings of `keep`
         shutil.rmtree(self._new, ignore_errors=True)
         shutil.rmtree(self._old, ignore_errors=True)
-        return _read(self.model / "attrscore.json") if self.model.exists() else None
+        return _read(self.model / self._scores) if self.model.exists() else None
 
     def keep(self, state: Mapping[str, Any], save: Callable[[str], object]) -> None:
         """Take a model for the best.
@@ -124,7 +129,7 @@ class TrainingFolder:
             shutil.rmtree(self._new, ignore_errors=True)
             self._new.mkdir()
             save(str(self._new))
-            write_atomic(self._new / "attrscore.json", [_encoded(state)])
+            write_atomic(self._new / self._scores, [_encoded(state)])
             if self.model.exists():
                 self.model.rename(self._old)
             self._new.rename(self.model)

@@ -1,0 +1,9 @@
+"""Fine-tuning of models that answer in quotes: of all weights, or with LoRA.
+
+Source: Schuster et al., SEMQA (NAACL 2024), section 5.
+"""
+
+from semqa.training.options import TrainingOptions
+from semqa.training.train import train
+
+__all__ = ["TrainingOptions", "train"]

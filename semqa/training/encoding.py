@@ -1,0 +1,110 @@
+"""Questions with human answers as the numbers that a model trains on.
+
+The prompt of an example is the one that the engine will ask. A decoder-only model reads prompt and
+answer, and its loss counts the answer and its end alone. Nothing is cut: what is too long is left
+out and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from semqa.errors import InputError
+from semqa.prompting.reserved import Spelling
+from semqa.quotes import QuotedAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.data.quotesum import Question
+    from semqa.engines.model import PromptEncoder
+    from semqa.prompting import PromptBuilder
+
+__all__ = ["IGNORED", "Encoded", "encode", "end_token"]
+
+IGNORED = -100
+"""The label of a token that no loss counts, as torch has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Encoded examples, one an answer.
+
+    Attributes:
+        features: ``input_ids`` and ``labels`` of each.
+        left_out: answers that are too long with their prompts, or blank.
+        unverified: answers that quote what no source has; they are learned from all the same.
+    """
+
+    features: list[dict[str, list[int]]]
+    left_out: int
+    unverified: int
+
+
+def encode(
+    questions: Sequence[Question],
+    prompts: PromptBuilder,
+    encoder: PromptEncoder,
+    tokenizer: Any,
+    *,
+    end: int,
+    limit: int,
+    is_encoder_decoder: bool,
+) -> Encoded:
+    """Encode every answer to every question.
+
+    Args:
+        questions: with their references.
+        prompts: makes the prompts.
+        encoder: of the model.
+        tokenizer: of the model.
+        end: the token that ends an answer.
+        limit: most tokens of a prompt and of an answer, or of both together.
+        is_encoder_decoder: whether the prompt goes to an encoder.
+    """
+    features: list[dict[str, list[int]]] = []
+    left_out = unverified = 0
+    spell = Spelling(encoder.reserved)
+    for question in questions:
+        prompt = prompts.build(question.question, question.sources, reserved=encoder.reserved)
+        ids = encoder.encode(prompt)
+        for text in question.texts:
+            answer = spell(text).strip()
+            if not answer:
+                left_out += 1
+                continue
+            if is_encoder_decoder:
+                target = _ended(list(tokenizer(text_target=answer)["input_ids"]), end)
+                fits = max(len(ids), len(target)) <= limit
+                feature = {"input_ids": ids, "labels": target}
+            else:
+                target = _ended(encoder.encode_answer(prompt, answer), end)
+                fits = len(ids) + len(target) <= limit
+                labels = [IGNORED] * len(ids) + target
+                feature = {"input_ids": ids + target, "labels": labels}
+            if not fits:
+                left_out += 1
+                continue
+            features.append(feature)
+            unverified += not QuotedAnswer.parse(text, question.sources).verified
+    return Encoded(features, left_out, unverified)
+
+
+def end_token(name: str, tokenizer: Any) -> int:
+    """Return the token that a model is to end its answers with.
+
+    Raises:
+        InputError: its tokenizer has none.
+    """
+    for token in (tokenizer.eos_token_id, tokenizer.sep_token_id):
+        if token is not None:
+            return int(token)
+    raise InputError(
+        f"model {name}: no end token: got none from its tokenizer, expected one to end answers "
+        "with; set eos_token in tokenizer_config.json"
+    )
+
+
+def _ended(tokens: list[int], end: int) -> list[int]:
+    return tokens if tokens and tokens[-1] == end else [*tokens, end]
