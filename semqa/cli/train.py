@@ -109,6 +109,9 @@ def train(
         Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
     ] = None,
     bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
+    dtype: Annotated[
+        Literal["float32", "bfloat16"], typer.Option(help="Of the weights; bfloat16 for LoRA only.")
+    ] = "float32",
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on human answers that quote their sources.
@@ -149,6 +152,7 @@ def train(
         seed=seed,
         device=device,
         bf16=bf16,
+        dtype=dtype,
     )
     check_stdin_once(file, dev)
     questions, held = read_quotesum(file), read_quotesum(dev)
@@ -165,6 +169,8 @@ def train(
                     update, lambda step: say(f"going on from step {step}"), None if as_json else say
                 ),
             )
+    except InputError as error:
+        raise InputError(in_flags(str(error), options.to_dict())) from error
     except KeyboardInterrupt:
         say("interrupted: the last checkpoint is kept; give the same command again to go on")
         raise

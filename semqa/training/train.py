@@ -145,7 +145,7 @@ def _train(
     from semqa.engines.transformers.loading import load_model
 
     settings = TransformersOptions(
-        dtype="float32",
+        dtype=options.dtype,
         device=options.device,
         constraint=options.constraint,
         batch_size=options.eval_batch_size,
