@@ -60,15 +60,14 @@ class TrainingFolder:
                 "one; choose another"
             ) from error
 
-    def claim(self, plan: Mapping[str, Any]) -> None:
-        """State what is trained here, or see that it is the same.
+    def check(self, plan: Mapping[str, Any]) -> None:
+        """See that nothing else is trained here.
 
         Raises:
             InputError: the folder is of another training.
         """
         file = self.path / "plan.json"
         if not file.exists():
-            write_atomic(file, [_encoded(plan)])
             return
         found = _read(file)
         wanted = json.loads(_encoded(plan))
@@ -80,6 +79,15 @@ class TrainingFolder:
                 f"{self.path}: of another training: got other {name}, expected the same settings and "
                 "data to go on with; choose another folder, or give the same command again"
             )
+
+    def claim(self, plan: Mapping[str, Any]) -> None:
+        """State what is trained here, or see that it is the same.
+
+        Raises:
+            InputError: the folder is of another training.
+        """
+        self.check(plan)
+        write_atomic(self.path / "plan.json", [_encoded(plan)])
 
     def record(self) -> dict[str, Any] | None:
         """Return the record of a training that is done, or None."""

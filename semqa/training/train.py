@@ -108,7 +108,7 @@ def train(
         "prompt": prompts.identity(),
     }
     with locked(out / "lock", wait_seconds=1.0):
-        folder.claim(plan)
+        folder.check(plan)
         done = folder.record()
         if done is not None:
             return done
@@ -162,6 +162,7 @@ def _train(
     engine = TransformersEngine(loaded, settings, prompts=prompts, say=progress.say)
     scorer = DevScorer(engine, dev, "dev data")
     encoded = _encoded(questions, loaded, settings, prompts, options)
+    folder.claim(plan)  # not before all is well, or a corrected command would be another training
     checkpoint = folder.last_checkpoint()
     if checkpoint is not None and progress.on_resume is not None:
         progress.on_resume(int(checkpoint.name.rpartition("-")[2]))

@@ -208,7 +208,8 @@ class _ScoringTrainer(Trainer):
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the scores of the model as it is, and tell the callbacks."""
-        self.model.eval()  # the next step sets it back
+        model: Any = self.model
+        model.eval()  # the next step sets it back
         metrics = {f"eval_{name}": value for name, value in self._dev.scores().items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(
@@ -257,9 +258,10 @@ def _evaluation(step: int, epoch: float, metrics: dict[str, Any]) -> dict[str, A
 
 def _tensorboard(folder: Path) -> Any:
     from torch.utils.tensorboard import SummaryWriter
-    from transformers.integrations import TensorBoardCallback
+    from transformers import integrations
 
-    return TensorBoardCallback(SummaryWriter(log_dir=str(folder)))
+    known: Any = integrations  # it states no names
+    return known.TensorBoardCallback(SummaryWriter(log_dir=str(folder)))
 
 
 _SCHEDULES = {
