@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from transformers import (
     PrinterCallback,
     ProgressCallback,
     Trainer,
     TrainerCallback,
-    TrainerState,
     TrainingArguments,
 )
 
 from semqa.errors import InputError
 from semqa.trainer import Interrupt
+from semqa.trainer.state import check_losses, finished_state
 from semqa.training.encoding import IGNORED
 
 if TYPE_CHECKING:
@@ -123,24 +122,16 @@ class Run:
             InputError: the loss is no number any more.
             KeyboardInterrupt: Ctrl-C was pressed; what was done so far is in a checkpoint.
         """
-        if checkpoint is not None:
-            state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
-            if (
-                state.global_step >= state.max_steps
-            ):  # all is done, and the Trainer would add a step
-                self._trainer.state = state
-                return self._evaluations()
+        done = finished_state(checkpoint)
+        if done is not None:
+            self._trainer.state = done
+            return self._evaluations()
         given = None if checkpoint is None else str(checkpoint)
         with self._interrupt:
             self._trainer.train(resume_from_checkpoint=given)
         if self._interrupt.wanted:
             raise KeyboardInterrupt
-        for entry in self._trainer.state.log_history:
-            if (loss := entry.get("train_loss")) is not None and not np.isfinite(loss):
-                raise InputError(
-                    f"training: diverged: got a loss of {loss}, expected a number; lower "
-                    "--learning-rate, and choose a new folder"
-                )
+        check_losses(self._trainer.state.log_history)
         return self._evaluations()
 
     def _evaluations(self) -> list[dict[str, Any]]:

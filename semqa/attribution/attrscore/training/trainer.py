@@ -14,14 +14,13 @@ from transformers import (
     Seq2SeqTrainingArguments,
     Trainer,
     TrainerCallback,
-    TrainerState,
     TrainingArguments,
 )
 
 from semqa.attribution.attrscore.label import LABELS
 from semqa.attribution.attrscore.parsing import parse_label
 from semqa.attribution.attrscore.scores import score_labels
-from semqa.errors import InputError
+from semqa.trainer.state import check_losses, finished_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -130,17 +129,12 @@ class Run:
             step = int(checkpoint.name.rpartition("-")[2])
             if on_resume is not None:
                 on_resume(step)
-            state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
-            if step >= state.max_steps:  # all is done, and the Trainer would add a step
-                self._trainer.state = state
+            done = finished_state(checkpoint)
+            if done is not None:
+                self._trainer.state = done
                 return self._evaluations()
         self._trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-        for entry in self._trainer.state.log_history:
-            if (loss := entry.get("train_loss")) is not None and not np.isfinite(loss):
-                raise InputError(
-                    f"training: diverged: got a loss of {loss}, expected a number; lower "
-                    "--learning-rate, and choose a new folder"
-                )
+        check_losses(self._trainer.state.log_history)
         return self._evaluations()
 
     def _evaluations(self) -> list[dict[str, Any]]:
