@@ -24,6 +24,7 @@ LAYERS = (
     "attribution",
     "bench",
     "training",
+    "harness",
     "server",
     "cli",
 )

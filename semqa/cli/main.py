@@ -11,7 +11,19 @@ import sys
 import typer
 
 import semqa
-from semqa.cli import answer, bench, data, index, keys, report, score, serve, train, verify
+from semqa.cli import (
+    answer,
+    bench,
+    data,
+    harness,
+    index,
+    keys,
+    report,
+    score,
+    serve,
+    train,
+    verify,
+)
 from semqa.cli.eval import main as evaluation
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
@@ -35,6 +47,7 @@ app.command(name="train")(train.train)
 app.command(name="report")(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(evaluation.app, name="eval")
+app.add_typer(harness.app, name="harness")
 app.add_typer(keys.app, name="keys")
 
 

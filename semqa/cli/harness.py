@@ -1,0 +1,48 @@
+"""`semqa harness`: QuoteSum where people already benchmark."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, write_result
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="harness",
+    help="QuoteSum as a task of lm-evaluation-harness and inspect_ai.",
+    no_args_is_help=True,
+)
+
+
+class Harness(StrEnum):
+    """The harnesses, by the names of their packages."""
+
+    LM_EVAL = "lm_eval"
+    INSPECT_AI = "inspect_ai"
+
+
+@app.callback()
+def _harness() -> None:
+    """QuoteSum as a task of lm-evaluation-harness and inspect_ai."""
+
+
+@app.command("path")
+def path_command(
+    name: Annotated[Harness, typer.Argument(metavar="NAME", help="lm_eval or inspect_ai.")],
+    as_json: AsJson = False,
+) -> None:
+    """Print what to give the harness.
+
+    lm_eval --include_path "$(semqa harness path lm_eval)" --tasks quotesum …
+
+    inspect eval "$(semqa harness path inspect_ai)" …
+    """
+    from semqa.harness.paths import harness_path
+
+    path = str(harness_path(name))
+    write_result(json_line({"harness": str(name), "path": path}) if as_json else path)

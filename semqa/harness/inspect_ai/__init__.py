@@ -1,0 +1,1 @@
+"""The task ``quotesum`` of inspect_ai."""

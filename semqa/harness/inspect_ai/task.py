@@ -1,0 +1,175 @@
+"""QuoteSum for inspect_ai, with semqa's prompts and scores.
+
+Cannot be imported without inspect_ai. Its annotations are read at run time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+)
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import TaskState, generate
+
+from semqa.harness.corpus import MEANS, corpus_semqa
+from semqa.harness.questions import MAX_NEW_TOKENS, QuestionSet
+from semqa.harness.settings import HarnessSettings
+from semqa.metrics import METRICS
+from semqa.prompting import Form, Prompt
+
+__all__ = ["quotesum", "quotesum_scorer", "semqa"]
+
+_TURNS = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+
+
+@task
+def quotesum(
+    data: str | None = None,
+    split: str = "dev",
+    prompt: str | None = None,
+    shots: int = 0,
+    exemplars: str | None = None,
+    train: str | None = None,
+    encoder: str | None = None,
+    form: Form = "chat",
+    seed: int = 0,
+    canonical: bool = False,
+    all_sources: bool = False,
+) -> Task:
+    """QuoteSum: answer questions by quoting numbered sources.
+
+    Args:
+        data: the QuoteSum file; see `HarnessSettings` for this and the others.
+        split: which split of the cache, without a file.
+        prompt: a template's name or path.
+        shots: how many exemplars to show.
+        exemplars: how they are chosen.
+        train: the QuoteSum file that they come from.
+        encoder: the model that ``knn`` compares questions with.
+        form: ``chat``, or ``completion`` for one user turn with the whole text.
+        seed: of exemplars by chance.
+        canonical: score answers as they are read, sloppy marks and all.
+        all_sources: score source 8 too.
+
+    Raises:
+        InputError: an argument or the data is not usable.
+    """
+    questions = QuestionSet(
+        HarnessSettings(
+            data=data,
+            split=split,
+            prompt=prompt,
+            exemplars=exemplars,
+            train=train,
+            encoder=encoder,
+            canonical=canonical,
+            all_sources=all_sources,
+        )
+    )
+    builder = questions.builder(shots, form=form, seed=seed)
+    stops: tuple[str, ...] = ()
+    samples = []
+    for question in questions.questions:
+        asked = questions.prompt(question.qid, builder)
+        if form == "completion":
+            stops = asked.stop
+        samples.append(
+            Sample(
+                id=question.qid,
+                input=asked.text if form == "completion" else _messages(asked),
+                target=list(question.texts),
+                metadata={
+                    "question": question.question,
+                    "exemplars": [exemplar.qid for exemplar in asked.exemplars],
+                },
+            )
+        )
+    return Task(
+        dataset=MemoryDataset(samples, name="quotesum", location=str(questions.path)),
+        solver=generate(),
+        scorer=quotesum_scorer(
+            data=str(questions.path), canonical=canonical, all_sources=all_sources
+        ),
+        config=GenerateConfig(
+            temperature=0.0, max_tokens=MAX_NEW_TOKENS, stop_seqs=list(stops) or None
+        ),
+        metadata=questions.identity(builder),
+        version=1,
+    )
+
+
+def _messages(prompt: Prompt) -> list[ChatMessage]:
+    return [_TURNS[message.role](content=message.content) for message in prompt.messages]
+
+
+@metric
+def semqa() -> Metric:
+    """Return SEMQA of a corpus, which is no mean of its examples."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        rows = [row for each in scores if isinstance(row := each.score.value, dict)]
+        return corpus_semqa((_number(row["sem_f1"]), _number(row["rougeLsum"])) for row in rows)
+
+    return compute
+
+
+@scorer(name="quotesum", metrics=[semqa(), {name: [mean(), stderr()] for name in MEANS}])
+def quotesum_scorer(
+    data: str | None = None, split: str = "dev", canonical: bool = False, all_sources: bool = False
+) -> Scorer:
+    """Score answers as ``semqa score`` does.
+
+    Its arguments are plain ones, so that ``inspect score`` can make it anew of a log.
+
+    Args:
+        data: the QuoteSum file; see `HarnessSettings` for this and the others.
+        split: which split of the cache, without a file.
+        canonical: score answers as they are read, sloppy marks and all.
+        all_sources: score source 8 too.
+
+    Raises:
+        InputError: an argument or the data is not usable.
+    """
+    questions = QuestionSet(
+        HarnessSettings(data=data, split=split, canonical=canonical, all_sources=all_sources)
+    )
+
+    async def score(state: TaskState, target: Target) -> Score:
+        del target
+        text = state.output.completion
+        row = questions.score(str(state.sample_id), text)
+        values: dict[str, Any] = {
+            # NaN is how the harness is told that there is no score.
+            name: math.nan if (value := row.value(name)) is None else value
+            for name in METRICS
+        }
+        return Score(value=values, answer=text, metadata={"unscored": dict(row.unscored)})
+
+    return score
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None

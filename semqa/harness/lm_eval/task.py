@@ -1,0 +1,198 @@
+"""QuoteSum for lm-evaluation-harness, with semqa's prompts and scores.
+
+Cannot be imported without lm_eval: the task is a subclass of its `Task`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.metrics import mean
+from lm_eval.api.task import Task
+
+from semqa.harness.corpus import MEANS, corpus_semqa
+from semqa.harness.questions import MAX_NEW_TOKENS, QuestionSet
+from semqa.harness.settings import HarnessSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from semqa.prompting import Message, Prompt, PromptBuilder
+
+__all__ = ["QuoteSum"]
+
+_DEFAULTS = {"do_sample": False, "temperature": 0.0, "max_gen_toks": MAX_NEW_TOKENS}
+_TAKEN = ("task", "task_alias", "tag", "num_fewshot", "metadata", "repeats")
+
+
+class QuoteSum(Task):
+    """The task ``quotesum``.
+
+    Arguments come as ``--metadata``; `HarnessSettings` lists them. ``--num_fewshot`` and
+    ``--apply_chat_template`` are the harness's own.
+
+    Args:
+        config: the task's YAML, with what the command line says.
+
+    Raises:
+        InputError: an argument or the data is not usable.
+    """
+
+    VERSION = 1
+    OUTPUT_TYPE = "generate_until"
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        given = dict(config or {})
+        self._set = QuestionSet(HarnessSettings.among(given.get("metadata") or {}))
+        self._seed = 0
+        self._builders: dict[int, PromptBuilder] = {}
+        own = {name: given[name] for name in _TAKEN if name in given}
+        decoding = _DEFAULTS | (given.get("generation_kwargs") or {})
+        given = {"task": "quotesum", "output_type": self.OUTPUT_TYPE, **own}
+        # Without a word on stops, the constructor adds one that no prompt of semqa asks for.
+        super().__init__(config={**given, "generation_kwargs": {**decoding, "until": []}})
+        self.set_config("generation_kwargs", decoding)
+
+    def download(self, *_: object, **__: object) -> None:
+        """Do nothing: the questions come from a file."""
+
+    def has_training_docs(self) -> bool:
+        """Tell that exemplars are semqa's business."""
+        return False
+
+    def has_validation_docs(self) -> bool:
+        """Tell that there is one split."""
+        return False
+
+    def has_test_docs(self) -> bool:
+        """Tell that the questions are here."""
+        return True
+
+    def test_docs(self) -> list[dict[str, Any]]:
+        """Return the questions, as the harness logs them."""
+        return [
+            {
+                "qid": question.qid,
+                "question": question.question,
+                "sources": [
+                    {"number": k, "title": source.title, "text": source.text}
+                    for k, source in enumerate(question.sources, 1)
+                    if source.text
+                ],
+                "references": list(question.texts),
+            }
+            for question in self._set.questions
+        ]
+
+    def doc_to_text(self, doc: Mapping[str, Any]) -> str:
+        """Return the prompt of a question without exemplars, as one text."""
+        return self._set.prompt(doc["qid"], self._builder(0)).text
+
+    def doc_to_target(self, doc: Mapping[str, Any]) -> str:
+        """Return the first reference."""
+        return str(doc["references"][0])
+
+    def set_fewshot_seed(self, seed: int | None = None) -> None:
+        """Take the harness's seed for exemplars by chance."""
+        super().set_fewshot_seed(seed)
+        self._seed = seed or 0
+        self._builders.clear()
+
+    def build_all_requests(self, **options: Any) -> None:
+        """Make the requests of all questions.
+
+        They are not taken from the harness's cache of requests, which knows neither data nor prompt.
+        """
+        super().build_all_requests(**{**options, "cache_requests": False})
+
+    def fewshot_context(
+        self,
+        doc: Mapping[str, Any],
+        num_fewshot: int = 0,
+        *,
+        system_instruction: str | None = None,
+        apply_chat_template: bool = False,
+        fewshot_as_multiturn: bool = True,
+        chat_template: Callable[..., Any] | None = None,
+        **_: object,
+    ) -> Any:
+        """Return the prompt of a question: one text, or what a chat template makes of messages."""
+        prompt = self._set.prompt(doc["qid"], self._builder(num_fewshot or 0))
+        if not (apply_chat_template and chat_template):
+            return (
+                prompt.text if not system_instruction else f"{system_instruction}\n\n{prompt.text}"
+            )
+        if prompt.exemplars and not fewshot_as_multiturn:
+            turns = [{"role": "user", "content": prompt.text}]
+            if system_instruction:
+                turns.insert(0, {"role": "system", "content": system_instruction})
+            return chat_template(turns)
+        return _render(prompt, system_instruction, chat_template)
+
+    def construct_requests(
+        self, doc: Mapping[str, Any], ctx: Any, **options: Any
+    ) -> list[Instance]:
+        """Return the one request of a question."""
+        chat = options.pop("apply_chat_template", False)
+        options.pop("chat_template", None)
+        decoding = dict(self.config.generation_kwargs)
+        if "until" not in decoding:
+            stops = self._set.prompt(doc["qid"], self._builder(self._shots)).stop
+            decoding["until"] = [] if chat else list(stops)
+        return [
+            Instance(
+                request_type="generate_until", doc=doc, arguments=(ctx, decoding), idx=0, **options
+            )
+        ]
+
+    def process_results(self, doc: Mapping[str, Any], results: list[str]) -> dict[str, Any]:
+        """Score an answer; a score that it does not have is left out, and so not counted."""
+        row = self._set.score(doc["qid"], results[0])
+        found: dict[str, Any] = {
+            name: value for name in MEANS if (value := row.value(name)) is not None
+        }
+        # Of one example this is a pair: the corpus score needs both means.
+        found["semqa"] = (row.sem_f1, row.rougeLsum)
+        return found
+
+    def aggregation(self) -> dict[str, Callable[..., float]]:
+        """Return how examples become a corpus score."""
+        return {**dict.fromkeys(MEANS, mean), "semqa": corpus_semqa}
+
+    def higher_is_better(self) -> dict[str, bool]:
+        """Tell that more is better."""
+        return dict.fromkeys((*MEANS, "semqa"), True)
+
+    @property
+    def _shots(self) -> int:
+        return self.config.num_fewshot or 0
+
+    def _builder(self, shots: int) -> PromptBuilder:
+        if shots not in self._builders:
+            self._builders[shots] = self._set.builder(shots, seed=self._seed)
+            if shots == self._shots:
+                known = self.config.metadata or {}
+                found = self._set.identity(self._builders[shots])
+                self.set_config("metadata", {**known, "quotesum": found})
+        return self._builders[shots]
+
+
+def _render(prompt: Prompt, instruction: str | None, template: Callable[..., Any]) -> Any:
+    """Apply a chat template; where it leaves the system turn out, its text goes to the user turn."""
+    turns = [message.to_dict() for message in _instructed(prompt.messages, instruction)]
+    rendered = template(turns)
+    if turns[0]["role"] != "system" or rendered != template(turns[1:]):
+        return rendered
+    first = turns[1] | {"content": f"{turns[0]['content']}\n\n{turns[1]['content']}"}
+    return template([first, *turns[2:]])
+
+
+def _instructed(messages: tuple[Message, ...], instruction: str | None) -> tuple[Message, ...]:
+    if not instruction:
+        return messages
+    make = partial(type(messages[0]), "system")
+    if messages[0].role != "system":
+        return (make(instruction), *messages)
+    return (make(f"{instruction}\n\n{messages[0].content}"), *messages[1:])
