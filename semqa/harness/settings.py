@@ -34,7 +34,7 @@ class HarnessSettings:
         exemplars: how exemplars are chosen (`semqa.retrieval.create_selector`); by default ``knn``.
         train: the QuoteSum file of exemplars; by default the cache's ``train``.
         encoder: the model that ``knn`` compares questions with.
-        canonical: read answers as `QuotedAnswer.parse` does, which forgives ``[1: span]``, and score
+        canonical: read answers as `QuotedAnswer.parse` does, which forgives ``[1 span]``, and score
             what it read, as ``semqa bench`` does. Without it the text itself is scored, as by
             ``semqa score``.
         all_sources: score source 8 too, as ``semqa score --all-sources`` does.

@@ -50,10 +50,11 @@ class QuoteSum(Task):
         self._builders: dict[int, PromptBuilder] = {}
         own = {name: given[name] for name in _TAKEN if name in given}
         decoding = _DEFAULTS | (given.get("generation_kwargs") or {})
-        given = {"task": "quotesum", "output_type": self.OUTPUT_TYPE, **own}
-        # Without a word on stops, the constructor adds one that no prompt of semqa asks for.
-        super().__init__(config={**given, "generation_kwargs": {**decoding, "until": []}})
-        self.set_config("generation_kwargs", decoding)
+        super().__init__(config={"task": "quotesum"})
+        # One by one: the constructor of the base class takes the whole mapping for the name.
+        for name, value in {"task": "quotesum", **own, "generation_kwargs": decoding}.items():
+            self.set_config(name, value)
+        self.set_config("output_type", self.OUTPUT_TYPE)
 
     def download(self, *_: object, **__: object) -> None:
         """Do nothing: the questions come from a file."""

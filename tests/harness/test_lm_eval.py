@@ -1,0 +1,189 @@
+"""The task in lm-evaluation-harness itself: a model that replays answers, and a tiny one."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from semqa.harness import HarnessSettings, QuestionSet, harness_path
+from semqa.harness.corpus import MEANS
+from tests.models import save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from semqa.metrics import Report
+
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("lm_eval") is None,
+        reason="needs lm-evaluation-harness: pip install -e '.[harness]'",
+    ),
+    pytest.mark.filterwarnings("ignore"),  # of the harness and what it imports
+]
+
+Run = Any
+
+
+@pytest.fixture(scope="module")
+def replay() -> Callable[..., Any]:
+    """Call as ``replay(answers, data=…, …)``: evaluate a model that replays answers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import lm_eval
+        from lm_eval.api.model import LM
+        from lm_eval.tasks import TaskManager
+
+    class Replay(LM):  # type: ignore[misc]  # untyped, or not installed
+        tokenizer_name = "replay"
+
+        def __init__(self, answers: dict[str, str], system: bool) -> None:
+            super().__init__()
+            self.answers, self.system, self.asked = answers, system, []
+
+        def generate_until(self, requests: Any) -> list[str]:
+            self.asked = [request.args for request in requests]
+            return [self.answers[request.doc["qid"]] for request in requests]
+
+        def loglikelihood(self, requests: Any) -> Any:
+            raise NotImplementedError
+
+        loglikelihood_rolling = loglikelihood
+
+        def apply_chat_template(self, turns: Any) -> str:
+            shown = [turn for turn in turns if self.system or turn["role"] != "system"]
+            return json.dumps(shown)
+
+    def run(answers: dict[str, str], *, system: bool = True, **given: Any) -> Any:
+        own = {"chat": False, "shots": None, "instruction": None, "predict": False}
+        chosen = {name: given.pop(name, default) for name, default in own.items()}
+        model = Replay(answers, system)
+        found = lm_eval.simple_evaluate(
+            model=model,
+            tasks=["quotesum"],
+            task_manager=TaskManager(
+                include_path=str(harness_path("lm_eval")),
+                include_defaults=False,
+                metadata={name: str(value) for name, value in given.items()},
+            ),
+            num_fewshot=chosen["shots"],
+            apply_chat_template=chosen["chat"],
+            system_instruction=chosen["instruction"],
+            predict_only=chosen["predict"],
+            log_samples=True,
+        )
+        return found, model.asked
+
+    return run
+
+
+def test_the_scores_are_ours(
+    replay: Run, data: Path, answers: dict[str, str], expected: Report
+) -> None:
+    found, _ = replay(answers, data=data)
+    scores = found["results"]["quotesum"]
+    for name in (*MEANS, "semqa"):
+        assert scores[f"{name},none"] == pytest.approx(expected.value(name), rel=0, abs=1e-9)
+    assert expected.estimates["sem_recall"].n == 3, "one answer must be without recall"
+    rows = {row["doc"]["qid"]: row for row in found["samples"]["quotesum"]}
+    for row in expected.examples:
+        assert rows[row.qid].get("sem_recall") == row.sem_recall
+        assert rows[row.qid]["rougeLsum"] == row.rougeLsum
+    known = found["configs"]["quotesum"]["metadata"]["quotesum"]
+    assert known["data"] == data.name
+    assert known["prompts"]["template"] == "zero-shot"
+
+
+def test_released_data_scores_the_same(replay: Run, shared: Path) -> None:
+    from semqa.metrics import Example, score
+
+    path = shared / "data/quotesum/dev_a.jsonl"
+    questions = QuestionSet(HarnessSettings(data=str(path))).questions
+    # Every second question answered by its own reference, every second with another's.
+    texts = [
+        questions[n - n % 2].references[-1].text if n % 3 else "" for n in range(len(questions))
+    ]
+    wanted = score(
+        [
+            Example(each.qid, text, each.texts, each.short_answers, each.numbers)
+            for each, text in zip(questions, texts, strict=True)
+        ],
+        resamples=0,
+    )
+    answers = {each.qid: text for each, text in zip(questions, texts, strict=True)}
+    found, _ = replay(answers, data=path)
+    for name in (*MEANS, "semqa"):
+        got = found["results"]["quotesum"][f"{name},none"]
+        assert got == pytest.approx(wanted.value(name), rel=0, abs=1e-9)
+
+
+def test_the_prompts_are_ours(
+    replay: Run, data: Path, train: Path, answers: dict[str, str]
+) -> None:
+    questions = QuestionSet(HarnessSettings(data=str(data), train=str(train), exemplars="random"))
+    own = questions.prompt("PAQ_0", questions.builder())
+    _, asked = replay(answers, data=data)
+    assert asked[0][0] == own.text
+    assert asked[0][1]["until"] == list(own.stop)
+    assert asked[0][1]["max_gen_toks"] == 256
+    _, asked = replay(answers, data=data, chat=True)
+    assert json.loads(asked[0][0]) == [message.to_dict() for message in own.messages]
+    assert asked[0][1]["until"] == []
+    few = questions.prompt("PAQ_0", questions.builder(2, seed=1234))  # the harness's seed
+    _, asked = replay(answers, data=data, train=train, exemplars="random", shots=2, chat=True)
+    assert json.loads(asked[0][0]) == [message.to_dict() for message in few.messages]
+    assert len(few.messages) == 6
+    _, asked = replay(answers, data=data, train=train, exemplars="random", shots=2)
+    assert asked[0][0] == few.text
+
+
+def test_a_template_without_system_turn_loses_nothing(
+    replay: Run, data: Path, answers: dict[str, str]
+) -> None:
+    questions = QuestionSet(HarnessSettings(data=str(data)))
+    own = questions.prompt("PAQ_0", questions.builder())
+    _, asked = replay(answers, data=data, chat=True, system=False)
+    assert json.loads(asked[0][0]) == [message.to_dict() for message in own.folded]
+    _, asked = replay(answers, data=data, chat=True, instruction="Be brief.")
+    first = json.loads(asked[0][0])[0]
+    assert first == {"role": "system", "content": f"Be brief.\n\n{own.messages[0].content}"}
+
+
+def test_predictions_can_be_kept_alone(replay: Run, data: Path, answers: dict[str, str]) -> None:
+    found, _ = replay(answers, data=data, predict=True)
+    kept = [row["filtered_resps"] for row in found["samples"]["quotesum"]]
+    assert kept == [[text] for text in answers.values()]
+
+
+@pytest.mark.slow
+def test_a_tiny_model_runs(replay: Run, data: Path, tmp_path: Path) -> None:
+    import lm_eval
+    from lm_eval.tasks import TaskManager
+
+    found = lm_eval.simple_evaluate(
+        model="hf",
+        model_args={"pretrained": str(save("llama-chat", tmp_path)), "dtype": "float32"},
+        tasks=["quotesum"],
+        task_manager=TaskManager(
+            include_path=str(harness_path("lm_eval")),
+            include_defaults=False,
+            metadata={"data": str(data)},
+        ),
+        gen_kwargs="max_gen_toks=8",
+        limit=2,
+        device="cpu",
+        apply_chat_template=True,
+        log_samples=True,
+    )
+    questions = QuestionSet(HarnessSettings(data=str(data)))
+    rows = found["samples"]["quotesum"]
+    assert len(rows) == 2
+    for row in rows:
+        own = questions.score(row["doc"]["qid"], row["filtered_resps"][0])
+        assert row["rougeLsum"] == own.rougeLsum
+        assert row["arguments"][0][1]["max_gen_toks"] == 8
