@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from semqa.harness.corpus import MEANS
 from tests.models import save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from semqa.metrics import Report
@@ -30,7 +31,7 @@ Run = Any
 
 
 @pytest.fixture(scope="module")
-def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
     """Call as ``evaluate(model, data=…, …)``; the task is found in its file, as a user's is."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -51,7 +52,10 @@ def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
         assert log.status == "success", log.error
         return log
 
-    return run
+    yield run
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()  # the harness leaves streams open, and a warning of that ends the session
 
 
 def _plain(value: Any) -> Any:
@@ -141,6 +145,7 @@ def test_a_tiny_model_runs(evaluate: Run, data: Path, tmp_path: Path) -> None:
     log = evaluate(model, limit=2, data=data)
     questions = QuestionSet(HarnessSettings(data=str(data)))
     assert len(log.samples) == 2
+    assert log.plan.config.temperature == 1e-5, "0 is refused there"
     for sample in log.samples:
         own = questions.score(sample.id, sample.output.completion)
         assert sample.scores["quotesum"].value["rougeLsum"] == own.rougeLsum

@@ -16,6 +16,8 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
     GenerateConfig,
+    ModelName,
+    get_model,
 )
 from inspect_ai.scorer import (
     Metric,
@@ -43,6 +45,12 @@ _TURNS = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
+
+_DRAWING = ("hf", "nnterp")
+"""Providers that draw tokens even where one wants the likeliest."""
+
+_LEAST_TEMPERATURE = 1e-5
+"""So low that a draw is the likeliest token, unless two are equally likely."""
 
 
 @task
@@ -114,11 +122,23 @@ def quotesum(
             data=str(questions.path), canonical=canonical, all_sources=all_sources
         ),
         config=GenerateConfig(
-            temperature=0.0, max_tokens=MAX_NEW_TOKENS, stop_seqs=list(stops) or None
+            temperature=_coldest(), max_tokens=MAX_NEW_TOKENS, stop_seqs=list(stops) or None
         ),
         metadata=questions.identity(builder),
         version=1,
     )
+
+
+def _coldest() -> float:
+    """Return the lowest temperature that the model's provider takes.
+
+    With transformers the harness draws always, and a temperature of 0 is an error there.
+    """
+    try:
+        provider = ModelName(get_model()).api
+    except ValueError:  # the task is made before it is known who answers
+        return 0.0
+    return _LEAST_TEMPERATURE if provider in _DRAWING else 0.0
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:
