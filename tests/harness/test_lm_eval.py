@@ -44,7 +44,8 @@ def replay() -> Callable[..., Any]:
 
         def __init__(self, answers: dict[str, str], system: bool) -> None:
             super().__init__()
-            self.answers, self.system, self.asked = answers, system, []
+            self.answers, self.system = answers, system
+            self.asked: list[Any] = []
 
         def generate_until(self, requests: Any) -> list[str]:
             self.asked = [request.args for request in requests]
