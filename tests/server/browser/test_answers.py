@@ -112,15 +112,15 @@ def test_the_occurrence_that_was_meant_is_shown_and_not_the_first(serve: Serve, 
 
 def test_a_title_that_the_passage_begins_with_stands_there_once(serve: Serve, page: Page) -> None:
     site = serve(lambda *_: "It was [ 1 opened in 1889 ].")
-    text = b"# The Tower\n\nIt was opened in 1889, and The Tower stands."
-    site.library.create("", "docs").put("tower.md", text)
+    text = b"The Tower\n\nIt was opened in 1889, and The Tower stands."
+    site.library.create("", "docs").put("The Tower.txt", text)
     site.open(page)
     ask(page, "When was the tower opened?")
     wait_for_answer(page)
     card = page.locator("#source-1")
-    assert card.locator("h3").inner_text() == "tower.md"
+    assert card.locator("h3").inner_text() == "The Tower.txt"
     assert card.locator(".body").inner_text().startswith("The Tower\n")
-    assert "tower.md" not in card.locator(".meta").inner_text()
+    assert "The Tower.txt" not in card.locator(".meta").inner_text()
     page.get_by_role("button", name="New conversation").click()
     page.locator("#collection").select_option("")
     paste(page, "The Tower was opened in 1889.", "The Tower")
