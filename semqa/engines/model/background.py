@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
+    from typing import TypeAlias
+
+    _Last: TypeAlias = Callable[[], Coroutine[object, object, object]]
 
 __all__ = ["Background"]
 
 _T = TypeVar("_T")
+
+_PATIENCE = 1.0
+"""Seconds in which what runs when the loop is to end may end by itself."""
 
 
 class _End:
@@ -35,10 +41,12 @@ class Background:
 
     Args:
         name: of the thread.
+        last: makes the coroutine that runs before the thread ends. It must not hold this object.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, last: _Last | None = None) -> None:
         self._name = name
+        self._last = last
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finalizer: weakref.finalize[..., Background] | None = None
@@ -81,42 +89,54 @@ class Background:
         finally:
             future.cancel()
 
-    def close(self, last: Coroutine[object, object, object] | None = None) -> None:
-        """Run a last coroutine, and end the thread."""
+    def close(self) -> None:
+        """End the thread; a coroutine begun afterwards starts another."""
         with self._lock:
-            loop, self._loop = self._loop, None
-        if loop is None:
-            if last is not None:
-                last.close()
-            return
-        if last is not None:
-            asyncio.run_coroutine_threadsafe(last, loop).result()
-        if self._finalizer is not None:
-            self._finalizer()
+            self._loop, finalizer, self._finalizer = None, self._finalizer, None
+        if finalizer is not None:
+            finalizer()
 
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 thread = threading.Thread(
-                    target=_serve, args=(self._loop,), daemon=True, name=self._name
+                    target=_serve, args=(self._loop, self._last), daemon=True, name=self._name
                 )
                 thread.start()
                 self._finalizer = weakref.finalize(self, _stop, self._loop, thread)
             return self._loop
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _serve(loop: asyncio.AbstractEventLoop, last: _Last | None) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
     finally:
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
+        try:
+            loop.run_until_complete(_end(last))
+        finally:
+            loop.close()
+
+
+async def _end(last: _Last | None) -> None:
+    """End what runs, and leave nothing open.
+
+    What was cancelled may still close its connection, in a task of its own: were that one cancelled
+    too, the connection would stay open.
+    """
+    this = asyncio.current_task()
+    if last is not None:
+        await asyncio.gather(last(), return_exceptions=True)
+    if tasks := asyncio.all_tasks() - {this}:
+        _, pending = await asyncio.wait(tasks, timeout=_PATIENCE)
+        for task in pending:
             task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
+        await asyncio.gather(*pending, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+    while tasks := asyncio.all_tasks() - {this}:  # what the garbage collector began meanwhile
+        await asyncio.wait(tasks)
+    await asyncio.sleep(0)  # a transport closes in the loop's next round
 
 
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:

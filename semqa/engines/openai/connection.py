@@ -33,8 +33,9 @@ class Connection:
     """
 
     def __init__(self, model: str, endpoint: Endpoint, patience: Patience) -> None:
-        self.remote = RemoteModel(model, Transport(endpoint, patience))
-        self.background = Background("semqa-endpoint")
+        transport = Transport(endpoint, patience)
+        self.remote = RemoteModel(model, transport)
+        self.background = Background("semqa-endpoint", transport.close)
         self.ways: dict[str, Way] = {}
         self.lock = Lock()
         self._users = 1
@@ -51,4 +52,4 @@ class Connection:
             self._users -= 1
             last = self._users == 0
         if last:
-            self.background.close(self.remote.transport.close())
+            self.background.close()

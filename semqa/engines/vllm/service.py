@@ -109,7 +109,8 @@ class Service:
         """Stop the engine and give its memory back; more than once is fine."""
         engine, self._engine = self._engine, None
         if engine is not None and os.getpid() == self._process:
-            self._background.close(self._shut_down(engine))
+            self._background.run(self._shut_down(engine))
+            self._background.close()
 
     async def _begin(self, start: Callable[[], Any]) -> None:
         self._engine = start()
@@ -117,7 +118,7 @@ class Service:
 
     async def _shut_down(self, engine: Any) -> None:
         """Tell those who wait, then stop: nobody else would tell them."""
-        waiting = [*self._waiting]
+        waiting = [*self._waiting, self._watch]
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
