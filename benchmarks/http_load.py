@@ -2,8 +2,9 @@
 
 The server is a process of its own, started as a user starts it, with the extractive engine; the load
 comes from this one. Each stream asks a question over the passages of the sample as a chat completion,
-is read to its end, and must be what the same request gave when it was not streamed. At the end come
-clients that leave in the middle or take nothing, after which nothing of them may be left.
+is read to its end, and must be what the same request gave when it was not streamed. The load begins
+when the server has loaded its encoder, if it has one. At the end come clients that leave in the middle
+or take nothing, after which nothing of them may be left.
 
     python benchmarks/http_load.py [--streams 1,16,128] [--seconds 20] [--vanishing 10000] [--smoke]
 """
@@ -77,6 +78,16 @@ class Server:
             with suppress(FileNotFoundError):  # closed meanwhile
                 count += str(file.readlink()).startswith("socket:")
         return count
+
+    def wait_until_loaded(self) -> str:
+        """Wait for the encoder, which is loaded behind the first answers; returns what became of it."""
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            status, body = asyncio.run(_get(self.port, "/readyz"))
+            if status == 200 and (state := json.loads(body)["encoder"]) != "loading":
+                return str(state)
+            time.sleep(0.2)
+        sys.exit("the encoder did not load")
 
     def metric(self, name: str) -> float:
         """Return one of the server's own figures."""
@@ -257,13 +268,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
         try:
+            encoder = server.wait_until_loaded()
+            print(f"encoder {encoder}")
             rows = measure(server, [int(n) for n in options.streams.split(",")], seconds)
             left = leave(server, vanishing)
         finally:
             code = server.close()
     if code:
         sys.exit(f"the server ended with {code}")
-    record = {"benchmark": "http_load", "seconds": seconds, "load": rows, "vanished": left}
+    record = {"benchmark": "http_load", "seconds": seconds, "encoder": encoder}
+    record |= {"load": rows, "vanished": left}
     print(json.dumps({**record, **machine}))
 
 
