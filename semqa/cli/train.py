@@ -11,7 +11,7 @@ from semqa.cli.flags import in_flags
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.progress import progress_bar
+from semqa.cli.training import told_progress
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,8 +56,13 @@ def train(
         Literal["auto", "chat", "completion"], typer.Option(help="Of the prompts.")
     ] = "auto",
     max_steps: Annotated[int, typer.Option(help="Steps of the optimizer.")] = 25_000,
-    batch_size: Annotated[int, typer.Option(help="Answers a step.")] = 32,
-    accumulate: Annotated[int, typer.Option(help="Batches that make a step.")] = 1,
+    batch_size: Annotated[int, typer.Option(help="Answers a step, in all processes.")] = 32,
+    accumulate: Annotated[
+        int,
+        typer.Option(
+            "--accumulate", "--gradient-accumulation-steps", help="Batches that make a step."
+        ),
+    ] = 1,
     optimizer: Annotated[Literal["adafactor", "adamw"], typer.Option()] = "adafactor",
     learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 1e-3,
     schedule: Annotated[
@@ -93,12 +98,21 @@ def train(
             help="Names of modules, with commas, or all-linear.", rich_help_panel=LORA_PANEL
         ),
     ] = "all-linear",
+    merge: Annotated[
+        bool,
+        typer.Option(
+            "--merge/--no-merge",
+            help="Make a whole model of the adapters when all is done.",
+            rich_help_panel=LORA_PANEL,
+        ),
+    ] = True,
     gradient_checkpointing: Annotated[
         bool, typer.Option("--gradient-checkpointing", help="Less memory, more time.")
     ] = False,
     keep_checkpoints: Annotated[
         bool, typer.Option("--keep-checkpoints", help="Leave them when all is done.")
     ] = False,
+    max_checkpoints: Annotated[int, typer.Option(help="Left at a time.")] = 2,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write events to OUT/tensorboard.")
     ] = False,
@@ -109,6 +123,7 @@ def train(
         Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
     ] = None,
     bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
+    fp16: Annotated[bool, typer.Option("--fp16", help="Compute in float16, on a GPU.")] = False,
     dtype: Annotated[
         Literal["float32", "bfloat16"], typer.Option(help="Of the weights; bfloat16 for LoRA only.")
     ] = "float32",
@@ -122,8 +137,8 @@ def train(
     same command again. The model is an engine then: --engine transformers:OUT/model
     """
     from semqa.data.quotesum import read_quotesum
+    from semqa.trainer import Ranks
     from semqa.training import train as fine_tune
-    from semqa.training.train import Progress
 
     options = _options(
         model=model,
@@ -152,28 +167,29 @@ def train(
         seed=seed,
         device=device,
         bf16=bf16,
+        fp16=fp16,
         dtype=dtype,
+        merge=merge,
     )
     check_stdin_once(file, dev)
     questions, held = read_quotesum(file), read_quotesum(dev)
     try:
-        with progress_bar("train", "examples") as update:
+        with told_progress(quiet=as_json) as progress:
             record = fine_tune(
                 questions,
                 held,
                 out,
                 options,
                 keep_checkpoints=keep_checkpoints,
+                max_checkpoints=max_checkpoints,
                 tensorboard=tensorboard,
-                progress=Progress(
-                    update, lambda step: say(f"going on from step {step}"), None if as_json else say
-                ),
+                progress=progress,
             )
     except InputError as error:
-        raise InputError(in_flags(str(error), options.to_dict())) from error
-    except KeyboardInterrupt:
-        say("interrupted: the last checkpoint is kept; give the same command again to go on")
-        raise
+        names = {*options.to_dict(), "max_checkpoints"}
+        raise InputError(in_flags(str(error), names)) from error
+    if not Ranks.first_here():
+        return
     if as_json:
         write_result(json_line(record, indent=2))
         return

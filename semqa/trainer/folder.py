@@ -11,23 +11,21 @@ A process killed at any moment leaves a folder from which the next one goes on.
 from __future__ import annotations
 
 import json
-import re
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from semqa.data.atomic import sync_folder, write_atomic
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import as_row, decode_json
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError, SemqaError, UnavailableError
+from semqa.trainer.checkpoint import damage, find, is_whole, seal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["TrainingFolder"]
-
-_WHOLE = "whole"
-"""A file in a checkpoint that is written last."""
 
 
 class TrainingFolder:
@@ -63,6 +61,9 @@ class TrainingFolder:
     def check(self, plan: Mapping[str, Any]) -> None:
         """See that nothing else is trained here.
 
+        Args:
+            plan: settings and data; None stands for what is not known yet, and agrees with all.
+
         Raises:
             InputError: the folder is of another training.
         """
@@ -71,10 +72,8 @@ class TrainingFolder:
             return
         found = _read(file)
         wanted = json.loads(_encoded(plan))
-        if found != wanted:
-            name = next(
-                key for key in sorted({*found, *wanted}) if found.get(key) != wanted.get(key)
-            )
+        name = next((key for key in sorted({*found, *wanted}) if _differ(found, wanted, key)), None)
+        if name is not None:
             raise InputError(
                 f"{self.path}: of another training: got other {name}, expected the same settings and "
                 "data to go on with; choose another folder, or give the same command again"
@@ -100,20 +99,39 @@ class TrainingFolder:
         if not keep_checkpoints:
             shutil.rmtree(self.checkpoints, ignore_errors=True)
 
-    def mark_whole(self, step: int) -> None:
-        """State that the checkpoint of a step is written."""
-        write_atomic(self.checkpoints / f"checkpoint-{step}" / _WHOLE, [b"\n"])
+    def seal(self, step: int, most: int) -> None:
+        """State that the checkpoint of a step is written, and remove the oldest beyond `most`."""
+        with self.writing():
+            seal(self.checkpoints / f"checkpoint-{step}")
+        found = find(self.checkpoints)
+        for old in sorted(found)[:-most]:
+            shutil.rmtree(found[old], ignore_errors=True)
 
-    def last_checkpoint(self) -> Path | None:
-        """Return the newest whole checkpoint; torn ones are removed."""
-        found: dict[int, Path] = {}
-        for path in self.checkpoints.iterdir():
-            step = re.fullmatch(r"checkpoint-(\d+)", path.name)
-            if step and (path / _WHOLE).is_file():
-                found[int(step[1])] = path
-            elif path.is_dir():
-                shutil.rmtree(path)
-        return found[max(found)] if found else None
+    def last_checkpoint(self, on_damage: Callable[[Path, str], object]) -> Path | None:
+        """Return the newest whole checkpoint; torn and damaged ones are removed.
+
+        Args:
+            on_damage: told of a checkpoint that was whole once, and which of its files is not.
+
+        Raises:
+            UnavailableError: one cannot be read.
+        """
+        found = find(self.checkpoints)
+        for step in sorted(found, reverse=True):
+            path = found[step]
+            if is_whole(path):
+                try:
+                    file = damage(path)
+                except OSError as error:
+                    raise UnavailableError(
+                        f"{path}: could not be read: got {error.strerror or error!r}, expected a "
+                        "checkpoint on a working disk; try again, or remove it"
+                    ) from error
+                if file is None:
+                    return path
+                on_damage(path, file)
+            shutil.rmtree(path)
+        return None
 
     def best(self) -> dict[str, Any] | None:
         """Return step and scores of the best model, or None where there is none yet."""
@@ -133,21 +151,44 @@ class TrainingFolder:
         Raises:
             UnavailableError: the disk failed or is full; the one before is still there.
         """
-        try:
+        with self.writing():
             shutil.rmtree(self._new, ignore_errors=True)
             self._new.mkdir()
-            save(str(self._new))
-            write_atomic(self._new / self._scores, [_encoded(state)])
+            try:
+                save(str(self._new))
+                write_atomic(self._new / self._scores, [_encoded(state)])
+            except BaseException:
+                shutil.rmtree(self._new, ignore_errors=True)  # makes room on a full disk
+                raise
             if self.model.exists():
                 self.model.rename(self._old)
             self._new.rename(self.model)
             sync_folder(self.path)
             shutil.rmtree(self._old, ignore_errors=True)
-        except OSError as error:
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Take what goes wrong in the block for the disk's fault: nothing but writing is done there.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        try:
+            yield
+        except SemqaError:
+            raise
+        except Exception as error:  # the libraries that write weights raise all sorts
+            told = error.strerror if isinstance(error, OSError) else None
+            what = told or " ".join(str(error).split())[:200]
             raise UnavailableError(
-                f"{self.path}: could not be written: got {error.strerror or error!r}, expected room on "
-                "a working disk; free some space and give the same command again"
+                f"{self.path}: could not be written: got {what!r}, expected room on a working disk; "
+                "free some space and give the same command again"
             ) from error
+
+
+def _differ(found: Mapping[str, Any], wanted: Mapping[str, Any], key: str) -> bool:
+    known = (found.get(key), wanted.get(key))
+    return known[0] != known[1] and None not in known
 
 
 def _encoded(value: Mapping[str, Any]) -> bytes:

@@ -1,33 +1,40 @@
-"""Ctrl-C during a training: the step is finished, and what was learned is kept."""
+"""Ctrl-C and SIGTERM during a training: the step is finished, and what was learned is kept."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-__all__ = ["Interrupt"]
+__all__ = ["Interrupt", "Terminated"]
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was told to end by SIGTERM, as clusters do before they take a machine away."""
 
 
 class Interrupt:
-    """While its block runs, the first Ctrl-C is noted, and the second one raises KeyboardInterrupt.
+    """While its block runs, the first Ctrl-C or SIGTERM is noted; the second raises at once.
 
     Outside the main thread, where no signal arrives, it does nothing.
 
     Attributes:
-        wanted: whether Ctrl-C was pressed.
+        wanted: whether an end is wanted.
     """
 
     def __init__(self) -> None:
         self.wanted = False
-        self._before: Any = None
+        self._kind: type[KeyboardInterrupt] = KeyboardInterrupt
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
         return self
 
     def __exit__(
@@ -36,11 +43,16 @@ class Interrupt:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def error(self) -> KeyboardInterrupt:
+        """Return what is to be raised when the step is finished: `Terminated` after SIGTERM."""
+        return self._kind()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
+        del frame
+        self._kind = Terminated if number == signal.SIGTERM else KeyboardInterrupt
         if self.wanted:
-            raise KeyboardInterrupt
+            raise self._kind
         self.wanted = True

@@ -15,11 +15,12 @@ from semqa.prompting.reserved import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from semqa.data.quotesum import Question
     from semqa.engines.model import PromptEncoder
-    from semqa.prompting import PromptBuilder
+    from semqa.prompting import Prompt
+    from semqa.quotes import Source
 
 __all__ = ["IGNORED", "Encoded", "encode", "end_token"]
 
@@ -44,7 +45,7 @@ class Encoded:
 
 def encode(
     questions: Sequence[Question],
-    prompts: PromptBuilder,
+    ask: Callable[[str, Sequence[Source]], Prompt],
     encoder: PromptEncoder,
     tokenizer: Any,
     *,
@@ -56,7 +57,7 @@ def encode(
 
     Args:
         questions: with their references.
-        prompts: makes the prompts.
+        ask: makes the prompt of a question as the engine does, with as many exemplars as fit.
         encoder: of the model.
         tokenizer: of the model.
         end: the token that ends an answer.
@@ -67,7 +68,11 @@ def encode(
     left_out = unverified = 0
     spell = Spelling(encoder.reserved)
     for question in questions:
-        prompt = prompts.build(question.question, question.sources, reserved=encoder.reserved)
+        try:
+            prompt = ask(question.question, question.sources)
+        except InputError:  # no engine would ask the model that
+            left_out += len(question.texts)
+            continue
         ids = encoder.encode(prompt)
         for text in question.texts:
             answer = spell(text).strip()

@@ -28,7 +28,7 @@ class TrainingOptions:
         prompt: a template's name or path; its prompts are what the model learns to answer.
         form: of the prompts: ``chat``, ``completion``, or ``auto``, as the engine has it.
         max_steps: of the optimizer.
-        batch_size: answers a step and device.
+        batch_size: answers of which a step's gradients are summed, over all processes.
         accumulate: batches whose gradients make one step.
         optimizer: ``adafactor``, its step sizes not scaled by the weights', or ``adamw``.
         learning_rate: at its highest.
@@ -49,8 +49,10 @@ class TrainingOptions:
         seed: of new weights, order and dropout.
         device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
         bf16: compute in bfloat16 where that is safe.
+        fp16: compute in float16 where that is safe, on a GPU.
         dtype: of the weights: ``float32``, or ``bfloat16``, which halves what a frozen model takes
-            under LoRA, and loses small changes without.
+            under LoRA; only there, for it would lose the small changes of a whole one.
+        merge: make a whole model of adapters when all is done.
 
     Raises:
         InputError: a setting is out of its range.
@@ -85,7 +87,9 @@ class TrainingOptions:
     seed: int = 0
     device: str | None = None
     bf16: bool = False
+    fp16: bool = False
     dtype: Literal["float32", "bfloat16"] = "float32"
+    merge: bool = True
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES.items():
@@ -106,6 +110,15 @@ class TrainingOptions:
                 f"lora_targets: got {self.lora_targets!r}, expected names of modules; leave it out "
                 "for all-linear"
             )
+
+        if self.device not in (None, "cpu"):
+            raise InputError(
+                f"device: got {self.device!r}, expected cpu, or None for a GPU if there is one; "
+                "choose a GPU with CUDA_VISIBLE_DEVICES"
+            )
+        if self.fp16 and (self.bf16 or self.dtype == "bfloat16"):
+            other = "bf16=True" if self.bf16 else "dtype='bfloat16'"
+            raise InputError(f"fp16: got it with {other}, expected one of the two; leave one out")
 
     def to_dict(self) -> dict[str, object]:
         """Return the settings ready for JSON."""

@@ -10,52 +10,38 @@ Source: Schuster et al., SEMQA (NAACL 2024), section 5.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
-from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import semqa
 from semqa.data.jsonl import encode_row
-from semqa.data.lock import locked
-from semqa.engines.model.identity import model_identity, model_versions
+from semqa.engines.model import check_whole
+from semqa.engines.model.identity import model_identity
 from semqa.engines.model.quiet import quiet
 from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
 from semqa.prompting import PromptBuilder
-from semqa.trainer import TrainingFolder
+from semqa.trainer import Progress, Ranks, Session, TrainingFolder
+from semqa.trainer.session import versions
+from semqa.training.card import write_card
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from semqa.data.quotesum import Question
-    from semqa.engines.transformers import TransformersOptions
+    from semqa.engines.transformers import TransformersEngine, TransformersOptions
     from semqa.engines.transformers.loading import LoadedModel
     from semqa.training.encoding import Encoded
     from semqa.training.options import TrainingOptions
 
-__all__ = ["FORMAT", "Progress", "train"]
+__all__ = ["FORMAT", "train"]
 
 FORMAT = "semqa-training/1"
 SCORES = "semqa-training.json"
 """The file in the trained model's folder that says what it is."""
 
 _PURPOSE = "semqa train"
-
-
-class Progress(NamedTuple):
-    """Who is told what.
-
-    Attributes:
-        on_progress: called with how many steps are done, and of how many.
-        on_resume: called with the step that a killed training goes on from.
-        say: told in words what takes long.
-    """
-
-    on_progress: Callable[[int, int | None], None] | None = None
-    on_resume: Callable[[int], None] | None = None
-    say: Callable[[str], None] | None = None
 
 
 def train(
@@ -65,6 +51,7 @@ def train(
     options: TrainingOptions,
     *,
     keep_checkpoints: bool = False,
+    max_checkpoints: int = 2,
     tensorboard: bool = False,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
@@ -76,6 +63,7 @@ def train(
         out: the folder of this training; the model is in its ``model``.
         options: what, and how.
         keep_checkpoints: leave the checkpoints there when all is done.
+        max_checkpoints: how many are left at a time.
         tensorboard: write events to the folder's ``tensorboard``.
         progress: who is told how it goes.
 
@@ -87,60 +75,51 @@ def train(
         InputError: questions, model or folder are not usable.
         UnavailableError: the disk failed, or another process trains there.
         MissingExtraError: a package is missing.
-        KeyboardInterrupt: Ctrl-C; what was done is in a checkpoint.
+        KeyboardInterrupt: Ctrl-C, or SIGTERM (`Terminated`); what was done is in a checkpoint.
     """
     for name, some in (("training", questions), ("dev", dev)):
         if not some:
             raise InputError(f"{name} data: got no questions, expected some; give another file")
+    check_whole("max_checkpoints", max_checkpoints, 1)
     prompts = PromptBuilder(options.prompt, form=options.form)
+    for package in ("torch", "transformers", "accelerate"):
+        if find_spec(package) is None:
+            require(package, extra="train", purpose=_PURPOSE)
     if tensorboard and find_spec("tensorboard") is None:
         raise MissingExtraError(
             "tensorboard: a package is missing: got no tensorboard, expected it; run: pip install "
             "tensorboard, or leave the option out"
         )
-    folder = TrainingFolder(out, SCORES)
     plan = {
         "format": FORMAT,
         "options": {**options.to_dict(), "lora_targets": list(options.lora_targets)},
-        "model_identity": model_identity(f"transformers:{options.model}"),
+        "model_identity": _identity(options),
         "data": {"train": _data(questions), "dev": _data(dev)},
         "shared_questions": len({each.qid for each in questions} & {each.qid for each in dev}),
         "prompt": prompts.identity(),
     }
-    with locked(out / "lock", wait_seconds=1.0):
-        folder.check(plan)
-        done = folder.record()
-        if done is not None:
-            return done
-        record = _train(
-            questions,
-            dev,
-            folder,
-            plan,
-            options,
-            prompts,
-            out / "tensorboard",
-            tensorboard,
-            progress,
-        )
-        folder.finish(record, keep_checkpoints=keep_checkpoints)
-        return record
+    ranks = Ranks.join(options.device)
+    folder = ranks.first(lambda: TrainingFolder(out, SCORES))
+    session = Session(folder, ranks, progress, max_checkpoints)
+    return session.run(
+        plan,
+        lambda session: _train(
+            questions, dev, session, plan, options, prompts, out / "tensorboard", tensorboard
+        ),
+        keep_checkpoints=keep_checkpoints,
+    )
 
 
 def _train(
     questions: Sequence[Question],
     dev: Sequence[Question],
-    folder: TrainingFolder,
+    session: Session,
     plan: dict[str, Any],
     options: TrainingOptions,
     prompts: PromptBuilder,
     events: Path,
     tensorboard: bool,
-    progress: Progress,
 ) -> dict[str, Any]:
-    for package in ("torch", "transformers", "accelerate"):
-        if find_spec(package) is None:
-            require(package, extra="train", purpose=_PURPOSE)
     from semqa.engines.transformers import TransformersEngine, TransformersOptions
     from semqa.engines.transformers.loading import load_model
 
@@ -157,15 +136,13 @@ def _train(
     from transformers import set_seed
 
     from semqa.training.scoring import DevScorer
-    from semqa.training.trainer import Run
+    from semqa.training.trainer import make_run
 
-    engine = TransformersEngine(loaded, settings, prompts=prompts, say=progress.say)
-    scorer = DevScorer(engine, dev, "dev data")
-    encoded = _encoded(questions, loaded, settings, prompts, options)
-    folder.claim(plan)  # not before all is well, or a corrected command would be another training
-    checkpoint = folder.last_checkpoint()
-    if checkpoint is not None and progress.on_resume is not None:
-        progress.on_resume(int(checkpoint.name.rpartition("-")[2]))
+    folder, ranks = session.folder, session.ranks
+    engine = TransformersEngine(loaded, settings, prompts=prompts, say=session.progress.say)
+    scorer = DevScorer(engine, dev, "dev data", ranks)
+    encoded = _encoded(questions, engine, loaded, settings, options)
+    plan["model_identity"] = _identity(options)  # a model of the Hub is on this machine by now
     with quiet():
         set_seed(options.seed)
         model = loaded.model
@@ -174,20 +151,20 @@ def _train(
 
             # The engine has the model whose layers get adapters, and answers with them.
             model = adapted(loaded.model, options)
-        run = Run(
+        run = make_run(
             model,
             loaded.tokenizer,
             encoded,
             scorer,
-            folder,
+            session,
             options,
             tensorboard=events if tensorboard else None,
-            on_progress=progress.on_progress,
         )
-        history = run.go(checkpoint)
-        if method == "lora":
-            _merge(folder, options, settings)
-    return {
+        # Not before all is well, or a corrected command would be another training.
+        history = run.go(session.claim(plan))
+        if method == "lora" and options.merge:
+            ranks.first(lambda: _merge(folder, options, settings))
+    record = {
         **plan,
         "method": method,
         "chat": engine.chat,
@@ -195,9 +172,15 @@ def _train(
         "left_out": encoded.left_out,
         "unverified": encoded.unverified,
         "history": history,
-        "best": folder.best(),
-        "versions": _versions(),
+        "best": ranks.first(folder.best),
+        "versions": versions(),
     }
+    ranks.first(lambda: write_card(folder.model, record))
+    return record
+
+
+def _identity(options: TrainingOptions) -> str | None:
+    return model_identity(f"transformers:{options.model}")
 
 
 def _method(options: TrainingOptions, loaded: LoadedModel) -> str:
@@ -206,14 +189,19 @@ def _method(options: TrainingOptions, loaded: LoadedModel) -> str:
         method = "full" if loaded.model.config.is_encoder_decoder else "lora"
     if method == "lora":
         require("peft", extra="train", purpose=f"{_PURPOSE} with LoRA")
+    elif options.dtype != "float32":
+        raise InputError(
+            f"dtype: got {options.dtype} with method='full', expected float32, for smaller weights "
+            "lose small changes; leave it out, or take bf16 in its place"
+        )
     return method
 
 
 def _encoded(
     questions: Sequence[Question],
+    engine: TransformersEngine,
     loaded: LoadedModel,
     settings: TransformersOptions,
-    prompts: PromptBuilder,
     options: TrainingOptions,
 ) -> Encoded:
     from semqa.engines.model import PromptEncoder
@@ -225,7 +213,7 @@ def _encoded(
     limit = min(options.max_length, room if encoder_decoder else room + options.max_new_tokens)
     encoded = encode(
         questions,
-        prompts,
+        engine.prompt,
         PromptEncoder(loaded.tokenizer, is_encoder_decoder=encoder_decoder, form=options.form),
         loaded.tokenizer,
         end=end_token(options.model, loaded.tokenizer),
@@ -250,7 +238,8 @@ def _merge(folder: TrainingFolder, options: TrainingOptions, settings: Transform
     from semqa.engines.transformers.loading import load_model
     from semqa.training.adapters import merge
 
-    base = load_model(options.model, settings)
+    # Off the GPU, where the trained model still is.
+    base = load_model(options.model, replace(settings, device="cpu"))
     folder.keep(best, lambda path: merge(folder.model, base.model, base.tokenizer, Path(path)))
 
 
@@ -265,11 +254,3 @@ def _data(questions: Sequence[Question]) -> dict[str, Any]:
         "answers": sum(len(each.references) for each in questions),
         "sha256": digest.hexdigest(),
     }
-
-
-def _versions() -> dict[str, str]:
-    found = {"semqa": semqa.__version__, **model_versions()}
-    for name in ("accelerate", "peft"):
-        with suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found

@@ -22,9 +22,9 @@ from semqa.errors import InputError
 from semqa.metrics import Example, score
 from semqa.prompting import PromptBuilder
 from semqa.quotes import Source
+from semqa.trainer import Progress
 from semqa.training import TrainingOptions, train
 from semqa.training.encoding import IGNORED, encode
-from semqa.training.train import Progress
 from tests.attribution.commands import command_in
 from tests.models import tiny
 from tests.training.toy import TEMPLATE, save_decoder, save_t5, toy_questions
@@ -259,14 +259,17 @@ def test_a_decoder_is_asked_as_by_the_engine_and_learns_the_answer_alone(family:
             Reference("q-3", " "),
         ),
     )
-    end = made.tokenizer.eos_token_id
-    found = encode(
-        [question], prompts, encoder, made.tokenizer, end=end, limit=4000, is_encoder_decoder=False
-    )
     engine = TransformersEngine(
         made,  # type: ignore[arg-type]  # has what a LoadedModel has
         TransformersOptions(constraint="off", max_new_tokens=20),
         prompts=prompts,
+    )
+    end = made.tokenizer.eos_token_id
+    found = encode(
+        *([question], engine.prompt, encoder, made.tokenizer),
+        end=end,
+        limit=4000,
+        is_encoder_decoder=False,
     )
     asked = encoder.encode(engine.prompt(question.question, question.sources))
     assert (found.left_out, found.unverified) == (1, 1)
@@ -278,7 +281,10 @@ def test_a_decoder_is_asked_as_by_the_engine_and_learns_the_answer_alone(family:
         assert made.tokenizer.decode(ids[len(asked) : -1]).strip() == text
     tight = len(found.features[1]["input_ids"])
     found = encode(
-        [question], prompts, encoder, made.tokenizer, end=end, limit=tight, is_encoder_decoder=False
+        *([question], engine.prompt, encoder, made.tokenizer),
+        end=end,
+        limit=tight,
+        is_encoder_decoder=False,
     )
     assert (len(found.features), found.left_out) == (1, 2)
 

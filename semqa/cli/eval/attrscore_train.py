@@ -9,7 +9,7 @@ import typer
 
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.progress import progress_bar
+from semqa.cli.training import told_progress
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,8 +61,13 @@ def train(
     max_steps: Annotated[
         int | None, typer.Option(help="End after so many steps.", show_default="by epochs")
     ] = None,
-    batch_size: Annotated[int, typer.Option(help="Examples a step.")] = 8,
-    accumulate: Annotated[int, typer.Option(help="Batches that make a step.")] = 1,
+    batch_size: Annotated[int, typer.Option(help="Examples a step, in all processes.")] = 8,
+    accumulate: Annotated[
+        int,
+        typer.Option(
+            "--accumulate", "--gradient-accumulation-steps", help="Batches that make a step."
+        ),
+    ] = 1,
     learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 2e-5,
     warmup_steps: Annotated[int, typer.Option(help="Steps over which it rises.")] = 0,
     weight_decay: Annotated[float, typer.Option(help="Of the optimizer.")] = 0.0,
@@ -78,6 +83,7 @@ def train(
     keep_checkpoints: Annotated[
         bool, typer.Option("--keep-checkpoints", help="Leave them when all is done.")
     ] = False,
+    max_checkpoints: Annotated[int, typer.Option(help="Left at a time.")] = 2,
     seed: Annotated[
         int, typer.Option(envvar="SEMQA_SEED", help="Of weights, order and split.")
     ] = 0,
@@ -85,6 +91,7 @@ def train(
         Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
     ] = None,
     bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
+    fp16: Annotated[bool, typer.Option("--fp16", help="Compute in float16, on a GPU.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a classifier or a seq2seq model on labelled examples.
@@ -97,6 +104,7 @@ def train(
     from semqa.attribution.attrscore import read_examples
     from semqa.attribution.attrscore.training import TrainingOptions, split_by_question
     from semqa.attribution.attrscore.training import train as fine_tune
+    from semqa.trainer import Ranks
 
     options = TrainingOptions(
         model=model,
@@ -116,6 +124,7 @@ def train(
         seed=seed,
         device=device,
         bf16=bf16,
+        fp16=fp16,
     )
     if [str(file) for file in files].count("-") > (str(dev) != "-"):
         raise InputError(
@@ -129,26 +138,21 @@ def train(
         held = read_examples(dev, labelled=True)
     else:
         examples, held = split_by_question(examples, dev_share, seed)
-    resumed: list[int] = []
-    try:
-        with progress_bar("train", "examples") as update:
-            record = fine_tune(
-                examples,
-                held,
-                out,
-                options,
-                keep_checkpoints=keep_checkpoints,
-                on_progress=update,
-                on_resume=resumed.append,
-            )
-    except KeyboardInterrupt:
-        say("interrupted: checkpoints are kept; give the same command again to go on")
-        raise
+    with told_progress(quiet=as_json) as progress:
+        record = fine_tune(
+            examples,
+            held,
+            out,
+            options,
+            keep_checkpoints=keep_checkpoints,
+            max_checkpoints=max_checkpoints,
+            progress=progress,
+        )
+    if not Ranks.first_here():
+        return
     if as_json:
         write_result(json_line(record, indent=2))
         return
-    if resumed:
-        say(f"went on from step {resumed[0]}")
     _show(record)
     say(f"model: {out / 'model'}")
 

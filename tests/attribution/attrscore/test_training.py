@@ -24,7 +24,7 @@ from semqa.attribution.attrscore import (
 from semqa.attribution.attrscore.training import TrainingOptions, split_by_question, train
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, UnavailableError
-from semqa.trainer import TrainingFolder
+from semqa.trainer import Progress, TrainingFolder
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -77,7 +77,7 @@ def test_a_classifier_learns_the_task(classifier: tuple[Path, dict[str, Any]]) -
     assert not (out / "checkpoints").exists()
     names = json.loads((out / "model/config.json").read_text())["id2label"]
     assert set(names.values()) == {"attributable", "contradictory", "extrapolatory"}
-    assert {"torch", "transformers", "accelerate", "semqa"} == set(record["versions"])
+    assert {"torch", "transformers", "accelerate", "semqa"} <= set(record["versions"])
 
 
 def test_the_classifier_is_a_judge(
@@ -175,7 +175,7 @@ def test_a_killed_training_goes_on_and_ends_the_same(
 
     options = TrainingOptions(model=str(base), device="cpu", **given)  # type: ignore[arg-type]
     resumed: list[int] = []
-    record = train(*data, out, options, on_resume=resumed.append)
+    record = train(*data, out, options, progress=Progress(on_resume=resumed.append))
     whole = train(*data, tmp_path / "whole", options)
     assert resumed
     assert 3 <= resumed[0] < 60

@@ -16,7 +16,7 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.attribution.attrscore.training.options import TrainingOptions
 
-__all__ = ["Trained", "load"]
+__all__ = ["Trained", "load", "require_trainer"]
 
 _PURPOSE = "training for AttrScore"
 _NAMES: Final[dict[str, Label]] = {
@@ -42,6 +42,17 @@ class Trained:
     new_head: bool
 
 
+def require_trainer() -> None:
+    """See that what trains is installed.
+
+    Raises:
+        MissingExtraError: a package is missing.
+    """
+    for package in ("transformers", "torch", "accelerate"):
+        if find_spec(package) is None:
+            require(package, extra="eval", purpose=_PURPOSE)
+
+
 def load(options: TrainingOptions) -> Trained:
     """Load a model, with seeded weights where it has none.
 
@@ -51,11 +62,7 @@ def load(options: TrainingOptions) -> Trained:
     Raises:
         InputError: there is no such model, or it cannot be trained so.
         UnavailableError: the Hub was not reached.
-        MissingExtraError: a package is missing.
     """
-    for package in ("transformers", "torch", "accelerate"):
-        if find_spec(package) is None:
-            require(package, extra="eval", purpose=_PURPOSE)
     name = options.model
     folder = folder_of(name)
     shared: dict[str, Any] = {}

@@ -25,7 +25,7 @@ class TrainingOptions:
         with_query: whether claims have their query in front.
         epochs: passes over the training data.
         max_steps: ends training after so many steps of the optimizer, whatever `epochs` says.
-        batch_size: examples a step and device.
+        batch_size: examples of which a step's gradients are summed, over all processes.
         accumulate: batches whose gradients make one step.
         learning_rate: at its highest; it falls linearly to 0.
         warmup_steps: steps over which it rises.
@@ -36,6 +36,7 @@ class TrainingOptions:
         seed: of initial weights, order and dropout.
         device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
         bf16: compute in bfloat16 where that is safe.
+        fp16: compute in float16 where that is safe, on a GPU.
 
     Raises:
         InputError: a setting is out of its range.
@@ -58,6 +59,7 @@ class TrainingOptions:
     seed: int = 0
     device: str | None = None
     bf16: bool = False
+    fp16: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in ("auto", "classifier", "seq2seq"):
@@ -87,6 +89,9 @@ class TrainingOptions:
                 raise InputError(
                     f"{name}: got {getattr(self, name)}, expected 0 or more; correct it"
                 )
+
+        if self.fp16 and self.bf16:
+            raise InputError("fp16: got it with bf16=True, expected one of the two; leave one out")
 
     def to_dict(self) -> dict[str, object]:
         """Return the settings ready for JSON."""

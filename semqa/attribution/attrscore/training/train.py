@@ -15,18 +15,18 @@ from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import semqa
 from semqa.attribution.attrscore.label import LABELS
 from semqa.attribution.attrscore.prompting import AttrPrompt
-from semqa.attribution.attrscore.training.models import load
+from semqa.attribution.attrscore.training.models import load, require_trainer
 from semqa.data.jsonl import encode_row
-from semqa.data.lock import locked
+from semqa.engines.model import check_whole
 from semqa.engines.model.quiet import quiet
 from semqa.errors import InputError
-from semqa.trainer import TrainingFolder
+from semqa.trainer import Progress, Ranks, Session, TrainingFolder
+from semqa.trainer.session import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from semqa.attribution.attrscore.example import Example
@@ -44,8 +44,8 @@ def train(
     options: TrainingOptions,
     *,
     keep_checkpoints: bool = False,
-    on_progress: Callable[[int, int | None], None] | None = None,
-    on_resume: Callable[[int], None] | None = None,
+    max_checkpoints: int = 2,
+    progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
     """Fine-tune a model, or go on with what was begun in the folder.
 
@@ -55,8 +55,8 @@ def train(
         out: the folder of this training; the model is in its ``model``.
         options: what, and how.
         keep_checkpoints: leave the checkpoints there when all is done.
-        on_progress: called with how many steps are done, and of how many.
-        on_resume: called with the step that a killed training goes on from.
+        max_checkpoints: how many are left at a time.
+        progress: who is told how it goes.
 
     Returns:
         The record, as ``training.json`` has it: settings, data, the scores of each evaluation, and
@@ -65,37 +65,35 @@ def train(
     Raises:
         InputError: examples, model or folder are not usable.
         UnavailableError: the disk failed, another process trains there, or a package is missing.
+        KeyboardInterrupt: Ctrl-C, or SIGTERM (`Terminated`); what was done is in a checkpoint.
     """
+    check_whole("max_checkpoints", max_checkpoints, 1)
     for name, some in (("training", examples), ("dev", dev)):
         if not some:
             raise InputError(
                 f"{name} data: got no examples, expected some; give more, or another share"
             )
-    folder = TrainingFolder(out, "attrscore.json")
     plan = {
         "format": FORMAT,
         "options": options.to_dict(),
         "data": {"train": _data(examples), "dev": _data(dev)},
     }
-    with locked(out / "lock", wait_seconds=1.0):
-        folder.claim(plan)
-        done = folder.record()
-        if done is not None:
-            return done
-        return _train(
-            examples, dev, folder, plan, options, keep_checkpoints, on_progress, on_resume
-        )
+    require_trainer()
+    ranks = Ranks.join(options.device)
+    folder = ranks.first(lambda: TrainingFolder(out, "attrscore.json"))
+    return Session(folder, ranks, progress, max_checkpoints).run(
+        plan,
+        lambda session: _train(examples, dev, session, plan, options),
+        keep_checkpoints=keep_checkpoints,
+    )
 
 
 def _train(
     examples: Sequence[Example],
     dev: Sequence[Example],
-    folder: TrainingFolder,
+    session: Session,
     plan: dict[str, Any],
     options: TrainingOptions,
-    keep_checkpoints: bool,
-    on_progress: Callable[[int, int | None], None] | None,
-    on_resume: Callable[[int], None] | None,
 ) -> dict[str, Any]:
     trained = load(options)
     # Modules of torch and transformers, which take seconds to import.
@@ -104,7 +102,7 @@ def _train(
         encode_prompts,
         longest_input,
     )
-    from semqa.attribution.attrscore.training.trainer import Run
+    from semqa.attribution.attrscore.training.trainer import make_run
 
     longest = longest_input(options.max_length, trained.tokenizer, trained.model.config)
     if trained.kind == "classifier":
@@ -125,11 +123,10 @@ def _train(
                 f"{name} data: no usable example: got {some.left_out} with claims beyond {longest} "
                 "tokens, expected some within; raise --max-length, or choose another model"
             )
-    run = Run(trained, encoded[0], encoded[1], folder, options, on_progress)
-    checkpoint = folder.last_checkpoint()
     with quiet():
-        history = run.go(checkpoint, on_resume)
-    record = {
+        run = make_run(trained, encoded[0], encoded[1], session, options)
+        history = run.go(session.claim(plan))
+    return {
         **plan,
         "kind": trained.kind,
         "labels": [label.lower() for label in trained.labels],
@@ -141,11 +138,9 @@ def _train(
         "cut": {"train": encoded[0].cut, "dev": encoded[1].cut},
         "left_out": {"train": encoded[0].left_out, "dev": encoded[1].left_out},
         "history": history,
-        "best": folder.best(),
-        "versions": _versions(),
+        "best": session.ranks.first(session.folder.best),
+        "versions": versions(),
     }
-    folder.finish(record, keep_checkpoints=keep_checkpoints)
-    return record
 
 
 def split_by_question(
@@ -201,14 +196,4 @@ def _data(examples: Sequence[Example]) -> dict[str, Any]:
         "examples": len(examples),
         "labels": dict(sorted(labels.items())),
         "sha256": digest.hexdigest(),
-    }
-
-
-def _versions() -> dict[str, str]:
-    import importlib.metadata
-
-    names = ("torch", "transformers", "accelerate")
-    return {
-        "semqa": semqa.__version__,
-        **{name: importlib.metadata.version(name) for name in names},
     }
