@@ -39,7 +39,15 @@ def toy_questions(count: int = 20) -> list[Question]:
     return rows
 
 
-def _tokenizer() -> Any:
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}"
+    "{% if message['role'] == 'assistant' %}</s>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+TURNS = ("<|system|>", "<|user|>", "<|assistant|>")
+
+
+def _tokenizer(**given: Any) -> Any:
     """Byte-level BPE of whole words."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
@@ -55,7 +63,7 @@ def _tokenizer() -> Any:
     trainer = trainers.BpeTrainer(
         vocab_size=400,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=["<pad>", "</s>"],
+        special_tokens=["<pad>", "</s>", *TURNS],
         show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
@@ -65,6 +73,7 @@ def _tokenizer() -> Any:
         pad_token="<pad>",
         eos_token="</s>",
         clean_up_tokenization_spaces=False,
+        **given,
     )
 
 
@@ -93,11 +102,11 @@ def save_t5(folder: Path) -> Path:
 
 
 def save_decoder(folder: Path) -> Path:
-    """An untrained Llama."""
+    """An untrained Llama that chats."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    tokenizer = _tokenizer()
+    tokenizer = _tokenizer(chat_template=CHAT_TEMPLATE)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=256,

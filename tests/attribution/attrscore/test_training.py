@@ -24,7 +24,7 @@ from semqa.attribution.attrscore import (
 from semqa.attribution.attrscore.training import TrainingOptions, split_by_question, train
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, UnavailableError
-from semqa.trainer import Progress, TrainingFolder
+from semqa.trainer import Progress
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -213,18 +213,6 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
     # As when it was killed after its last step, before the record was written.
     (tmp_path / "out/training.json").unlink()
     assert train(*data, tmp_path / "out", options) == record
-
-
-def test_a_folder_survives_a_kill_between_two_renamings(tmp_path: Path) -> None:
-    folder = TrainingFolder(tmp_path / "out", "attrscore.json")
-    folder.keep({"step": 1}, lambda path: (Path(path) / "m").write_text("one"))
-    folder.keep({"step": 2}, lambda path: (Path(path) / "m").write_text("two"))
-    assert folder.best() == {"step": 2}
-    folder.model.rename(folder.path / ".model-old")
-    (folder.path / ".model-new").mkdir()
-    assert TrainingFolder(tmp_path / "out", "attrscore.json").best() == {"step": 2}
-    assert (folder.model / "m").read_text() == "two"
-    assert {path.name for path in folder.path.iterdir()} == {"model", "checkpoints"}
 
 
 def test_two_processes_do_not_train_in_one_folder(

@@ -1,0 +1,48 @@
+"""What is trained in the tests: questions, a template, and models to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.data.quotesum import Question, read_quotesum, write_quotesum
+from semqa.training import train
+from tests.training.toy import TEMPLATE, save_decoder, save_t5, toy_questions
+from tests.training.wanted import BRIEF, options
+
+
+@pytest.fixture(scope="package", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads cost a tiny model more than they save, and order sums differently."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="package")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Questions, a template and the models to begin with."""
+    path = tmp_path_factory.mktemp("training")
+    write_quotesum(path / "train.jsonl", toy_questions())
+    (path / "short.jinja").write_text(TEMPLATE)
+    save_t5(path / "t5")
+    save_decoder(path / "chat")
+    return path
+
+
+@pytest.fixture(scope="package")
+def questions(folder: Path) -> list[Question]:
+    return read_quotesum(folder / "train.jsonl")
+
+
+@pytest.fixture(scope="package")
+def brief(folder: Path, questions: list[Question]) -> tuple[Path, dict[str, Any]]:
+    """A training of few steps that nothing interrupts."""
+    out = folder / "brief"
+    return out, train(questions, questions, out, options(folder, "t5", **BRIEF))

@@ -1,0 +1,173 @@
+"""Processes that train, forked from one that has loaded everything already, as loading takes longest.
+
+What kills them stands in here: a process that kills itself dies at the same place each time.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from multiprocessing import forkserver
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+__all__ = ["Ended", "run_command", "run_ranks", "start_command"]
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = ["tests.training.loaded"]
+Start = Callable[..., object]
+
+
+class Ended:
+    """How a process ended.
+
+    Attributes:
+        code: its exit code; that of a signal is negative.
+        err: what it wrote to standard error.
+    """
+
+    def __init__(self, process: BaseProcess, err: Path) -> None:
+        process.join(120)
+        assert process.exitcode is not None, err.read_text()
+        self.code = process.exitcode
+        self.err = " ".join(err.read_text().split())
+
+
+def _context() -> Any:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(LOADED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))  # where it finds what it is to load
+        forkserver.ensure_running()
+    return context
+
+
+def start_command(
+    args: Iterable[object],
+    err: Path,
+    prepare: Callable[..., object] | None = None,
+    given: tuple[Any, ...] = (),
+    env: dict[str, str] | None = None,
+) -> BaseProcess:
+    """Start a command as a user gives it.
+
+    Args:
+        args: what follows ``semqa``.
+        err: the file that standard error goes to.
+        prepare: called first in the new process.
+        given: what `prepare` is called with.
+        env: added to the environment.
+    """
+    process: BaseProcess = _context().Process(
+        target=_main, args=([str(each) for each in args], err, prepare, given, env or {})
+    )
+    process.start()
+    return process
+
+
+def run_command(args: Iterable[object], err: Path, *prepare: Any) -> Ended:
+    """Run a command to its end; `prepare` is what is called first, and with what."""
+    first = prepare[0] if prepare else None
+    return Ended(start_command(args, err, first, prepare[1:]), err)
+
+
+def run_ranks(count: int, args: Iterable[object], folder: Path, *prepare: Any) -> list[Ended]:
+    """Run a command in several processes that train together, as torchrun starts them.
+
+    When one of them was killed, all are.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    args = list(args)
+    first = prepare[0] if prepare else None
+    files = [folder / f"err-{rank}" for rank in range(count)]
+    started = [
+        start_command(
+            args,
+            files[rank],
+            first,
+            prepare[1:],
+            {
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "WORLD_SIZE": str(count),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+            },
+        )
+        for rank in range(count)
+    ]
+    started[0].join(120)
+    if started[0].exitcode == -signal.SIGKILL:
+        for process in started[1:]:
+            process.kill()
+    return [Ended(process, err) for process, err in zip(started, files, strict=True)]
+
+
+def _main(
+    args: list[str],
+    err: Path,
+    prepare: Callable[..., object] | None,
+    given: tuple[Any, ...],
+    env: dict[str, str],
+) -> NoReturn:
+    import torch
+
+    torch.set_num_threads(1)
+    os.environ.update(env)
+    with err.open("wb") as stream:
+        os.dup2(stream.fileno(), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if prepare is not None:
+        prepare(*given)
+    from semqa.cli.main import main
+
+    sys.argv = ["semqa", *args]
+    main()
+    sys.exit(0)
+
+
+def signal_at_step(wanted: int, number: int) -> None:
+    """Have this process send itself a signal when a step is done."""
+    from semqa.trainer.run import Run
+
+    stepped = Run.stepped
+
+    def told(run: Run, state: Any, control: Any) -> None:
+        if state.global_step == wanted:
+            signal.raise_signal(number)
+        stepped(run, state, control)
+
+    Run.stepped = told  # type: ignore[method-assign]
+
+
+def die_at_save(wanted: int) -> None:
+    """Have this process die in the middle of a file of a checkpoint: optimizer, schedule, draws."""
+    import torch
+
+    calls = []
+
+    def save(what: object, path: str) -> None:
+        calls.append(path)
+        if len(calls) == wanted:
+            Path(path).write_bytes(b"half")
+            signal.raise_signal(signal.SIGKILL)
+        whole(what, path)
+
+    whole: Any = torch.save
+    torch.save = save
+
+
+def small_files(most: int) -> None:
+    """Let this process write no file of more bytes, as on a disk that is full."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))

@@ -1,0 +1,115 @@
+"""The folder of a training: whatever a killed process leaves there, the next one goes on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.errors import InputError, UnavailableError
+from semqa.trainer import TrainingFolder
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing that follows is done."""
+
+
+def kept(folder: TrainingFolder, step: int) -> None:
+    folder.keep({"step": step}, lambda path: (Path(path) / "m").write_text(str(step)))
+
+
+@pytest.mark.parametrize("wanted", range(1, 6))
+def test_a_kill_while_a_model_is_kept_leaves_the_old_or_the_new_one(
+    tmp_path: Path, wanted: int
+) -> None:
+    """Killed before each change of the folder in turn, and within each removal."""
+    folder = TrainingFolder(tmp_path / "out", "scores.json")
+    kept(folder, 1)
+    changes: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+
+        def counted(owner: Any, name: str) -> None:
+            whole = getattr(owner, name)
+
+            def told(*given: Any, **named: Any) -> Any:
+                changes.append(name)
+                if len(changes) == wanted:
+                    raise Killed
+                return whole(*given, **named)
+
+            patch.setattr(owner, name, told)
+
+        for name in ("rename", "mkdir", "replace"):
+            counted(Path, name)
+        # After a kill nothing cleans up either.
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        if wanted < 5:
+            with pytest.raises(Killed):
+                kept(folder, 2)
+        else:
+            kept(folder, 2)
+    again = TrainingFolder(tmp_path / "out", "scores.json")
+    best = again.best()
+    assert best == {"step": 2 if wanted >= 5 else 1}
+    assert (again.model / "m").read_text() == str(best["step"])
+    kept(again, 3)
+    assert again.best() == {"step": 3}
+    assert {path.name for path in again.path.iterdir()} == {"model", "checkpoints"}
+
+
+def checkpoint(folder: TrainingFolder, step: int) -> Path:
+    path = folder.checkpoints / f"checkpoint-{step}"
+    (path / "sub").mkdir(parents=True)
+    (path / "weights").write_bytes(b"w" * 100)
+    (path / "sub/draws").write_bytes(b"d")
+    return path
+
+
+def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
+    folder = TrainingFolder(tmp_path / "out", "scores.json")
+    said: list[tuple[str, str]] = []
+
+    def last() -> str | None:
+        found = folder.last_checkpoint(lambda path, file: said.append((path.name, file)))
+        return found and found.name
+
+    assert last() is None
+    for step in (9, 10, 11, 12):
+        checkpoint(folder, step)
+        folder.seal(step, 3)
+    assert {path.name for path in folder.checkpoints.iterdir()} == {
+        *("checkpoint-10", "checkpoint-11", "checkpoint-12")
+    }
+    checkpoint(folder, 100)  # never written to its end
+    (folder.checkpoints / "checkpoint-12/weights").write_bytes(b"w" * 99)
+    (folder.checkpoints / "checkpoint-11/sub/draws").unlink()
+    assert last() == "checkpoint-10"
+    assert said == [("checkpoint-12", "weights"), ("checkpoint-11", "sub/draws")]
+    assert [path.name for path in folder.checkpoints.iterdir()] == ["checkpoint-10"]
+
+
+def test_what_is_not_known_yet_is_no_other_training(tmp_path: Path) -> None:
+    """A model of the Hub has its commit known once it was fetched."""
+    folder = TrainingFolder(tmp_path / "out", "scores.json")
+    folder.claim({"options": {"device": None}, "model_identity": "a"})
+    folder.check({"options": {"device": None}, "model_identity": None})
+    with pytest.raises(InputError, match="got other model_identity"):
+        folder.check({"options": {"device": None}, "model_identity": "b"})
+    with pytest.raises(InputError, match="got other options"):
+        folder.check({"options": {"device": "cpu"}, "model_identity": "a"})
+
+
+def test_a_model_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    folder = TrainingFolder(tmp_path / "out", "scores.json")
+    kept(folder, 1)
+
+    def full(path: str) -> None:
+        (Path(path) / "m").write_text("half")
+        raise RuntimeError("enforce fail: unexpected pos\n64 vs 0")
+
+    with pytest.raises(UnavailableError, match="got 'enforce fail: unexpected pos 64 vs 0'"):
+        folder.keep({"step": 2}, full)
+    assert folder.best() == {"step": 1}
+    assert (folder.model / "m").read_text() == "1"

@@ -1,0 +1,40 @@
+"""Settings of the tests' trainings, for Python and for the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from semqa.training import TrainingOptions
+
+__all__ = ["BRIEF", "DECODER", "T5", "command", "options"]
+
+T5: dict[str, Any] = {
+    "max_steps": 120,
+    "eval_steps": 60,
+    "batch_size": 10,
+    "learning_rate": 0.01,
+    "max_new_tokens": 24,
+    "max_length": 128,
+    "eval_batch_size": 20,
+    "device": "cpu",
+}
+DECODER = {**T5, "max_steps": 100, "eval_steps": 50, "learning_rate": 0.005}
+BRIEF = {**T5, "max_steps": 8, "eval_steps": 2, "max_new_tokens": 12}
+
+
+def options(folder: Path, model: str, **given: Any) -> TrainingOptions:
+    """Return settings for a model of the tests' folder."""
+    return TrainingOptions(model=str(folder / model), prompt=str(folder / "short.jinja"), **given)
+
+
+def command(folder: Path, model: str, out: Path, **given: Any) -> list[str]:
+    """Return the same as arguments of a command; True stands for a flag without a value."""
+    data = str(folder / "train.jsonl")
+    flags = []
+    for name, value in given.items():
+        flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return [
+        *("train", data, "--dev", data, "--model", str(folder / model)),
+        *("--prompt", str(folder / "short.jinja"), "--out", str(out), *flags),
+    ]
