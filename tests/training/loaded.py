@@ -4,9 +4,7 @@ import peft
 import transformers
 
 import semqa.cli.main
+import semqa.engines.transformers.decoding
 import semqa.training.trainer
-from semqa.decoding.masking import compile_masking
 
 __all__ = ["peft", "semqa", "transformers"]
-
-compile_masking()

@@ -135,8 +135,10 @@ def _main(
     sys.exit(0)
 
 
-def signal_at_step(wanted: int, number: int) -> None:
-    """Have this process send itself a signal when a step is done."""
+def signal_at_step(wanted: int, number: int, rank: str | None = None) -> None:
+    """Have this process, or the one of a rank, send itself a signal when a step is done."""
+    if rank not in (None, os.environ.get("RANK")):
+        return
     from semqa.trainer.run import Run
 
     stepped = Run.stepped

@@ -9,42 +9,43 @@ from typing import Any
 
 import pytest
 
+from semqa.data.quotesum import Question
 from semqa.errors import InputError
 from semqa.trainer import Ranks
+from semqa.training import train
 from tests.training.processes import run_ranks, signal_at_step
-from tests.training.wanted import BRIEF, command
+from tests.training.wanted import BRIEF, command, options
 
 # So few steps that sums in another order have not grown to another answer.
 SHARED: dict[str, Any] = {**BRIEF, "learning_rate": 0.0001}
 
 
-def test_two_processes_train_as_one_does_killed_or_not(folder: Path, tmp_path: Path) -> None:
-    """Their shares of the batch of one make its gradients; the dev questions are shared too."""
+def test_two_processes_train_as_one_does_though_killed(
+    folder: Path, tmp_path: Path, questions: list[Question]
+) -> None:
+    """Their shares of the batch of one make its gradients; the dev questions are shared too.
+
+    First both are killed; then one alone is told to end, which both do after the same step.
+    """
     from safetensors.torch import load_file
 
-    alone = command(folder, "t5", tmp_path / "alone", **SHARED)
-    (ended,) = run_ranks(1, alone, tmp_path)
-    assert ended.code == 0, ended.err
-    for name, deaths in (("whole", ()), ("killed", ((5, signal.SIGKILL), (7, signal.SIGTERM)))):
-        asked = command(folder, "t5", tmp_path / name, **SHARED)
-        for step, number in deaths:
-            codes = {
-                end.code for end in run_ranks(2, asked, tmp_path, signal_at_step, step, number)
-            }
-            assert codes == {-number if number == signal.SIGKILL else 128 + number}
-            assert not (tmp_path / name / "training.json").exists()
-        first, second = run_ranks(2, asked, tmp_path)
-        assert (first.code, second.code) == (0, 0), first.err + second.err
-        assert ("going on from step 7" in first.err) == bool(deaths)
-        assert "model: " in first.err
-        assert "model: " not in second.err  # told once
-    model = "model/model.safetensors"
-    assert (tmp_path / "whole" / model).read_bytes() == (tmp_path / "killed" / model).read_bytes()
-    one, two = (load_file(tmp_path / name / model) for name in ("alone", "whole"))
-    assert max(float((one[key] - two[key]).abs().max()) for key in one) < 1e-5
-    records = [
-        json.loads((tmp_path / name / "training.json").read_text()) for name in ("alone", "whole")
-    ]
+    one, two = tmp_path / "one", tmp_path / "two"
+    train(questions, questions, one, options(folder, "t5", **SHARED))
+    asked = command(folder, "t5", two, **SHARED)
+    ends = run_ranks(2, asked, tmp_path, signal_at_step, 3, signal.SIGKILL)
+    assert {end.code for end in ends} == {-signal.SIGKILL}
+    ends = run_ranks(2, asked, tmp_path, signal_at_step, 5, signal.SIGTERM, "1")
+    assert [end.code for end in ends] == [128 + signal.SIGINT, 128 + signal.SIGTERM]
+    assert not (two / "training.json").exists()
+    ends = run_ranks(2, asked, tmp_path)
+    assert [end.code for end in ends] == [0, 0], ends[0].err + ends[1].err
+    assert "going on from step 5" in ends[0].err
+    assert "model: " in ends[0].err
+    assert "going on" not in ends[1].err
+    assert "model: " not in ends[1].err
+    weights = [load_file(out / "model/model.safetensors") for out in (one, two)]
+    assert max(float((weights[0][key] - weights[1][key]).abs().max()) for key in weights[0]) < 1e-5
+    records = [json.loads((out / "training.json").read_text()) for out in (one, two)]
     assert records[0] == records[1]
     assert [each["step"] for each in records[0]["history"]] == [2, 4, 6, 8]
 

@@ -20,7 +20,7 @@ T5: dict[str, Any] = {
     "device": "cpu",
 }
 DECODER = {**T5, "max_steps": 100, "eval_steps": 50, "learning_rate": 0.005}
-BRIEF = {**T5, "max_steps": 8, "eval_steps": 2, "max_new_tokens": 12}
+BRIEF = {**T5, "max_steps": 8, "eval_steps": 2, "max_new_tokens": 12, "constraint": "off"}
 
 
 def options(folder: Path, model: str, **given: Any) -> TrainingOptions:
