@@ -33,23 +33,24 @@ class Journal:
     Args:
         path: the file; made when it does not exist.
         known: the ids that may occur.
+        retry_failed: count what failed as not finished.
 
     Attributes:
-        records: the finished examples by id: those found in the file that have an answer, and all
-            that were appended since.
-        failed: the ids of those found in the file that have none.
+        records: the finished examples by id: those found in the file, and all that were appended
+            since.
+        failed: the ids of those found in the file that have no answer.
 
     Raises:
         InputError: the file holds something else than examples of this run.
     """
 
-    def __init__(self, path: Path, known: Iterable[str]) -> None:
+    def __init__(self, path: Path, known: Iterable[str], *, retry_failed: bool = False) -> None:
         self._path = path
         self._known = frozenset(known)
         _cut_torn_line(path)
         self.records: dict[str, Record] = {}
-        self.failed: set[str] = set()
         self._rows = 0
+        failures: dict[str, Record] = {}
         if path.stat().st_size:
             for row in read_rows(path):
                 key = row.text("id")
@@ -63,9 +64,12 @@ class Journal:
                 self._rows += 1
                 if record.error is None:
                     self.records[key] = record
-                    self.failed.discard(key)
+                    failures.pop(key, None)
                 else:
-                    self.failed.add(key)
+                    failures[key] = record
+        self.failed = frozenset(failures)
+        if not retry_failed:
+            self.records |= failures
         self._stream: FileIO | None = None
         self._synced = time.monotonic()
 

@@ -63,6 +63,7 @@ class Progress(NamedTuple):
         failed: how many failed just now.
         new_tokens: what a model wrote for those done just now, where it tells.
         seconds: what answering them took.
+        last: the last one; None at the start.
     """
 
     done: int
@@ -72,6 +73,7 @@ class Progress(NamedTuple):
     failed: int = 0
     new_tokens: int = 0
     seconds: float = 0.0
+    last: Record | None = None
 
     def after(self, record: Record) -> Progress:
         """Return how far the run is with one more example."""
@@ -81,6 +83,7 @@ class Progress(NamedTuple):
             failed=self.failed + (record.error is not None),
             new_tokens=self.new_tokens + (wrote or 0),
             seconds=self.seconds + record.seconds,
+            last=record,
         )
 
 
@@ -94,6 +97,7 @@ def run(
     *,
     engines: Callable[[Plan, PromptBuilder | None], Engine | None] | None = None,
     predict_only: bool = False,
+    retry_failed: bool = False,
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
@@ -101,9 +105,9 @@ def run(
     ``examples.jsonl`` (a row for each example, written
     as it is finished) and ``results.json``. A run that was killed goes on where it stopped, and
     ends with the scores that it would have had; a finished one is summed up again, without loading
-    its engine. Examples that failed earlier are tried again. An engine that answers several
-    questions at once is always given the same ones together, resumed or not; but what failed, and
-    so was asked alone, is asked alone again.
+    its engine. Examples that failed earlier are tried again where that is wanted. An engine that
+    answers several questions at once is always given the same ones together, resumed or not; but
+    what failed, and so was asked alone, is asked alone again.
 
     Args:
         plan: what to run.
@@ -116,6 +120,7 @@ def run(
         engines: gives the engine, and closes it when it likes; by default the plan creates one,
             which is closed at the end.
         predict_only: leave the scores out; `semqa.bench.rescore` adds them.
+        retry_failed: try examples again that failed earlier.
 
     Returns:
         The results, as in ``results.json``.
@@ -128,10 +133,12 @@ def run(
     questions = plan.questions()
     items = plan.items(questions)
     if prompts is None:
-        prompts = plan.create_prompts(questions)
+        prompts = plan.create_prompts(questions, prepare=False)
     with ExitStack() as closing:
 
         def create_engine() -> Engine | None:
+            if prompts is not None:
+                prompts.prepare([question.question for question in questions])
             if engines is not None:
                 return engines(plan, prompts)
             made = plan.create_engine(prompts, say)
@@ -153,8 +160,9 @@ def run(
         with _own_errors(out), locked(out / ".lock", wait_seconds=0):
             identity = plan.identity(prompts)
             _claim(out, identity, plan.about())
-            journal = Journal(out / EXAMPLES_FILE, (item.key for item in items))
-            resumed, again = len(journal.records), len(journal.failed)
+            keys = [item.key for item in items]
+            journal = Journal(out / EXAMPLES_FILE, keys, retry_failed=retry_failed)
+            resumed, again = len(journal.records), len(journal.failed) if retry_failed else 0
             before = _ran_where(out) if resumed == len(items) else {}
             with journal:
                 progress = Progress(resumed, len(items), resumed, again)
@@ -168,8 +176,8 @@ def run(
                                 journal.append(record)
                                 progress = progress.after(record)
                                 on_progress(progress)
-            journal.tidy([item.key for item in items])
-            records = [journal.records[item.key] for item in items]
+            journal.tidy(keys)
+            records = [journal.records[key] for key in keys]
             results = make_results(items, records, identity, predict_only=predict_only) | before
             if judge is not None:
                 judged = judge_records(items, records, judge)
@@ -192,12 +200,15 @@ def _own_errors(out: Path) -> Iterator[None]:
 
 
 def _ran_where(out: Path) -> dict[str, object]:
-    """Return what an earlier summary says of versions and machine: summing up is not running."""
+    """Return what an earlier summary says of versions, machine and judge.
+
+    Summing up is not running, and what was judged is judged.
+    """
     path = out / RESULTS_FILE
     if not path.is_file():
         return {}
     found = read_object(path)
-    return {key: found[key] for key in ("versions", "machine") if key in found}
+    return {key: found[key] for key in ("versions", "machine", "judged") if key in found}
 
 
 def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> None:

@@ -68,6 +68,8 @@ class NearestExemplars:
             self._pool.candidates(question, count)
         self._pool_vectors()
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
+        if not new:
+            return
         for question, vector in zip(new, _unit(self._encoder.encode(new)), strict=True):
             self._known[question] = vector
 

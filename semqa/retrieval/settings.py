@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
@@ -15,6 +16,8 @@ from semqa.retrieval.up_to import UpTo
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from semqa.retrieval.embeddings import TextEncoder
 
 __all__ = ["DEFAULT_SHOTS", "PromptSettings"]
 
@@ -90,12 +93,15 @@ class PromptSettings:
         self,
         asked: Iterable[tuple[str, str]] = (),
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+        encoder: Callable[[str], TextEncoder] | None = None,
     ) -> PromptBuilder:
         """Read what is needed and make the builder.
 
         Args:
             asked: text and qid of the questions that will be asked: none is an exemplar of itself.
             on_progress: called with how many questions are embedded, and of how many.
+            encoder: gives the encoder of a name, where several builders share one; by default it is
+                made anew, and calls `on_progress`.
 
         Raises:
             InputError: the template or the file is not usable.
@@ -106,14 +112,13 @@ class PromptSettings:
             return PromptBuilder(template, shots=self.count, form=self.form or "auto")
         from semqa.data.quotesum import read_quotesum
 
+        make = encoder or partial(SentenceEncoder, on_progress=on_progress)
         pool = ExemplarPool.of(read_quotesum(self.train), asked)
         selector = create_selector(
             self.strategy,
             pool,
             seed=self.seed,
-            encoder=lambda: SentenceEncoder(
-                self.encoder or DEFAULT_ENCODER, on_progress=on_progress
-            ),
+            encoder=lambda: make(self.encoder or DEFAULT_ENCODER),
         )
         return PromptBuilder(
             template,

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from filelock import FileLock
+from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
 from semqa.cli.main import app
@@ -190,6 +192,61 @@ def test_finished_runs_are_not_run_again(bench: Bench) -> None:
     assert [cell["state"] for cell in again.values()] == ["done", "kept", "kept"]
     assert (rows.stat().st_mtime_ns, rows.read_bytes()) == before
     assert SharedModel.loads == 1
+
+
+class CountingEncoder:
+    """Counts how often it is made and asked for vectors."""
+
+    made = 0
+    asked = 0
+
+    def __init__(self, name: str, **_: object) -> None:
+        self.name = name
+        CountingEncoder.made += 1
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        CountingEncoder.asked += 1
+        return np.array([[len(text), 1.0] for text in texts], dtype=np.float32)
+
+    def identity(self) -> str:
+        return "counting"
+
+
+def test_an_encoder_is_made_once_and_a_done_grid_loads_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("semqa.retrieval.encoder.SentenceEncoder", CountingEncoder)
+    monkeypatch.setattr(CountingEncoder, "made", 0)
+    text = f"""
+    engine: transformers:m
+    train: {DATA}
+    shots: [1, 2]
+    constraint: [on, off]
+    judge: lexical
+    no-judge-cache: true
+    """
+    assert {cell["state"] for cell in cells_of(bench(text, "--json")).values()} == {"done"}
+    assert CountingEncoder.made == 1
+    loads, asked = SharedModel.loads, CountingEncoder.asked
+    assert {cell["state"] for cell in cells_of(bench(text, "--json")).values()} == {"kept"}
+    assert (SharedModel.loads, CountingEncoder.asked) == (loads, asked)
+
+
+def test_failed_examples_are_tried_again_where_that_is_wanted(bench: Bench) -> None:
+    text = "engine: transformers:m\ncontext: 20\n"
+    first = cells_of(bench(text, "--json"))
+    assert [cell["failed"] for cell in first.values()] == [3]
+    loads = SharedModel.loads
+    kept = bench(text, "--json")
+    assert [(cell["state"], cell["failed"]) for cell in cells_of(kept).values()] == [("kept", 3)]
+    assert SharedModel.loads == loads
+    for given in (bench(text, "--json", "--retry-failed"), bench(text + "retry-failed: true\n")):
+        assert "going on: 0 of 3 examples are done already; 3 that failed are tried again" in (
+            given.stderr
+        )
+    assert SharedModel.loads == loads + 2
+    both = bench(text, "--rescore", "--retry-failed")
+    assert "--rescore: got it with --retry-failed, expected one" in wrong(both)
 
 
 def test_a_run_that_fails_does_not_end_the_grid(

@@ -234,7 +234,7 @@ def test_what_failed_is_tried_again_and_nothing_else(
     monkeypatch.setattr(Plan, "create_engine", lambda *_: next(made))
     seen: list[Progress] = []
     for left in (2, 1, 0, 0):
-        results: Any = run(Plan(DATA, "lead-1"), tmp_path, seen.append)
+        results: Any = run(Plan(DATA, "lead-1"), tmp_path, seen.append, retry_failed=True)
         assert (results["failed"], results["answered"]) == (left, 3 - left)
         rows = rows_of(tmp_path)
         assert [row["id"] for row in rows] == ["EXAMPLE_1", "EXAMPLE_2", "EXAMPLE_3"]
@@ -242,6 +242,33 @@ def test_what_failed_is_tried_again_and_nothing_else(
     assert [len(engine.asked) for engine in engines] == [3, 2, 1, 0]
     starts = [(each.resumed, each.again) for each in seen if each.done == each.resumed]
     assert starts == [(0, 0), (1, 2), (2, 1), (3, 0)]
+
+
+def test_what_failed_stays_failed_unless_it_is_to_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: Moody("bridge"))
+    run(Plan(DATA, "lead-1"), tmp_path)
+    before = without_times(tmp_path)
+    journal = tmp_path / "examples.jsonl"
+    first, failed, last = journal.read_bytes().splitlines(keepends=True)
+
+    def no_engine(*_: object) -> None:
+        raise AssertionError("there is nothing to ask")
+
+    monkeypatch.setattr(Plan, "create_engine", no_engine)
+    seen: list[Progress] = []
+    run(Plan(DATA, "lead-1"), tmp_path, seen.append)
+    assert [(each.resumed, each.again) for each in seen] == [(3, 0)]
+    assert without_times(tmp_path) == before
+    # Killed after the failure: the rest is asked, what failed is not.
+    journal.write_bytes(first + failed + last[:30])
+    (tmp_path / "results.json").unlink()
+    engine = Moody()
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: engine)
+    run(Plan(DATA, "lead-1"), tmp_path)
+    assert len(engine.asked) == 1
+    assert without_times(tmp_path) == before
 
 
 def test_killed_while_trying_again_loses_nothing(
@@ -256,7 +283,7 @@ def test_killed_while_trying_again_loses_nothing(
     journal.write_bytes(good + bad + worse + second + worse[:20])
     last = Moody()
     monkeypatch.setattr(Plan, "create_engine", lambda *_: last)
-    results: Any = run(Plan(DATA, "lead-1"), tmp_path)
+    results: Any = run(Plan(DATA, "lead-1"), tmp_path, retry_failed=True)
     assert (results["failed"], len(last.asked)) == (0, 1)
     assert journal.read_bytes().splitlines(keepends=True)[:2] == [good, second]
     assert len(rows_of(tmp_path)) == 3

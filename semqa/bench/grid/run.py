@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from semqa.bench.grid.engines import EngineShelf
+from semqa.bench.grid.engines import EncoderShelf, EngineShelf
 from semqa.bench.rescore import rescore
 from semqa.bench.run import RESULTS_FILE, RUN_FILE, Progress, pretty, read_object, run
 from semqa.data.atomic import write_atomic
@@ -16,7 +16,7 @@ from semqa.data.lock import locked
 from semqa.errors import InputError, SemqaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -60,9 +60,11 @@ def run_grid(
     on_cell: Callable[[int, Cell], None] = lambda _at, _cell: None,
     on_progress: Callable[[int, Progress], None] = lambda _at, _progress: None,
     on_done: Callable[[int, CellOutcome], None] = lambda _at, _outcome: None,
+    on_embedded: Callable[[int, int], None] = lambda _done, _total: None,
     say: Callable[[str], None] | None = None,
     judge: EntailmentJudge | None = None,
     predict_only: bool = False,
+    retry_failed: bool = False,
     rescoring: bool = False,
 ) -> list[CellOutcome]:
     """Run every cell that is not finished, each in its folder below `out`.
@@ -77,9 +79,11 @@ def run_grid(
         on_cell: called with the place of a cell, from 0, before it is run.
         on_progress: called with the place of the cell and how far it is.
         on_done: called with the place of the cell and what became of it.
+        on_embedded: called with how many questions are embedded, and of how many.
         say: told in words what takes long.
         judge: who judges the answers, if anybody; finished cells are judged then, too.
         predict_only: leave the scores out.
+        retry_failed: try examples again that failed earlier, in cells that were finished, too.
         rescoring: ask no engine: score again what is there.
 
     Returns:
@@ -97,7 +101,7 @@ def run_grid(
             "choose another --out"
         ) from error
     outcomes: dict[int, CellOutcome] = {}
-    shelf = EngineShelf(say)
+    shelf, encoders = EngineShelf(say), EncoderShelf(on_embedded)
     with locked(out / ".grid.lock", wait_seconds=0), closing(shelf):
         for at in _order(cells):
             cell = cells[at]
@@ -107,9 +111,11 @@ def run_grid(
                 out / cell.folder,
                 lambda progress, at=at: on_progress(at, progress),  # type: ignore[misc]
                 shelf=shelf,
+                encoders=encoders,
                 say=say,
                 judge=judge,
                 predict_only=predict_only,
+                retry_failed=retry_failed,
                 rescoring=rescoring,
             )
             outcomes[at] = outcome
@@ -124,9 +130,11 @@ def _outcome(
     on_progress: Callable[[Progress], None],
     *,
     shelf: EngineShelf,
+    encoders: EncoderShelf,
     say: Callable[[str], None] | None,
     judge: EntailmentJudge | None,
     predict_only: bool,
+    retry_failed: bool,
     rescoring: bool,
 ) -> CellOutcome:
     """Run one cell, or see that it is done; what goes wrong is its outcome."""
@@ -134,21 +142,31 @@ def _outcome(
     state: Literal["done", "kept"] = "done"
     results: Any
     try:
-        kept = None if rescoring else _finished(cell, folder, judge, predict_only)
         if rescoring:
             results = rescore(folder, cell.plan.data)
-        elif kept is not None:
-            results, state = kept, "kept"
         else:
-            results = run(
-                cell.plan,
-                folder,
-                on_progress,
-                say=say,
-                judge=judge,
-                engines=shelf.take,
-                predict_only=predict_only,
-            )
+            plan = cell.plan
+            prompts = plan.create_prompts(plan.questions(), prepare=False, encoder=encoders.take)
+            results = _finished(folder, plan.identity(prompts))
+            if (
+                results is not None
+                and (predict_only or results.get("results") is not None)
+                and not (retry_failed and results.get("failed"))
+                and _judged_by(judge, results)
+            ):
+                state = "kept"
+            else:
+                results = run(
+                    plan,
+                    folder,
+                    on_progress,
+                    prompts,
+                    say=say,
+                    judge=judge,
+                    engines=shelf.take,
+                    predict_only=predict_only,
+                    retry_failed=retry_failed,
+                )
     except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
         if not isinstance(error, InputError):
             shelf.close()  # what state a model is left in, nobody knows
@@ -175,20 +193,12 @@ def _order(cells: Sequence[Cell]) -> list[int]:
     return sorted(range(len(cells)), key=lambda at: (first[cells[at].plan.engine], at))
 
 
-def _finished(
-    cell: Cell, folder: Path, judge: EntailmentJudge | None, predict_only: bool
-) -> dict[str, Any] | None:
-    """Return the results of a cell that is done, has all answers, and is the same run."""
+def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | None:
+    """Return the results of a run that was summed up and has this identity."""
     if not ((folder / RUN_FILE).is_file() and (folder / RESULTS_FILE).is_file()):
         return None
     results = read_object(folder / RESULTS_FILE)
-    if results.get("failed") or (results.get("results") is None and not predict_only):
-        return None
-    if judge is not None:
-        return None
-    plan = cell.plan
-    prompts = plan.create_prompts(plan.questions(), prepare=False)
-    expected = json.loads(json.dumps(plan.identity(prompts)))
+    expected = json.loads(json.dumps(identity))
     # A renamed copy is the same data, which its digest tells.
     names = ("data", "train")
     found = read_object(folder / RUN_FILE)
@@ -197,6 +207,11 @@ def _finished(
     }:
         return None
     return results
+
+
+def _judged_by(judge: EntailmentJudge | None, results: Mapping[str, Any]) -> bool:
+    """Tell whether results hold what this judge has to say."""
+    return judge is None or (results.get("judged") or {}).get("identity") == judge.identity
 
 
 def _write(out: Path, cells: Sequence[Cell], outcomes: dict[int, CellOutcome]) -> None:
