@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.cli.bench_watch import watch_run
 from semqa.cli.checking import open_named_judge
-from semqa.cli.choice import choose, embedding_bar
+from semqa.cli.choice import choose
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.eval.judging import (
     JUDGE_PANEL,
@@ -22,13 +23,10 @@ from semqa.cli.eval.judging import (
 from semqa.cli.gen_kwargs import with_gen_kwargs
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.progress import progress_bar
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from semqa.bench.run import Progress
 
 __all__ = ["app"]
 
@@ -87,6 +85,13 @@ def quotesum(
     predict_only: Annotated[
         bool, typer.Option("--predict-only", help="Answer, and leave scoring to --rescore.")
     ] = False,
+    retry_failed: Annotated[
+        bool,
+        typer.Option(
+            "--retry-failed",
+            help="Try examples again that failed in earlier runs; without it they stay failed.",
+        ),
+    ] = False,
     rescore: Annotated[
         bool,
         typer.Option("--rescore", help="Score again what finished runs wrote; no model is loaded."),
@@ -112,8 +117,7 @@ def quotesum(
 
     The folder gets run.json (what is run), examples.jsonl (a row an example,
     as it goes) and results.json. A run that was interrupted or killed goes on
-    where it stopped: give the same command again, which also tries again what
-    failed. Exit code 1 means that every example failed, or a run of a grid.
+    where it stopped: give the same command again. Exit code 1 means that every example failed, or a run of a grid.
     """
     from semqa.bench import Plan, run
 
@@ -124,9 +128,15 @@ def quotesum(
         "judge_device": judge_device,
         "judge_url": judge_url,
     }
-    _check_together(options, predict_only=predict_only, rescore=rescore, judge=judge)
+    _check_together(
+        options,
+        predict_only=predict_only,
+        retry_failed=retry_failed,
+        rescore=rescore,
+        judge=judge,
+    )
     if config is not None:
-        whole = {"out": out, "predict_only": predict_only, **judges}
+        whole = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed, **judges}
         of_runs = {"data": data, "engine": engine, "limit": limit, "gen_kwargs": gen_kwargs}
         _run_config(config, options, whole, of_runs, rescore=rescore, as_json=as_json)
         return
@@ -150,21 +160,22 @@ def quotesum(
     plan = Plan(data, engine, choice.options, limit, choice.prompts)
     prompts = None
     try:
-        if choice.prompts is not None:
-            with embedding_bar(choice.prompts) as on_embedded:
-                prompts = plan.create_prompts(plan.questions(), on_embedded)
-            choice.say_citations(prompts)
-        with progress_bar(engine, "examples") as update:
-
-            def on_progress(progress: Progress) -> None:
-                if update is not None:
-                    update(progress.done, progress.total)
-                elif progress.done == progress.resumed and progress.done + progress.again:
-                    say(_going_on(progress))
-
+        with watch_run(engine) as watch:
+            if choice.prompts is not None:
+                prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
+                choice.say_citations(prompts)
             if judging is not None:
-                judging.on_progress = update  # which begins anew when all is answered
-            results = run(plan, out, on_progress, prompts, say, judging, predict_only=predict_only)
+                judging.on_progress = watch.judged
+            results = run(
+                plan,
+                out,
+                watch.progress,
+                prompts,
+                watch.remark,
+                judging,
+                predict_only=predict_only,
+                retry_failed=retry_failed,
+            )
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")
         raise
@@ -183,10 +194,20 @@ def _needed(name: str, value: Path | None) -> Path:
 
 
 def _check_together(
-    options: EngineOptions, *, predict_only: bool, rescore: bool, judge: str | None
+    options: EngineOptions,
+    *,
+    predict_only: bool,
+    retry_failed: bool,
+    rescore: bool,
+    judge: str | None,
 ) -> None:
     """See that flags that exclude each other are not given together."""
-    for flag_name, given in (("--predict-only", predict_only), ("--judge", judge is not None)):
+    others = (
+        ("--predict-only", predict_only),
+        ("--retry-failed", retry_failed),
+        ("--judge", judge is not None),
+    )
+    for flag_name, given in others:
         if rescore and given and flag_name[2:].replace("-", "_") in options.typed:
             raise InputError(f"--rescore: got it with {flag_name}, expected one; leave one out")
 
@@ -239,15 +260,19 @@ def _run_config(
     )
     try:
         with watch_grid(cells) as watch:
+            if judging is not None:
+                judging.on_progress = watch.run.judged
             outcomes = run_grid(
                 cells,
                 out,
                 on_cell=watch.begin,
                 on_progress=watch.progress,
                 on_done=watch.end,
-                say=say,
+                on_embedded=watch.run.embedded,
+                say=watch.run.remark,
                 judge=judging,
                 predict_only=whole["predict_only"],
+                retry_failed=whole["retry_failed"],
                 rescoring=rescore,
             )
     except KeyboardInterrupt:
@@ -265,11 +290,6 @@ def _run_config(
         say(f"report: semqa report {out}")
     if any(each.state == "failed" or (each.failed and not each.answered) for each in outcomes):
         raise typer.Exit(1)
-
-
-def _going_on(progress: Progress) -> str:
-    again = f"; {progress.again} that failed are tried again" if progress.again else ""
-    return f"going on: {progress.resumed} of {progress.total} examples are done already{again}"
 
 
 def _show(results: Mapping[str, Any]) -> None:
@@ -305,7 +325,7 @@ def _failed(results: Mapping[str, Any]) -> Iterator[str]:
         return
     yield (
         f"failed: {failed} of {failed + answered} examples, which are scored as empty answers; "
-        "to try them again, give the same command again"
+        "to try them again, give the same command with --retry-failed"
     )
     for failure in results["failures"]:
         yield f"  {failure['id']}: {failure['error']}"

@@ -27,6 +27,7 @@ __all__ = ["WHOLE", "ConfigReader"]
 WHOLE = {
     "out": OptionType(Path),
     "predict_only": OptionType(bool),
+    "retry_failed": OptionType(bool),
     "judge": OptionType(str),
     "judge_cache": OptionType(Path),
     "no_judge_cache": OptionType(bool),

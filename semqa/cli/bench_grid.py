@@ -6,6 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from semqa.cli.bench_watch import RunBar, RunWatch, bars
 from semqa.cli.output import say
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ __all__ = ["GridWatch", "outcomes_table", "watch_grid"]
 class GridWatch:
     """Says on standard error, a line a run, what a grid is at."""
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
+    def __init__(self, cells: Sequence[Cell], run: RunWatch) -> None:
+        self.run = run
         self._cells = cells
         self._begun = 0
 
@@ -32,14 +34,17 @@ class GridWatch:
         del at
         self._begun += 1
         say(f"{self._place} {cell.label}")
+        self.run.begin("")
 
     def progress(self, at: int, progress: Progress) -> None:
         """Tell how far the run is."""
+        del at
+        self.run.progress(progress)
 
     def end(self, at: int, outcome: CellOutcome) -> None:
         """Tell what became of the run."""
         del at
-        say(f"{self._place} {ended(outcome)}")
+        self.run.remark(f"{self._place} {ended(outcome)}")
 
     @property
     def _place(self) -> str:
@@ -49,71 +54,34 @@ class GridWatch:
 class _Bars(GridWatch):
     """Shows a bar for the run and one for the grid, where standard error is a terminal."""
 
-    def __init__(self, cells: Sequence[Cell], bars: Any) -> None:
-        super().__init__(cells)
-        self._bars = bars
-        self._grid = bars.add_task("all runs", total=len(cells), told="")
-        self._run = bars.add_task("", total=None, told="")
+    def __init__(self, cells: Sequence[Cell], shown: Any) -> None:
+        self._shown = shown
+        self._grid = shown.add_task("all runs", total=len(cells), told="")
+        super().__init__(cells, RunBar(shown, ""))
 
     def begin(self, at: int, cell: Cell) -> None:
-        from rich.markup import escape
-
-        from semqa.quotes.render.safe import safe_text
-
         del at
         self._begun += 1
-        title = f"{self._place} {cell.label}"
-        self._bars.reset(
-            self._run, description=escape(safe_text(title)[:60]), total=None, told="", start=True
-        )
+        self.run.begin(f"{self._place} {cell.label}")
 
     def progress(self, at: int, progress: Progress) -> None:
-        del at
-        told = []
-        if progress.new_tokens and progress.seconds:
-            told.append(f"{progress.new_tokens / progress.seconds:.0f} tokens/s")
-        if progress.failed:
-            told.append(f"{progress.failed} failed")
+        super().progress(at, progress)
         share = progress.done / progress.total if progress.total else 1.0
-        self._bars.update(
-            self._run, completed=progress.done, total=progress.total, told=", ".join(told)
-        )
-        self._bars.update(self._grid, completed=self._begun - 1 + share)
+        self._shown.update(self._grid, completed=self._begun - 1 + share)
 
     def end(self, at: int, outcome: CellOutcome) -> None:
-        from rich.markup import escape
-
-        from semqa.quotes.render.safe import safe_text
-
-        del at
-        self._bars.update(self._grid, completed=self._begun)
-        self._bars.console.print(escape(safe_text(f"{self._place} {ended(outcome)}")))
+        super().end(at, outcome)
+        self._shown.update(self._grid, completed=self._begun)
 
 
 @contextmanager
 def watch_grid(cells: Sequence[Cell]) -> Iterator[GridWatch]:
     """Show how far a grid is, as bars where standard error is a terminal, else in lines."""
     if not sys.stderr.isatty():
-        yield GridWatch(cells)
+        yield GridWatch(cells, RunWatch())
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[told]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True, highlight=False)) as bars:
-        yield _Bars(cells, bars)
+    with bars() as shown:
+        yield _Bars(cells, shown)
 
 
 def ended(outcome: CellOutcome) -> str:

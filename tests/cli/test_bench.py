@@ -98,11 +98,11 @@ def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
     lines = result.stdout.splitlines()
     at = lines.index(
         "failed: 1 of 3 examples, which are scored as empty answers; to try them again, give the "
-        "same command again"
+        "same command with --retry-failed"
     )
     assert lines[at + 1].startswith("  EXAMPLE_1: the prompt is too long: got ")
     assert "2.5 quotes and 2 words an answer; quotes: 5 verified" in lines[at + 2]
-    again = invoke("--context", "1500", "--prompt", "qsum")
+    again = invoke("--context", "1500", "--prompt", "qsum", "--retry-failed")
     assert (
         "going on: 2 of 3 examples are done already; 1 that failed are tried again" in again.stderr
     )

@@ -1,0 +1,177 @@
+"""What a benchmark tells while it runs: speed, time left and failures, in bars or in lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from semqa.bench.record import Record
+from semqa.bench.run import Progress
+from semqa.cli.bench_pace import Lines, Pace, Reasons, duration
+from semqa.cli.main import app
+from semqa.quotes import QuotedAnswer, Source
+from tests.cli.conftest import EXAMPLES
+from tests.terminal import Terminal
+
+DATA = EXAMPLES / "quotesum.jsonl"
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def record(number: int, seconds: float = 1.0, error: str | None = None) -> Record:
+    nothing = QuotedAnswer.parse("", [Source("a")])
+    return Record.of(f"q{number}", "q", "who?", nothing, None, seconds, error)
+
+
+def run(clock: Clock, pace: Pace, *events: tuple[float, float], total: int) -> Progress:
+    """Let examples finish, each at a time after the start and having taken seconds."""
+    start = clock.now
+    progress = Progress(0, total, 0, 0)
+    pace.take(progress)
+    for number, (at, seconds) in enumerate(events):
+        clock.now = start + at
+        progress = progress.after(record(number, seconds))
+        pace.take(progress)
+    return progress
+
+
+def test_loading_a_model_is_not_answering() -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    # A minute of loading, then 2 seconds an example.
+    run(clock, pace, (62, 2), (64, 2), (66, 2), total=13)
+    assert pace.left == pytest.approx(20)
+
+
+def test_examples_answered_together_are_reported_at_once() -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    run(clock, pace, *[(60 + 8 + k / 1_000, 1.0) for k in range(8)], total=16)
+    assert pace.left == pytest.approx(8, abs=0.1)
+
+
+def test_several_machines_are_faster_than_the_sum_of_their_seconds() -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    run(clock, pace, *[(10 * (1 + k // 4), 10.0) for k in range(8)], total=16)
+    assert pace.left == pytest.approx(20)
+
+
+def test_what_was_done_before_does_not_count() -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    progress = Progress(90, 100, 90, 0)
+    pace.take(progress)
+    clock.now += 5
+    pace.take(progress.after(record(1, 5.0)))
+    assert pace.left == pytest.approx(45)
+
+
+def test_tokens_a_second_and_failures_are_told() -> None:
+    clock = Clock()
+    pace = Pace(clock)
+    progress = run(clock, pace, (4, 4), (8, 4), total=3)
+    assert pace.told(progress) == []
+    progress = progress._replace(new_tokens=240, failed=2)
+    pace.take(progress)
+    assert pace.told(progress) == ["30 tokens/s", "2 failed"]
+
+
+def test_lines_come_every_half_minute_and_at_the_end() -> None:
+    clock = Clock()
+    said: list[str] = []
+    lines = Lines(said.append, clock)
+    for second in range(1, 76):
+        clock.now += 1
+        lines.tell(second, 75, "examples", lambda: ["2 failed"])
+    assert said == [
+        "30 of 75 examples, 2 failed",
+        "60 of 75 examples, 2 failed",
+        "75 of 75 examples, 2 failed, in 1:15",
+    ]
+
+
+def test_what_is_soon_done_says_nothing() -> None:
+    clock = Clock()
+    said: list[str] = []
+    lines = Lines(said.append, clock)
+    for second in range(1, 11):
+        clock.now += 1
+        lines.tell(second, 10, "examples", list)
+    assert said == []
+    assert (duration(59.6), duration(7_205)) == ("1:00", "2:00:05")
+
+
+def test_each_reason_is_told_once_and_only_a_few() -> None:
+    reasons = Reasons()
+    start = Progress(0, 9, 0, 0)
+    errors = ["too long", None, "too long", "too many marks", "refused", "another"]
+    told = [reasons.new(start.after(record(k, error=error))) for k, error in enumerate(errors)]
+    assert [line for line in told if line] == [
+        "failed: q0: too long", "failed: q3: too many marks", "failed: q4: refused",
+    ]  # fmt: skip
+    assert reasons.new(start) is None
+
+
+def bench(*args: str | Path) -> Any:
+    return CliRunner().invoke(app, ["bench", "quotesum", "--data", str(DATA), *map(str, args)])
+
+
+def test_a_log_gets_lines_of_runs_and_grids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("semqa.cli.bench_pace.EVERY_SECONDS", 0.0)
+    result = bench("--engine", "lead-1", "--out", tmp_path / "run", "--json")
+    assert json.loads(result.stdout)["answered"] == 3
+    lines = result.stderr.splitlines()
+    assert lines[0] == "0 of 3 examples"
+    assert lines[1].startswith("1 of 3 examples, 0:0")
+    assert lines[1].endswith(" left")
+    assert lines[3] == "3 of 3 examples, in 0:00"
+    config = tmp_path / "runs.yaml"
+    config.write_text(f"data: {DATA}\nengine: [lead-1, human]\n", encoding="utf-8")
+    shown = bench("--config", config, "--out", tmp_path / "runs").stderr
+    assert "[2/2] human\n0 of 7 examples\n" in shown
+    monkeypatch.setattr("semqa.cli.bench_pace.EVERY_SECONDS", 30.0)
+    quiet = bench("--engine", "tail-1", "--out", tmp_path / "other", "--json")
+    assert quiet.stderr == ""
+
+
+def test_a_terminal_sees_time_and_what_failed(terminal: Terminal, tmp_path: Path) -> None:
+    program = tmp_path / "moody.py"
+    program.write_text(
+        "import sys, time\n"
+        "import semqa.engines\n"
+        "from semqa.errors import InputError\n"
+        "from semqa.quotes import QuotedAnswer\n"
+        "class Moody:\n"
+        "    name = 'moody'\n"
+        "    def answer(self, question, sources):\n"
+        "        time.sleep(0.6)\n"
+        "        if 'bridge' in question: raise InputError('no bridge today')\n"
+        "        return QuotedAnswer.parse('', sources)\n"
+        "semqa.engines.create_engine = lambda *_: Moody()\n"
+        "from semqa.cli.main import main\n"
+        "main()\n",
+        encoding="utf-8",
+    )
+    import sys
+
+    arguments = ["bench", "quotesum", "--data", str(DATA), "--out", str(tmp_path / "run")]
+    shown = terminal(program=[sys.executable, str(program), *arguments])
+    assert "failed: EXAMPLE_2: no bridge today" in shown
+    assert "1 failed" in shown
+    assert "0:01 left" in shown
+    assert "3/3" in shown
