@@ -14,6 +14,8 @@ from semqa.quotes import QuotedAnswer
 from semqa.retrieval import PromptSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from semqa.data.quotesum import Question
     from semqa.harness.settings import HarnessSettings
     from semqa.prompting import Form, Prompt, PromptBuilder
@@ -78,10 +80,31 @@ class QuestionSet:
         builder.prepare([each.question for each in self.questions])
         return builder
 
-    def prompt(self, qid: str, builder: PromptBuilder) -> Prompt:
-        """Return the prompt of a question."""
+    def prompt(
+        self,
+        qid: str,
+        builder: PromptBuilder,
+        count_tokens: Callable[[Prompt], int] | None = None,
+        limit: int | None = None,
+    ) -> Prompt:
+        """Return the prompt of a question, with as many exemplars as fit.
+
+        Args:
+            qid: names the question.
+            builder: what puts it.
+            count_tokens: counts the tokens of a prompt as the model will see them.
+            limit: the most tokens the prompt may have.
+
+        Raises:
+            InputError: it is too long even without exemplars.
+        """
         question = self[qid]
-        return builder.build(question.question, question.sources)
+        try:
+            return builder.build(
+                question.question, question.sources, count_tokens=count_tokens, limit=limit
+            )
+        except InputError as error:
+            raise InputError(f"{self.path.name}: question {qid}: {error}") from error
 
     def score(self, qid: str, prediction: str) -> ExampleScores:
         """Score an answer.

@@ -19,7 +19,7 @@ DATA_SETTING = "SEMQA_QUOTESUM"
 """The environment variable that names the QuoteSum file, where no argument does."""
 
 _TEXTS = ("data", "split", "prompt", "exemplars", "train", "encoder")
-_SWITCHES = ("canonical", "all_sources")
+_SWITCHES = ("canonical", "all_sources", "fit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,9 @@ class HarnessSettings:
             what it read, as ``semqa bench`` does. Without it the text itself is scored, as by
             ``semqa score``.
         all_sources: score source 8 too, as ``semqa score --all-sources`` does.
+        fit: leave out exemplars where a prompt is too long for the model (lm-evaluation-harness),
+            and refuse one that is too long without any; otherwise the harness cuts it at its
+            beginning.
 
     Raises:
         InputError: a value is of the wrong type.
@@ -51,6 +54,7 @@ class HarnessSettings:
     encoder: str | None = None
     canonical: bool = False
     all_sources: bool = False
+    fit: bool = True
 
     def __post_init__(self) -> None:
         for name in _TEXTS:

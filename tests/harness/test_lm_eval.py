@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from semqa.errors import InputError
 from semqa.harness import HarnessSettings, QuestionSet, harness_path
 from semqa.harness.corpus import MEANS
 from tests.models import save
@@ -42,10 +46,13 @@ def replay() -> Callable[..., Any]:
     class Replay(LM):  # type: ignore[misc]  # untyped, or not installed
         tokenizer_name = "replay"
 
-        def __init__(self, answers: dict[str, str], system: bool) -> None:
+        def __init__(self, answers: dict[str, str], system: bool, room: int | None) -> None:
             super().__init__()
             self.answers, self.system = answers, system
             self.asked: list[Any] = []
+            if room is not None:
+                self.max_length = room + 256
+                self.tok_encode = str.split
 
         def generate_until(self, requests: Any) -> list[str]:
             self.asked = [request.args for request in requests]
@@ -61,16 +68,19 @@ def replay() -> Callable[..., Any]:
             return json.dumps(shown)
 
     def run(answers: dict[str, str], *, system: bool = True, **given: Any) -> Any:
-        own = {"chat": False, "shots": None, "instruction": None, "predict": False}
+        own = {"chat": False, "shots": None, "instruction": None, "predict": False, "room": None}
         chosen = {name: given.pop(name, default) for name, default in own.items()}
-        model = Replay(answers, system)
+        model = Replay(answers, system, chosen["room"])
         found = lm_eval.simple_evaluate(
             model=model,
             tasks=["quotesum"],
             task_manager=TaskManager(
                 include_path=str(harness_path("lm_eval")),
                 include_defaults=False,
-                metadata={name: str(value) for name, value in given.items()},
+                metadata={
+                    name: value if isinstance(value, bool | int) else str(value)
+                    for name, value in given.items()
+                },
             ),
             num_fewshot=chosen["shots"],
             apply_chat_template=chosen["chat"],
@@ -159,6 +169,70 @@ def test_predictions_can_be_kept_alone(replay: Run, data: Path, answers: dict[st
     found, _ = replay(answers, data=data, predict=True)
     kept = [row["filtered_resps"] for row in found["samples"]["quotesum"]]
     assert kept == [[text] for text in answers.values()]
+
+
+def test_exemplars_are_left_out_of_prompts_that_are_too_long(
+    replay: Run, data: Path, train: Path, answers: dict[str, str]
+) -> None:
+    few = {"data": data, "train": train, "exemplars": "random", "chat": True}
+    lengths = []
+    for shots in (0, 1, 2):
+        _, asked = replay(answers, shots=shots, prompt="qsum", **few)
+        lengths.append(max(len(str(each[0]).split()) for each in asked))
+    found, asked = replay(answers, shots=2, room=lengths[1], **few)
+    assert {len(json.loads(each[0])) for each in asked} <= {4, 6}
+    assert max(len(each[0].split()) for each in asked) <= lengths[1]
+    fewer = sum(len(json.loads(each[0])) == 4 for each in asked)
+    assert fewer > 0
+    assert found["configs"]["quotesum"]["metadata"]["quotesum"]["prompts_with_fewer"] == fewer
+    with pytest.raises(InputError, match=r"question PAQ_\d: the prompt is too long: .*fit=False"):
+        replay(answers, shots=2, room=lengths[0] - 20, **few)
+    _, asked = replay(answers, shots=2, room=lengths[0] - 20, fit=False, **few)
+    assert {len(json.loads(each[0])) for each in asked} == {6}
+
+
+def test_without_a_chat_template_the_model_named_tells_its_length(
+    replay: Run, data: Path, train: Path, answers: dict[str, str], tmp_path: Path
+) -> None:
+    from transformers import AutoTokenizer
+
+    model = save("llama-chat", tmp_path)
+    tokens = AutoTokenizer.from_pretrained(model)
+    few = {"data": data, "train": train, "exemplars": "random", "shots": 2}
+    _, asked = replay(answers, **few)
+    longest = max(len(tokens(each[0])["input_ids"]) for each in asked)
+    _, same = replay(answers, pretrained=model, max_length=longest + 256, **few)
+    assert [each[0] for each in same] == [each[0] for each in asked]
+    _, cut = replay(answers, pretrained=model, max_length=longest + 255, **few)
+    assert [each[0] for each in cut] != [each[0] for each in asked]
+    assert all(len(tokens(each[0])["input_ids"]) < longest for each in cut)
+    assert all(each[0].split(maxsplit=3)[:3] == asked[0][0].split(maxsplit=3)[:3] for each in cut)
+
+
+@pytest.mark.slow
+def test_from_the_shell(data: Path, train: Path, tmp_path: Path) -> None:
+    model = save("llama-chat", tmp_path / "model")
+    tower = ["exemplars=fixed:T_a", f"train={train}"]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "lm_eval", "run", "--tasks", "quotesum", "--limit", "2"),
+            *("--include_path", harness_path("lm_eval"), "--num_fewshot", "1"),
+            *("--model", "hf", "--device", "cpu", "--gen_kwargs", "max_gen_toks=8"),
+            *("--model_args", f"pretrained={model},dtype=float32", "--log_samples"),
+            *("--metadata", f"data={data}", *tower),
+            *("--output_path", tmp_path / "out"),
+        ],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sem_f1_harmonic" in done.stdout
+    (rows,) = (tmp_path / "out").rglob("samples_quotesum_*.jsonl")
+    prompts = [json.loads(line)["arguments"] for line in rows.read_text("utf-8").splitlines()]
+    assert len(prompts) == 2
+    assert "The a tower fell." in str(prompts[0])
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ Cannot be imported without lm_eval: the task is a subclass of its `Task`.
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.metrics import mean
 from lm_eval.api.task import Task
 
+from semqa.errors import InputError
 from semqa.harness.corpus import MEANS, corpus_semqa
+from semqa.harness.lm_eval.room import Room, find_room
 from semqa.harness.questions import MAX_NEW_TOKENS, QuestionSet
 from semqa.harness.settings import HarnessSettings
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["QuoteSum"]
 
 _DEFAULTS = {"do_sample": False, "temperature": 0.0, "max_gen_toks": MAX_NEW_TOKENS}
+_log = logging.getLogger("lm_eval.tasks.quotesum")
 _TAKEN = ("task", "task_alias", "tag", "num_fewshot", "metadata", "repeats")
 
 
@@ -47,6 +51,8 @@ class QuoteSum(Task):
         given = dict(config or {})
         self._set = QuestionSet(HarnessSettings.among(given.get("metadata") or {}))
         self._seed = 0
+        self._dropped = 0
+        self._room: tuple[object, Room | None] | None = None
         self._builders: dict[int, PromptBuilder] = {}
         own = {name: given[name] for name in _TAKEN if name in given}
         decoding = _DEFAULTS | (given.get("generation_kwargs") or {})
@@ -106,7 +112,18 @@ class QuoteSum(Task):
 
         They are not taken from the harness's cache of requests, which knows neither data nor prompt.
         """
+        self._dropped = 0
         super().build_all_requests(**{**options, "cache_requests": False})
+        if self._dropped:
+            _log.warning(
+                "quotesum: %d of %d prompts show fewer than %d exemplars, for the model's context",
+                self._dropped,
+                len(self.instances),
+                self._shots,
+            )
+        known = dict(self.config.metadata or {})
+        known["quotesum"] = {**known.get("quotesum", {}), "prompts_with_fewer": self._dropped}
+        self.set_config("metadata", known)
 
     def fewshot_context(
         self,
@@ -119,18 +136,38 @@ class QuoteSum(Task):
         chat_template: Callable[..., Any] | None = None,
         **_: object,
     ) -> Any:
-        """Return the prompt of a question: one text, or what a chat template makes of messages."""
-        prompt = self._set.prompt(doc["qid"], self._builder(num_fewshot or 0))
-        if not (apply_chat_template and chat_template):
-            return (
-                prompt.text if not system_instruction else f"{system_instruction}\n\n{prompt.text}"
+        """Return the prompt of a question: one text, or what a chat template makes of messages.
+
+        As many exemplars are left out as it takes for the model's context.
+
+        Raises:
+            InputError: it is too long without any.
+        """
+        template = chat_template if apply_chat_template else None
+
+        def render(prompt: Prompt) -> Any:
+            if template is None:
+                before = f"{system_instruction}\n\n" if system_instruction else ""
+                return before + prompt.text
+            if prompt.exemplars and not fewshot_as_multiturn:
+                turns = [{"role": "user", "content": prompt.text}]
+                if system_instruction:
+                    turns.insert(0, {"role": "system", "content": system_instruction})
+                return template(turns)
+            return _render(prompt, system_instruction, template)
+
+        builder = self._builder(num_fewshot or 0)
+        room = self._room_of(template)
+        if room is None:
+            return render(self._set.prompt(doc["qid"], builder))
+        try:
+            prompt = self._set.prompt(
+                doc["qid"], builder, lambda each: room.count(str(render(each))), room.tokens
             )
-        if prompt.exemplars and not fewshot_as_multiturn:
-            turns = [{"role": "user", "content": prompt.text}]
-            if system_instruction:
-                turns.insert(0, {"role": "system", "content": system_instruction})
-            return chat_template(turns)
-        return _render(prompt, system_instruction, chat_template)
+        except InputError as error:
+            raise InputError(f"{error}; with fit=False the harness cuts its beginning") from error
+        self._dropped += bool(prompt.dropped)
+        return render(prompt)
 
     def construct_requests(
         self, doc: Mapping[str, Any], ctx: Any, **options: Any
@@ -165,6 +202,15 @@ class QuoteSum(Task):
     def higher_is_better(self) -> dict[str, bool]:
         """Tell that more is better."""
         return dict.fromkeys((*MEANS, "semqa"), True)
+
+    def _room_of(self, template: Callable[..., Any] | None) -> Room | None:
+        if not self._set.settings.fit:
+            return None
+        asked = getattr(template, "__self__", template)
+        if self._room is None or self._room[0] is not asked:
+            found = find_room(template, self.config.metadata or {}, self.config.generation_kwargs)
+            self._room = (asked, found)
+        return self._room[1]
 
     @property
     def _shots(self) -> int:
