@@ -21,6 +21,8 @@ from semqa.cli.eval.judging import (
     count_note,
 )
 from semqa.cli.gen_kwargs import with_gen_kwargs
+from semqa.cli.limit import read_limit, resolve_limit
+from semqa.cli.lm_eval_flags import LmEvalCommand
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
@@ -40,7 +42,7 @@ def _bench() -> None:
     """Benchmark engines on public datasets."""
 
 
-@app.command("quotesum")
+@app.command("quotesum", cls=LmEvalCommand)
 @takes_engine_options
 def quotesum(
     options: EngineOptions,
@@ -71,7 +73,12 @@ def quotesum(
         ),
     ] = "extractive",
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many questions.")
+        str | None,
+        typer.Option(
+            metavar="N|SHARE",
+            help="Only the first so many questions, or below 1 that share of them.",
+            show_default=False,
+        ),
     ] = None,
     gen_kwargs: Annotated[
         str | None,
@@ -137,7 +144,7 @@ def quotesum(
     )
     if config is not None:
         whole = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed, **judges}
-        of_runs = {"data": data, "engine": engine, "limit": limit, "gen_kwargs": gen_kwargs}
+        of_runs = {"data": data, "engine": engine, "limit": _limit(limit), "gen_kwargs": gen_kwargs}
         _run_config(config, options, whole, of_runs, rescore=rescore, as_json=as_json)
         return
     data, out = _needed("--data", data), _needed("--out", out)
@@ -157,7 +164,8 @@ def quotesum(
         typed=options.typed,
     )
     choice = choose(engine, options)
-    plan = Plan(data, engine, choice.options, limit, choice.prompts)
+    first = resolve_limit(_limit(limit), data)
+    plan = Plan(data, engine, choice.options, first, choice.prompts)
     prompts = None
     try:
         with watch_run(engine) as watch:
@@ -183,6 +191,13 @@ def quotesum(
         if judging is not None:
             judging.close()
     _finish(results, out, as_json=as_json)
+
+
+def _limit(text: str | None) -> float | None:
+    try:
+        return None if text is None else read_limit(text)
+    except ValueError as error:
+        raise InputError(f"--limit: got {text!r:.80}, expected {error}; correct it") from error
 
 
 def _needed(name: str, value: Path | None) -> Path:

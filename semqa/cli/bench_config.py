@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from semqa.bench.grid.cells import Cell, folder_of
 from semqa.bench.grid.config import ENGINE, NAME, POLICY, RUNS, Setting
 from semqa.bench.plan import HUMAN, Plan
-from semqa.cli.choice import Choice, choose
+from semqa.cli.choice import RULES, Choice, choose
 from semqa.cli.engine_options import EngineOptions
 from semqa.cli.gen_kwargs import with_gen_kwargs
+from semqa.cli.limit import read_limit, resolve_limit
+from semqa.cli.lm_eval_flags import ALSO, elsewhere, is_auto
+from semqa.cli.nearest import nearest_names
 from semqa.cli.read_option import OptionType, engine_option_types
 from semqa.errors import InputError, SemqaError
 
@@ -36,13 +38,22 @@ WHOLE = {
 }
 """Keys that are of the whole grid, not of a run."""
 
+
+class _Limit(OptionType):
+    def read(self, text: str) -> Any:
+        return read_limit(text)
+
+
 _OF_RUNS = {
     "data": OptionType(Path),
     "engine": OptionType(str),
-    "limit": OptionType(int, 1),
+    "limit": _Limit(int, 1),
     "gen_kwargs": OptionType(str),
 }
-_ALSO = {"output_path": "out"}
+MOST_MISTAKES = 20
+"""How many mistakes are told at once."""
+
+CONSTRAINT = "constraint"
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 
 
@@ -67,6 +78,7 @@ class ConfigReader:
         of_engines = engine_option_types()
         self._known = {**WHOLE, **_OF_RUNS, **of_engines}
         self._engine_options = of_engines.keys()
+        self._limits: dict[tuple[float | None, Path], int | None] = {}
         self.left_out: list[str] = []
 
     def whole(self) -> dict[str, Any]:
@@ -75,6 +87,7 @@ class ConfigReader:
         Raises:
             InputError: a key is unknown, or one of these is a list or is not to be read.
         """
+        self._check_all()
         found: dict[str, Any] = {}
         for values in self._all_settings():
             name = self._name(values[0])
@@ -116,9 +129,13 @@ class ConfigReader:
             cells.setdefault((str(made.plan.data), made.folder), made)
         for key, values in self._config.settings.items():
             name = self._name(values[0])
-            if values[0].text is not None and name in self._engine_options and key not in used:
+            given = not all(map(_left_to_engine, values))
+            if given and name in self._engine_options and key not in used:
+                where = "where no engine takes it"
+                if name in RULES and CONSTRAINT in self._config.settings:
+                    where += " or the constraint is off"
                 raise InputError(
-                    f"{values[0].where}: {_shown(values[0])}: got it where no engine takes it, "
+                    f"{values[0].where}: {_shown(values[0])}: got it {where}, "
                     "expected an option of one of them; leave it out"
                 )
         if not cells:
@@ -145,7 +162,7 @@ class ConfigReader:
                     f"{setting.where}: {_shown(setting)}: got it besides "
                     f"{_shown(own[name])}, which is the same, expected one of them; leave one out"
                 )
-            if name not in WHOLE and name not in self._typed and setting.text is not None:
+            if name not in WHOLE and name not in self._typed and not _left_to_engine(setting):
                 own[name] = setting
         overriding = self._options.typed & self._engine_options
         own = {name: each for name, each in own.items() if name not in overriding}
@@ -177,7 +194,8 @@ class ConfigReader:
                 given = with_gen_kwargs(given, str(kwargs))
             choice = choose(engine, given)
             title = own[NAME].text if NAME in own else None
-            limit: Any = self._typed.get("limit") or values.get("limit")
+            first: Any = self._typed.get("limit") or values.get("limit")
+            limit = self._limit(first, Path(str(data)))
             plan = Plan(Path(str(data)), engine, choice.options, limit, choice.prompts, title)
             plan.check()
             if (why := self._check(choice, own)) is not None:
@@ -212,6 +230,8 @@ class ConfigReader:
             idle = ("exemplars", "encoder")
         elif not str(values.get("exemplars") or "knn").startswith("knn"):
             idle = ("encoder",)
+        if values.get(CONSTRAINT) == "off" and CONSTRAINT in accepted:
+            idle = (*idle, *RULES)
         return frozenset(n for n in kept if n not in idle or own[n].own)
 
     def _check(self, choice: Choice, own: Mapping[str, Setting]) -> str | None:
@@ -248,30 +268,61 @@ class ConfigReader:
         seen: set[Path] = set()
         for cell in cells:
             plan = cell.plan
-            files = [plan.data]
+            files = {"data": plan.data}
             if plan.prompts is not None and plan.prompts.count and plan.prompts.train is not None:
-                files.append(plan.prompts.train)
-            for path in files:
+                files["train"] = plan.prompts.train
+            for key, path in files.items():
                 if path in seen:
                     continue
                 seen.add(path)
-                if path == plan.data:
-                    plan.questions()
-                else:
-                    read_quotesum(path)
+                try:
+                    if path == plan.data:
+                        plan.questions()
+                    else:
+                        read_quotesum(path)
+                except InputError as error:
+                    raise InputError(f"{self._naming(key, path)}{error}") from error
+
+    def _naming(self, key: str, path: Path) -> str:
+        """Return the place where the file names a path, for the beginning of a message."""
+        for values in self._all_settings():
+            for each in values:
+                if each.key == key and each.text == str(path):
+                    return f"{each.where}: {key}: "
+        return ""
+
+    def _limit(self, limit: float | None, data: Path) -> int | None:
+        if (limit, data) not in self._limits:
+            self._limits[limit, data] = resolve_limit(limit, data)
+        return self._limits[limit, data]
+
+    def _check_all(self) -> None:
+        """See that every key is known and every value can be read; all mistakes are told at once."""
+        wrong: dict[str, None] = {}
+        for values in self._all_settings():
+            try:
+                self._name(values[0])
+                for each in values:
+                    if not _left_to_engine(each):
+                        self._convert(each)
+            except InputError as error:
+                wrong[str(error)] = None
+        if wrong:
+            shown = sorted(wrong, key=_line_of)[:MOST_MISTAKES]
+            more = len(wrong) - len(shown)
+            raise InputError("\n".join([*shown, *([f"and {more} more"] if more else [])]))
 
     def _name(self, setting: Setting) -> str:
         """Return the option that a key means."""
-        name = _ALSO.get(setting.key, setting.key)
+        name = ALSO.get(setting.key, setting.key)
         if name not in self._known:
-            names = [each.replace("_", "-") for each in (*self._known, *_ALSO)]
-            close = difflib.get_close_matches(
-                setting.key.replace("_", "-"), [*names, NAME, POLICY, RUNS], n=1
-            )
-            hint = f"did you mean {close[0]}?" if close else "see semqa bench quotesum --help"
+            hint = elsewhere(setting.key, lambda option: option.replace("_", "-"))
+            if hint is None:
+                near = nearest_names(setting.key, [*self._known, *ALSO, NAME, POLICY, RUNS])
+                hint = f"did you mean {' or '.join(near)}?" if near else ""
             raise InputError(
                 f"{setting.where}: unknown key: got {_shown(setting)!r}, expected the name of a flag, "
-                f"policy or runs; {hint}"
+                f"policy or runs; {hint or 'see semqa bench quotesum --help'}"
             )
         return name
 
@@ -294,6 +345,18 @@ def _labelled(cells: list[Cell]) -> list[Cell]:
         replace(cell, label=cell.plan.name or label)
         for cell, label in zip(cells, labels, strict=True)
     ]
+
+
+def _left_to_engine(setting: Setting) -> bool:
+    """Tell whether a setting counts as not given."""
+    if setting.text is None:
+        return True
+    return setting.key == "batch_size" and is_auto(setting.text)
+
+
+def _line_of(message: str) -> int:
+    found = re.search(r":(\d+): ", message)
+    return int(found[1]) if found else 0
 
 
 def _shown(setting: Setting) -> str:

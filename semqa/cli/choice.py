@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
 
-__all__ = ["Choice", "choose", "embedding_bar", "warm_up"]
+__all__ = ["RULES", "Choice", "choose", "embedding_bar", "warm_up"]
 
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
-_RULES = (
+RULES = (
     "numbers",
     "names",
     "boundary",
@@ -35,6 +35,7 @@ _RULES = (
     "quote_bias",
     "quote_from",
 )
+"""Options that say what the constraint allows: without it they have no effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
         return Choice(engine, options, settings)
     options.setdefault("constraint", "on")
     if options["constraint"] == "off":
-        idle = [name for name in _RULES if options.pop(name, None) is not None]
+        idle = [name for name in RULES if options.pop(name, None) is not None]
         if idle:
             say(f"--constraint off: without effect: {', '.join(map(flag, idle))}")
     else:

@@ -15,7 +15,7 @@ __all__ = ["read_gen_kwargs", "with_gen_kwargs"]
 
 _WHOLE = ("max_new_tokens", "top_k", "num_beams", "seed")
 _NUMBERS = ("temperature", "top_p", "repetition_penalty")
-_ALSO = {"max_gen_toks": "max_new_tokens", "max_tokens": "max_new_tokens"}
+_ALSO = dict.fromkeys(("max_gen_toks", "max_tokens", "max_completion_tokens"), "max_new_tokens")
 _NAMES = (*_WHOLE, *_NUMBERS, *_ALSO, "do_sample")
 
 
@@ -37,6 +37,8 @@ def read_gen_kwargs(text: str) -> dict[str, float | int]:
         if name not in _NAMES:
             close = difflib.get_close_matches(name, _NAMES, n=1)
             hint = f"did you mean {close[0]}?" if close else "leave it out"
+            if name in ("until", "stop", "stop_sequences"):
+                hint = "leave it out: the prompt's template says where an answer ends"
             raise InputError(
                 f"gen_kwargs: got {name!r}, expected some of {', '.join(_NAMES)}; {hint}"
             )

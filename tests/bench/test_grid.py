@@ -279,7 +279,7 @@ def test_a_crash_is_a_failed_run_too(bench: Bench, monkeypatch: pytest.MonkeyPat
 
 MISTAKES = [
     ("engine: lead-1\nshot: 5", "runs.yaml:3: unknown key: got 'shot', expected the name of a flag, policy or runs; did you mean shots?"),
-    ("engine: lead-1\nlimit: many", "runs.yaml:3: limit: got 'many', expected a whole number from 1; correct it"),
+    ("engine: lead-1\nlimit: many", "runs.yaml:3: limit: got 'many', expected a whole number from 1, or a share between 0 and 1 such as 0.1; correct it"),
     ("engine: lead-1\nlimit: 0", "runs.yaml:3: limit: got '0', expected a whole number from 1"),
     ("engine: transformers:m\nconstraint: perhaps", "runs.yaml:3: constraint: got 'perhaps', expected one of on, off,"),
     ("engine: transformers:m\ntop-p: 7", "runs.yaml:3: top-p: got '7', expected a number from 0 to 1"),
@@ -302,7 +302,30 @@ MISTAKES = [
     ("engine: [lead-1", "runs.yaml:2: not YAML"),
     ("engine: transformers:m\ngen-kwargs: {temprature: 1}", "runs.yaml:3: gen_kwargs: got 'temprature', expected some of"),
     ("engine: lead-1\nout: [a, b]", "runs.yaml:3: out: got it for some runs, expected one value for all"),
-    ("data: none.jsonl\nengine: lead-1", "none.jsonl: cannot be read"),
+    ("data: none.jsonl\nengine: lead-1", "runs.yaml:1: data: none.jsonl: cannot be read: got 'no such file'"),
+    ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "runs.yaml:5: train: none.jsonl: cannot be read"),
+    ("data: .\nengine: lead-1", "runs.yaml:1: data: .: not a regular file"),
+    ("engine: lead-1\nprot: qsum", "runs.yaml:3: unknown key: got 'prot', expected the name of a flag, policy or runs; did you mean prompt?"),
+    ("engine: lead-1\nmax-word: 3", "runs.yaml:3: unknown key: got 'max-word', expected the name of a flag, policy or runs; did you mean max-words?"),
+    ("engine: lead-1\ntop: 3", "runs.yaml:3: unknown key: got 'top', expected the name of a flag, policy or runs; did you mean top-k or top-p"),
+    ("engine: lead-1\nmodel: hf", "runs.yaml:3: unknown key: got 'model', expected the name of a flag, policy or runs; name it in engine, such as transformers:my/model"),
+    ("engine: transformers:m\nlimt: 3\ntop-p: [2, x]\nseed: many", "runs.yaml:3: unknown key: got 'limt', expected the name of a flag, policy or runs; did you mean limit?\nruns.yaml:4: top-p: got '2', expected a number from 0 to 1; correct it\nruns.yaml:5: seed: got 'many', expected a whole number from 0; correct it"),
+    ("engine: lead-1\nlimit: 2.5", "runs.yaml:3: limit: got '2.5', expected a whole number from 1, or a share between 0 and 1 such as 0.1; correct it"),
+    ("engine: lead-1\nlimit: -3", "runs.yaml:3: limit: got '-3', expected a whole number from 1"),
+    ("engine: lead-1\nlimit: 2020-01-01", "runs.yaml:3: limit: got '2020-01-01', expected a whole number"),
+    ("engine: lead-1\npredict-only: maybe", "runs.yaml:3: predict-only: got 'maybe', expected true or false"),
+    ("engine: transformers:m\nconstraint: off\nmin-quotes: 2", "runs.yaml:4: min-quotes: got it where no engine takes it or the constraint is off"),
+    ("engine: [[lead-1, lead-2], tail-1]", "runs.yaml:2: engine: got a list, expected a value"),
+    ("engine: lead-1\nlimit: []", "runs.yaml:3: limit: got an empty list, expected at least one value"),
+    ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "runs.yaml:4: batch_size: got it a second time, expected it once (first at runs.yaml:3)"),
+    ("engine: transformers:m\nshots: 1\nnum_fewshot: 2", "runs.yaml:4: num-fewshot: got it besides shots, which is the same"),
+    ("engine: *none", "runs.yaml:2: not YAML: got \"found undefined alias 'none'\""),
+    ("x: &x [lead-1]\nengine: *x", "runs.yaml:2: unknown key: got 'x'"),
+    ("engine: lead-1\n<<: {limit: 3}", "runs.yaml:3: <<: got a mapping, expected a value"),
+    ("engine:\tlead-1\n\tlimit: 3", "runs.yaml:2: not YAML: got \"found character '\\\\t' that cannot start any token\", expected lines such as engine: extractive; put spaces where the tab is"),
+    ("engine: lead-1\nprompt: a: b", "runs.yaml:3: not YAML: got 'mapping values are not allowed here', expected lines such as engine: extractive; put quotes around"),
+    ("engine: lead-1\n---\nengine: lead-2", "runs.yaml:3: not YAML: got 'but found another document', expected lines such as engine: extractive; remove the line ---"),
+    ("engine: transformers:m\ngen-kwargs: until=x", "runs.yaml:3: gen_kwargs: got 'until', expected some of"),
     ("engine: transformers:m\nseed: " + str(list(range(6000))) + "\nlimit: [1, 2]", "runs.yaml: too many runs: got 12,000"),
 ]  # fmt: skip
 
@@ -316,6 +339,29 @@ def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: 
     assert not Path("runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "runs.yaml: no settings: got an empty file"),
+        (b"hello", 'runs.yaml:1: got "hello", expected a mapping of settings'),
+        (b"- engine: lead-1", "runs.yaml:1: got a list, expected a mapping of settings"),
+        (b"engine: lead-1\r\nlimt: 3\r\n", "runs.yaml:2: unknown key: got 'limt'"),
+        (b"\xef\xbb\xbfengine: lead-1\nlimt: 3\n", "runs.yaml:2: unknown key: got 'limt'"),
+        ("engine: lead-1".encode("utf-16"), "runs.yaml: not text: got a NUL byte"),
+        (b"prompt: caf\xe9", "runs.yaml: invalid UTF-8: got byte 0xe9"),
+        (b"\x7fELF\x02\x01\x01\x00", "runs.yaml: not text: got a NUL byte"),
+        (b"engine: lead-1\n" + b"# more\n" * 160_000, "runs.yaml: too large: got "),
+        (b"engine: " + b"[" * 20_000, "runs.yaml: not YAML: got 'lists or mappings without end'"),
+    ],
+    ids=["empty", "text", "list", "crlf", "bom", "utf-16", "latin-1", "binary", "long", "deep"],
+)
+def test_files_that_are_no_settings_are_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "runs.yaml").write_bytes(content)
+    command = ["bench", "quotesum", "--config", str(tmp_path / "runs.yaml")]
+    message = wrong(CliRunner().invoke(app, [*command, "--data", str(DATA), "--out", "runs"]))
+    assert message.removeprefix(f"{tmp_path}/").startswith(said)
+
+
 def test_an_alias_bomb_is_refused_quickly(bench: Bench) -> None:
     lines = ["engine: transformers:m", "engine-args:", "  a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"  {b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]  # fmt: skip
@@ -327,6 +373,20 @@ def test_an_alias_bomb_is_refused_quickly(bench: Bench) -> None:
 def test_flags_typed_besides_count_for_every_run(bench: Bench) -> None:
     cells = cells_of(bench("engine: [lead-1, human]\nlimit: [1, 2, 3]", "--limit", "2", "--json"))
     assert {label: cell["answered"] for label, cell in cells.items()} == {"lead-1": 2, "human": 5}
+
+
+def test_limits_may_be_shares_and_batch_sizes_the_engines_own(bench: Bench) -> None:
+    cells = cells_of(bench("engine: [lead-1, human]\nlimit: [0.3, 0.4]", "--json"))
+    limits = [
+        json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["limit"]
+        for cell in cells.values()
+    ]
+    assert limits == [1, 2, 1, 2]  # of three questions, rounded up
+    (cell,) = cells_of(bench("engine: transformers:m\nbatch_size: auto", "--json")).values()
+    config = json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))
+    assert "batch_size" not in config["options"]
+    (typed,) = cells_of(bench("engine: lead-1\nlimit: 3", "--limit", "0.5", "--json")).values()
+    assert typed["answered"] == 2
 
 
 def test_gen_kwargs_are_options(bench: Bench) -> None:

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from semqa.cli.main import app
+from semqa.errors import InputError
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import EXAMPLES, Command
 from tests.cli.fake_model import FakeModel
@@ -170,6 +171,42 @@ def test_flags_of_lm_eval(invoke: Invoke, tmp_path: Path) -> None:
     assert config["limit"] == 2
     twice = invoke("--gen-kwargs", "seed=1", "--seed", "4")
     assert "got seed and --seed, expected one of them" in str(twice.exception)
+
+
+def test_flags_as_lm_eval_spells_them(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke(
+        *("--batch_size", "auto:4", "--limit", "0.5", "--num_fewshot", "1", "--train", str(DATA)),
+        *("--exemplars=random", "--gen_kwargs", "temperature=0.5", "max_gen_toks=9"),
+        *("--log_samples", "--seed=3"),
+    )
+    assert result.exit_code == 0, result.output
+    assert "--log-samples: rows are always kept, in examples.jsonl" in result.stderr
+    config = json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))
+    assert config["limit"] == 2
+    assert config["prompts"]["shots"] == 1
+    kept = {name: config["options"].get(name) for name in ("temperature", "max_new_tokens", "seed")}
+    assert kept == {"temperature": 0.5, "max_new_tokens": 9, "seed": 3}
+    assert "batch_size" not in config["options"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--model", "hf"), "--model: got a flag of lm-evaluation-harness, expected those of semqa bench quotesum --help; name it in --engine, such as transformers:my/model"),
+        (("--model_args", "pretrained=x"), "--model_args: got a flag of lm-evaluation-harness"),
+        (("--tasks", "quotesum"), "leave it out: the task is QuoteSum"),
+        (("--apply_chat_template",), "unless --form says otherwise"),
+        (("--limit", "1.5"), "--limit: got '1.5', expected a whole number from 1, or a share between 0 and 1"),
+        (("--limit", "0"), "--limit: got '0', expected a whole number from 1"),
+        (("--gen_kwargs", 'until=["x"]'), "the prompt's template says where an answer ends"),
+    ],
+)  # fmt: skip
+def test_flags_of_lm_eval_alone_are_explained(
+    invoke: Invoke, given: tuple[str, ...], said: str
+) -> None:
+    result = invoke(*given)
+    assert isinstance(result.exception, InputError)
+    assert said in str(result.exception)
 
 
 def test_predictions_first_and_scores_later(semqa: Command) -> None:

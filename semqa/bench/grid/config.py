@@ -37,6 +37,17 @@ OBJECTS = ("gen_kwargs", "engine_args")
 POLICY, RUNS, NAME, ENGINE = "policy", "runs", "name", "engine"
 
 
+_HINTS = {
+    "character '\\t'": "put spaces where the tab is",
+    "mapping values": "put quotes around a value with a colon, and one key on a line",
+    "another document": "remove the line ---",
+    "undefined alias": "put quotes around a value that begins with *, or define it with & before",
+    "expected ',' or": "close the list or mapping that begins above",
+    "end of stream": "close what is open above",
+}
+"""By a part of what the parser says: what most likely is to be done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One value of one key.
@@ -132,9 +143,10 @@ def read_config(path: Path | str) -> GridConfig:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{name}:{mark.line + 1}" if mark is not None else name
-        problem = getattr(error, "problem", None) or "something else"
+        problem = getattr(error, "problem", None) or "lists or mappings without end"
+        hint = next((hint for part, hint in _HINTS.items() if part in problem), "mend it")
         raise InputError(
-            f"{where}: not YAML: got {problem!r}, expected lines such as engine: extractive; mend it"
+            f"{where}: not YAML: got {problem!r}, expected lines such as engine: extractive; {hint}"
         ) from error
     return _Reader(name).config(top)
 
