@@ -29,6 +29,7 @@ def describe_machine() -> dict[str, object]:
         found["gpus"] = [
             torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())
         ]
+        found["cuda"] = torch.version.cuda
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.answering import answer_items
@@ -101,8 +102,8 @@ def run(
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
-    The folder gets ``run.json`` (what is run), ``about.json`` (its name, and where the data lay),
-    ``examples.jsonl`` (a row for each example, written
+    The folder gets ``run.json`` (what is run), ``about.json`` (its name, where the data lay, and
+    when it was started), ``examples.jsonl`` (a row for each example, written
     as it is finished) and ``results.json``. A run that was killed goes on where it stopped, and
     ends with the scores that it would have had; a finished one is summed up again, without loading
     its engine. Examples that failed earlier are tried again where that is wanted. An engine that
@@ -220,7 +221,8 @@ def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object
                 f"{out}: holds examples of an unknown run: got {EXAMPLES_FILE} without {RUN_FILE}, "
                 "expected both or neither; use another folder"
             )
-        write_atomic(path.with_name(ABOUT_FILE), [pretty(about)])
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        write_atomic(path.with_name(ABOUT_FILE), [pretty({**about, "started": started})])
         write_atomic(path, [pretty(identity)])
         return
     found = read_object(path)

@@ -429,6 +429,33 @@ def test_predict_only_and_rescore(bench: Bench) -> None:
             assert first == second
 
 
+def test_rescoring_needs_nothing_that_runs_models(bench: Bench, tmp_path: Path) -> None:
+    (cell,) = cells_of(bench("engine: transformers:m", "--predict-only", "--json")).values()
+    program = """
+        import sys
+        from importlib.abc import MetaPathFinder
+
+        class Blocked(MetaPathFinder):
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] in ("torch", "transformers", "numba", "scipy"):
+                    raise ImportError(name)
+
+        sys.meta_path.insert(0, Blocked())
+        from semqa.cli.main import main
+        main()
+        """
+    (tmp_path / "blocked.py").write_text(textwrap.dedent(program), encoding="utf-8")
+    folder = tmp_path / "runs" / cell["folder"]
+    command = [sys.executable, "blocked.py", "bench", "quotesum", "--rescore", "--json"]
+    done = subprocess.run(
+        [*command, "--data", DATA, "--out", folder], cwd=tmp_path, capture_output=True, check=True
+    )
+    results = json.loads(done.stdout)
+    assert results["results"]["n"] == 3
+    text = (folder / "examples.jsonl").read_text("utf-8")
+    assert all(json.loads(row)["scores"] for row in text.splitlines())
+
+
 def test_rescoring_wants_finished_runs_and_their_data(bench: Bench, tmp_path: Path) -> None:
     text = "engine: lead-1"
     assert "holds no run" in cells_of(bench(text, "--rescore", "--json"))["lead-1"]["error"]

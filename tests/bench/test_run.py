@@ -43,6 +43,9 @@ def test_a_run_leaves_a_complete_record(tmp_path: Path) -> None:
     assert record["results"]["n"] == 3
     assert record["results"]["semqa"] > 0
     assert record["config"]["engine"] == "extractive"
+    about = json.loads((tmp_path / "run" / "about.json").read_text(encoding="utf-8"))
+    assert about["data_path"] == str(DATA)
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:]{8}\+00:00", about["started"])
     assert set(record["versions"]) == {"semqa", "numpy", "rapidfuzz"}
     assert record["quoting"]["statuses"]["verified"] > 0
     assert record["quoting"]["statuses"]["fabricated"] == 0
