@@ -1,4 +1,6 @@
-"""A run under the eyes of a judge: AutoAIS, and citation recall and precision.
+"""A run under the eyes of a judge: AutoAIS, citation recall and precision, Disambig-F1 and DR.
+
+A judge of entailment gives the first three, one that answers questions the others.
 
 Judgements are no part of a run's identity: a finished run can be judged later, by one judge and then
 by another, from the rows that it left. They change no other score.
@@ -11,7 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
 from semqa.attribution.ais.auto_report import summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
-from semqa.attribution.judges import Entailment, TooLongError, unless_too_long
+from semqa.attribution.judges import (
+    AnsweringJudge,
+    Entailment,
+    EntailmentJudge,
+    TooLongError,
+    unless_too_long,
+)
+from semqa.bench.disambig import disambig_to_dict, read_answers, rouge_of, sum_up
 from semqa.metrics.means import mean_with_interval
 from semqa.quotes import QuotedAnswer
 
@@ -19,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.attribution.citations import CitationScores
-    from semqa.attribution.judges import EntailmentJudge, Pair
+    from semqa.attribution.judges import Judge, Pair, Reading, Span
     from semqa.bench.plan import Item
     from semqa.bench.record import Record
 
@@ -41,16 +50,37 @@ class Judged(NamedTuple):
     rows: list[dict[str, object]]
 
 
-def judge_records(
-    items: Sequence[Item], records: Sequence[Record], judge: EntailmentJudge
-) -> Judged:
-    """Judge the answers of a run; those that failed, or say nothing, count nowhere.
+def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge) -> Judged:
+    """Judge the answers of a run by all that a judge can do.
+
+    Answers that failed, or say nothing, count nowhere but in Disambig-F1, where they score 0.
 
     Args:
         items: what was to be answered.
         records: what became of them, in the same order.
-        judge: says what follows from what.
+        judge: says what follows from what, or reads answers off a text, or both.
     """
+    summary: dict[str, object] = {"judge": judge.name, "identity": judge.identity}
+    rows: list[dict[str, object]] = [
+        {"id": record.id, "prediction": record.prediction} for record in records
+    ]
+    too_long = 0
+    if isinstance(judge, EntailmentJudge):
+        too_long += _judge_support(items, records, judge, summary, rows)
+    if isinstance(judge, AnsweringJudge):
+        too_long += _judge_readings(items, records, judge, summary, rows)
+    summary |= {"unparsed": getattr(judge, "unparsed", 0), "too_long": too_long}
+    return Judged(summary, rows)
+
+
+def _judge_support(
+    items: Sequence[Item],
+    records: Sequence[Record],
+    judge: EntailmentJudge,
+    summary: dict[str, object],
+    rows: list[dict[str, object]],
+) -> int:
+    """Add what follows from what; return how much was too long for the judge."""
     answers = [
         ToCheck(
             item.question.question, QuotedAnswer.parse(record.prediction, item.question.sources)
@@ -62,26 +92,36 @@ def judge_records(
     citations = score_citations(
         [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers], patient
     )
-    summary: dict[str, object] = {
-        "judge": judge.name,
-        "identity": judge.identity,
-        "unparsed": getattr(judge, "unparsed", 0),
-        "too_long": patient.too_long,
+    summary |= {
         "margin": MARGIN,
         "auto_ais": summarise_checks(checks, resamples=RESAMPLES, seed=SEED),
         "citation_recall": _mean([each.recall for each in citations]),
         "citation_precision": _mean([each.precision for each in citations]),
     }
-    rows: list[dict[str, object]] = [
-        {
-            "id": record.id,
-            "prediction": record.prediction,
-            "checks": check.to_dict(),
-            "citations": _citations(scores),
-        }
-        for record, check, scores in zip(records, checks, citations, strict=True)
+    for row, check, scores in zip(rows, checks, citations, strict=True):
+        row |= {"checks": check.to_dict(), "citations": _citations(scores)}
+    return patient.too_long
+
+
+def _judge_readings(
+    items: Sequence[Item],
+    records: Sequence[Record],
+    judge: AnsweringJudge,
+    summary: dict[str, object],
+    rows: list[dict[str, object]],
+) -> int:
+    """Add what can be read off the answers; return how much was too long for the judge."""
+    reader = _PatientReader(judge)
+    read = read_answers(items, records, reader)
+    rouge = [
+        rouge_of(item, record.prediction) if scores.pairs else None
+        for item, record, scores in zip(items, records, read, strict=True)
     ]
-    return Judged(summary, rows)
+    summary |= disambig_to_dict(sum_up([each.qid for each in records], read, rouge), read)
+    for row, scores in zip(rows, read, strict=True):
+        told = {"pairs": [pair.to_dict() for pair in scores.pairs], "f1": scores.f1}
+        row["disambig"] = told | ({"unscored": scores.unscored} if scores.unscored else {})
+    return reader.too_long
 
 
 class _Patient:
@@ -98,6 +138,21 @@ class _Patient:
         self.too_long += sum(isinstance(each, TooLongError) for each in results)
         neutral = Entailment(0.0, 1.0, 0.0)
         return [neutral if isinstance(each, TooLongError) else each for each in results]
+
+
+class _PatientReader:
+    """A judge that finds no answer to a question that is too long for it."""
+
+    def __init__(self, judge: AnsweringJudge) -> None:
+        self.name, self.identity = judge.name, judge.identity
+        self.too_long = 0
+        self._judge = judge
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return what the judge finds, and nothing for what is too long for it."""
+        results = unless_too_long(self._judge.answer, readings)
+        self.too_long += sum(isinstance(each, TooLongError) for each in results)
+        return [None if isinstance(each, TooLongError) else each for each in results]
 
 
 def _mean(values: Sequence[float | None]) -> dict[str, object]:

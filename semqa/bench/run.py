@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.judges import EntailmentJudge
+    from semqa.attribution.judges import Judge
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
     from semqa.engines import Engine
@@ -94,7 +94,7 @@ def run(
     on_progress: Callable[[Progress], None] = lambda _: None,
     prompts: PromptBuilder | None = None,
     say: Callable[[str], None] | None = None,
-    judge: EntailmentJudge | None = None,
+    judge: Judge | None = None,
     *,
     engines: Callable[[Plan, PromptBuilder | None], Engine | None] | None = None,
     predict_only: bool = False,
@@ -117,7 +117,7 @@ def run(
         prompts: what ``plan.create_prompts`` made, where that was done before.
         say: told in words what takes long, such as compiling; from any thread.
         judge: who judges the answers when all are there, if anybody; the folder then gets
-            ``judged.jsonl`` too, what was said of each sentence.
+            ``judged.jsonl`` too, what was said of each answer.
         engines: gives the engine, and closes it when it likes; by default the plan creates one,
             which is closed at the end.
         predict_only: leave the scores out; `semqa.bench.rescore` adds them.

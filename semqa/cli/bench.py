@@ -108,8 +108,9 @@ def quotesum(
         typer.Option(
             "--judge",
             metavar="SPEC",
-            help="Add AutoAIS and citation recall and precision, as this judge says: lexical, "
-            "transformers:nli=MODEL, or engine:SPEC. A finished run can be judged later.",
+            help="Add AutoAIS, citation recall and precision, Disambig-F1 and DR, as this judge says: "
+            "lexical, transformers:nli=MODEL,qa=MODEL (or one of them), or engine:SPEC. A finished "
+            "run can be judged later.",
             show_default=False,
             rich_help_panel=JUDGE_PANEL,
         ),
@@ -162,6 +163,7 @@ def quotesum(
         base_url=judge_url,
         needs="--judge",
         typed=options.typed,
+        reads=True,
     )
     choice = choose(engine, options)
     first = resolve_limit(_limit(limit), data)
@@ -272,6 +274,7 @@ def _run_config(
         base_url=whole["judge_url"],
         needs="--judge",
         typed=options.typed,
+        reads=True,
     )
     try:
         with watch_grid(cells) as watch:
@@ -328,9 +331,11 @@ def _show(results: Mapping[str, Any]) -> None:
 
 def _judged(judged: Mapping[str, Any]) -> Iterator[str]:
     """Say what the judge could not do: it counts against the answers."""
-    yield from count_note(judged["unparsed"])
-    if count := max(judged["too_long"], judged["auto_ais"]["too_long"]):
-        yield f"too long for the judge: {count}, which count as not supported"
+    yield from count_note(judged["unparsed"], "neutral, or as no answer")
+    if count := max(judged["too_long"], judged.get("auto_ais", judged)["too_long"]):
+        yield f"too long for the judge: {count}, which count as not supported, or as no answer"
+    for reason, count in judged.get("disambig_f1", {}).get("unscored", {}).items():
+        yield f"no Disambig-F1: {count} ({reason})"
 
 
 def _failed(results: Mapping[str, Any]) -> Iterator[str]:

@@ -29,8 +29,9 @@ def open_named_judge(
     base_url: str | None,
     needs: str,
     typed: Collection[str] = (),
+    reads: bool = False,
 ) -> CachedJudge | None:
-    """Return a judge of entailment, or None where none is wanted.
+    """Return a judge that fits the command, or None where none is wanted.
 
     Args:
         judge: its specification; None for no judge.
@@ -40,9 +41,10 @@ def open_named_judge(
         base_url: the endpoint of an openai engine.
         needs: the flag that asks for a judge.
         typed: names of the options that the command line gave.
+        reads: whether a judge will do that answers questions and does not judge entailment.
 
     Raises:
-        InputError: there is no such judge, it does not judge entailment, or options of it were typed
+        InputError: there is no such judge, it can do nothing for the command, or options of it were typed
             without one.
         UnavailableError: a model was not reached, or a package is missing.
     """
@@ -54,10 +56,12 @@ def open_named_judge(
                     "out"
                 )
         return None
+    from semqa.attribution.judges import AnsweringJudge
     from semqa.cli.eval.judging import entailment_judge, open_judge
 
     opened = open_judge(judge, cache, no_cache=no_cache, device=device, base_url=base_url)
-    entailment_judge(opened)
+    if not (reads and isinstance(opened, AnsweringJudge)):
+        entailment_judge(opened)
     return opened
 
 

@@ -104,18 +104,24 @@ def figures_table(
 
 def judged_table(judged: Mapping[str, Any]) -> Table:
     """Return what a judge says of a run, as `semqa.bench.judging.judge_records` sums it up."""
-    ais = judged["auto_ais"]
-    n = ais["n"]
-    rows = [
-        ("AutoAIS, sentences", ais["sentences"], ais["sentences_interval"], n["sentences"]),
-        ("AutoAIS, answers", ais["answers"], ais["answers_interval"], n["answers"]),
-        *(
-            (name, judged[key]["value"], judged[key]["interval"], judged[key]["n"])
-            for name, key in (
-                ("citation recall", "citation_recall"),
-                ("citation precision", "citation_precision"),
-            )
-        ),
+    rows: list[tuple[str, float | None, Sequence[float] | None, int]] = []
+    if "auto_ais" in judged:
+        ais = judged["auto_ais"]
+        n = ais["n"]
+        rows += [
+            ("AutoAIS, sentences", ais["sentences"], ais["sentences_interval"], n["sentences"]),
+            ("AutoAIS, answers", ais["answers"], ais["answers_interval"], n["answers"]),
+        ]
+    rows += [
+        (name, judged[key]["value"], judged[key].get("interval"), judged[key]["n"])
+        for name, key in (
+            ("citation recall", "citation_recall"),
+            ("citation precision", "citation_precision"),
+            ("Disambig-F1", "disambig_f1"),
+            ("answered exactly", "disambig_em"),
+            ("DR", "dr"),
+        )
+        if key in judged
     ]
     return figures_table(f"judged by {judged['judge']}", rows)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from semqa.attribution.judges import EntailmentJudge
+    from semqa.attribution.judges import Judge
     from semqa.bench.grid.cells import Cell
 
 __all__ = ["GRID_FILE", "CellOutcome", "run_grid"]
@@ -62,7 +62,7 @@ def run_grid(
     on_done: Callable[[int, CellOutcome], None] = lambda _at, _outcome: None,
     on_embedded: Callable[[int, int], None] = lambda _done, _total: None,
     say: Callable[[str], None] | None = None,
-    judge: EntailmentJudge | None = None,
+    judge: Judge | None = None,
     predict_only: bool = False,
     retry_failed: bool = False,
     rescoring: bool = False,
@@ -132,7 +132,7 @@ def _outcome(
     shelf: EngineShelf,
     encoders: EncoderShelf,
     say: Callable[[str], None] | None,
-    judge: EntailmentJudge | None,
+    judge: Judge | None,
     predict_only: bool,
     retry_failed: bool,
     rescoring: bool,
@@ -209,7 +209,7 @@ def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | 
     return results
 
 
-def _judged_by(judge: EntailmentJudge | None, results: Mapping[str, Any]) -> bool:
+def _judged_by(judge: Judge | None, results: Mapping[str, Any]) -> bool:
     """Tell whether results hold what this judge has to say."""
     return judge is None or (results.get("judged") or {}).get("identity") == judge.identity
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from semqa.bench.report.baselines import baselines_table
 from semqa.bench.report.comparison import choose_baseline, comparison_table
 from semqa.bench.report.examples import make_examples
+from semqa.bench.report.exemplars import exemplars_table
 from semqa.bench.report.plots import make_plots
+from semqa.bench.report.prompts import prompts_table
 from semqa.bench.report.seeds import seeds_table
 from semqa.bench.report.tables import (
     GROUPINGS,
@@ -82,6 +85,9 @@ def make_report(
         main_table(runs),
         quoting_table(runs),
         compared,
+        prompts_table(runs),
+        exemplars_table(runs),
+        baselines_table(runs),
         seeds_table(runs),
         *broken,
         records_table(runs),

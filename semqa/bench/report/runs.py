@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from semqa.bench.disambig import disambig_again
 from semqa.bench.grid.run import GRID_FILE
 from semqa.bench.labels import labels_of, settings_of_identity
 from semqa.bench.plan import HUMAN, data_digest
 from semqa.bench.rescore import items_of, read_records
 from semqa.bench.results import score_item
-from semqa.bench.run import ABOUT_FILE, EXAMPLES_FILE, RUN_FILE, read_object
+from semqa.bench.run import ABOUT_FILE, EXAMPLES_FILE, JUDGED_FILE, RUN_FILE, read_object
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
+from semqa.data.jsonl import decode_row, read_lines
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, ExampleScores
 from semqa.metrics.quoted_f1 import QuotedScores, quoted_f1, quoted_leave_one_out
@@ -20,6 +22,7 @@ from semqa.metrics.quoted_f1 import QuotedScores, quoted_f1, quoted_leave_one_ou
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from semqa.attribution.citations.asqa import DisambigScores
     from semqa.bench.plan import Item
     from semqa.bench.record import Record
 
@@ -44,6 +47,7 @@ class FinishedRun:
         items: what was asked, one for each row; None without data.
         expected: how many rows a finished run has; None without data.
         results: what the run itself summed up; empty where it was not finished.
+        read: what a judge read off each row's answer; None where no judge did, or of other answers.
     """
 
     folder: str
@@ -57,6 +61,13 @@ class FinishedRun:
     items: Sequence[Item] | None
     expected: int | None
     results: Mapping[str, object]
+    read: Sequence[DisambigScores] | None = None
+
+    @property
+    def cites(self) -> bool:
+        """Whether its prompt asks for citations, which quote nothing."""
+        prompts = self.identity.get("prompts")
+        return isinstance(prompts, dict) and prompts.get("answers") == "citations"
 
     @property
     def data(self) -> str:
@@ -211,7 +222,24 @@ def _load(read: _Read, label: str, top: Path) -> FinishedRun:
         items=items,
         expected=None if read.data is None else len(every),
         results=read_object(results) if results.is_file() else {},
+        read=_read_judged(read.folder / JUDGED_FILE, records),
     )
+
+
+def _read_judged(path: Path, records: Sequence[Record]) -> list[DisambigScores] | None:
+    """Return what a judge read, if it read these very answers."""
+    if not path.is_file():
+        return None
+    found: dict[str, DisambigScores] = {}
+    told = {record.id: record.prediction for record in records}
+    for line in read_lines(path):
+        row = decode_row(line)
+        key = row.text("id")
+        if told.get(key) == row.text("prediction"):
+            scores = disambig_again(row.fields, row.where)
+            if scores is not None:
+                found[key] = scores
+    return [found[record.id] for record in records] if found.keys() == told.keys() else None
 
 
 def _stored(record: Record) -> ExampleScores:
@@ -238,10 +266,19 @@ def _quoted(item: Item, prediction: str) -> QuotedScores:
     )
 
 
+def _object(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
 def _notes(run: FinishedRun, read: _Read) -> list[str]:
     notes = []
     if run.expected is not None and len(run.records) < run.expected:
         notes.append(f"{run.label}: not finished: {len(run.records)} of {run.expected} examples")
+    if run.read is None and "disambig_f1" in _object(run.results.get("judged")):
+        notes.append(
+            f"{run.label}: its answers are others than those that were judged, so Disambig-F1 is "
+            "missing; judge it again with --judge"
+        )
     if read.data is None:
         notes.append(
             f"{run.label}: its data ({read.identity.get('data')}) was not found, so its scores are "
