@@ -1,0 +1,311 @@
+"""The tables of prompts, exemplars and baselines: figures by hand, and by the scorer from the rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from semqa import Source
+from semqa.attribution.judges import Reading, Span, create_judge
+from semqa.bench import Plan, run
+from semqa.bench.report import BenchReport, load_runs, make_report, write_report
+from semqa.bench.report.table import Table
+from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
+from semqa.metrics import Example, score
+
+SCORES = {"ROUGE-L": "rougeLsum", "Sem-F1": "sem_f1", "Sem-Rec": "sem_recall", "SEMQA": "semqa"}
+
+
+class Finder:
+    """A judge that answers with the first word of a list that stands in the passage."""
+
+    name = "finder"
+    identity = "finder 1"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.readings: list[Reading] = []
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        self.readings += readings
+        return [self._find(reading.passage) for reading in readings]
+
+    def _find(self, passage: str) -> Span | None:
+        for word in self.words:
+            if (at := passage.find(word)) >= 0:
+                return Span(word, at, at + len(word), 1.0)
+        return None
+
+
+def question(qid: str, *, sub_questions: str = "") -> Question:
+    sources = (Source("It came out in 1942."), Source("It came out in May 1943."))
+    reference = Reference(
+        f"{qid}_0",
+        "In [ 1 1942 ] and in [ 2 May 1943 ] .",
+        "[ 1 1942 ] [ 2 May 1943 ]",
+        ("1942", "May 1943"),
+        sub_questions,
+    )
+    return Question(qid, "When did it come out?", sources, (reference,))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Two questions, of which one has sub-questions."""
+    path = tmp_path / "two.jsonl"
+    readings = "When in the US? | When in the UK?"
+    write_quotesum(path, [question("AMBIG_1", sub_questions=readings), question("PAQ_2")])
+    return path
+
+
+def make(
+    data: Path, folder: Path, answers: Sequence[str], judge: Any = None, **identity: Any
+) -> None:
+    """Leave a run that gave these answers, one a question, with this identity."""
+    run(Plan(data, "lead-1"), folder)
+    rows = (folder / "examples.jsonl").read_text("utf-8").splitlines()
+    written = [
+        json.loads(row) | {"prediction": answer} for row, answer in zip(rows, answers, strict=True)
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in written)
+    (folder / "examples.jsonl").write_text(text, "utf-8")
+    run(Plan(data, "lead-1"), folder, judge=judge)
+    told = json.loads((folder / "run.json").read_text("utf-8"))
+    told |= {"engine": "transformers:m", "options": {"constraint": "off"}} | identity
+    (folder / "run.json").write_text(json.dumps(told), "utf-8")
+
+
+def prompts(template: str, shots: int = 2, strategy: str = "random", **more: Any) -> dict[str, Any]:
+    chosen = {"strategy": strategy, "pool_sha256": "p"} | more if shots else None
+    answers = "citations" if template in ("alce", "qsum-s") else "marks"
+    return {
+        "template": template,
+        "sha256": template * 3,
+        "answers": answers,
+        "shots": shots,
+        "exemplars": chosen,
+    }
+
+
+def table(report: BenchReport, key: str) -> Table:
+    (found,) = [each for each in report.tables if each.key == key]
+    return found
+
+
+def cells(report: BenchReport, key: str) -> dict[str, dict[str, Any]]:
+    found = table(report, key)
+    return {row[0].text: dict(zip(found.columns, row, strict=True)) for row in found.rows}
+
+
+def scored(data: Path, folder: Path) -> dict[str, float | None]:
+    """Score a run by its rows, without the report."""
+    rows = map(json.loads, (folder / "examples.jsonl").read_text("utf-8").splitlines())
+    told = {row["qid"]: row["prediction"] for row in rows}
+    examples = [
+        Example(q.qid, told[q.qid], q.texts, q.short_answers, q.numbers)
+        for q in read_quotesum(data)
+    ]
+    return {name: score(examples).value(metric) for name, metric in SCORES.items()}
+
+
+def test_disambig_and_dr_by_hand(data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    judge = Finder("1943", "1942")
+    make(data, folder, ["In [ 1 1942 ] [1] and [ 2 May 1943 ] [2, 3].", "[ 1 1942 ]"], judge)
+    assert [reading.question for reading in judge.readings] == [
+        "When in the US?",
+        "When in the UK?",
+    ]
+    assert {reading.passage for reading in judge.readings} == {"In 1942 and May 1943."}
+    judged = json.loads((folder / "results.json").read_text("utf-8"))["judged"]
+    # The judge says 1943: nothing of "1942", and of "May 1943" all precision, half of the recall.
+    assert judged["disambig_f1"]["value"] == pytest.approx(100 * (0 + 2 / 3) / 2)
+    assert (judged["disambig_f1"]["n"], judged["disambig_em"]["value"]) == (1, 0)
+    assert judged["disambig_f1"]["unscored"] == {"the question has no sub-questions": 1}
+    # Its words without citations: in 1942 and may 1943, where people have another "in".
+    rouge = 100 * 2 * (5 / 5) * (5 / 6) / (5 / 5 + 5 / 6)
+    assert judged["dr"]["value"] == pytest.approx(math.sqrt(rouge * 100 / 3))
+    assert "auto_ais" not in judged
+    assert [
+        row.get("disambig", {}).get("unscored")
+        for row in map(json.loads, (folder / "judged.jsonl").read_text("utf-8").splitlines())
+    ] == [None, "the question has no sub-questions"]
+
+
+def test_an_answer_without_words_scores_nothing(data: Path, tmp_path: Path) -> None:
+    make(data, tmp_path / "r", ["", ""], Finder("1942"))
+    judged = json.loads((tmp_path / "r/results.json").read_text("utf-8"))["judged"]
+    assert (judged["disambig_f1"]["value"], judged["disambig_f1"]["n"]) == (0, 1)
+    assert judged["dr"]["value"] == 0
+
+
+def test_prompts_are_compared_as_in_the_paper(data: Path, tmp_path: Path) -> None:
+    answers = {
+        "qsum": ["In [ 1 1942 ] and in [ 2 May 1943 ] .", "[ 1 1942 ]"],
+        "alce": ["In 1942 [1] and in May 1943 [2].", "In 1942 [1]."],
+    }
+    folder = tmp_path / "runs"
+    for template, given in answers.items():
+        judge = Finder("1942")
+        make(data, folder / template, given, judge, prompts=prompts(template))
+    make(data, folder / "zero", ["", "[ 1 1942 ]"], prompts=prompts("zero-shot", 0))
+    make(data, folder / "other", ["", ""], prompts=prompts("qsum", 3))
+    report = make_report(load_runs(folder))
+    found = cells(report, "prompts")
+    assert set(found) == {"qsum", "alce", "zero-shot"}
+    assert [found[name]["shots"].value for name in ("qsum", "alce", "zero-shot")] == [2, 2, 0]
+    for name, value in scored(data, folder / "qsum").items():
+        assert found["qsum"][name].value == pytest.approx(value, abs=1e-9)
+    # Without their citations the words are the reference's, and 2 of its 6.
+    rouge = (100 + 100 * 2 * (2 / 6) / (1 + 2 / 6)) / 2
+    assert found["alce"]["ROUGE-L"].value == pytest.approx(rouge)
+    assert found["alce"]["Sem-F1"].text == found["alce"]["SEMQA"].text == "–"
+    assert found["alce"]["ROUGE-L"].strong
+    assert not found["qsum"]["ROUGE-L"].strong
+    # Of two sub-questions one is answered exactly, and the other not at all.
+    for name in answers:
+        assert found[name]["Disambig-F1"].value == pytest.approx(50)
+        assert found[name]["DR"].value == pytest.approx(math.sqrt(50 * 100))
+        assert found[name]["Disambig-F1"].n == 1
+    assert found["zero-shot"]["DR"].text == "–"
+    notes = " ".join(table(report, "prompts").notes)
+    assert "Table 3" in notes
+    assert "by the judge finder" in notes
+    for path in write_report(report, tmp_path / "out"):
+        if path.suffix in (".html", ".md", ".tex"):
+            text = path.read_text("utf-8")
+            assert "Disambig-F1" in text
+            assert "Table 3" in text
+    rows = list(csv.reader((tmp_path / "out/prompts.csv").read_text("utf-8").splitlines()))
+    assert {row[0] for row in rows[1:]} == set(found)
+    assert float(rows[1][rows[0].index("DR")]) == pytest.approx(math.sqrt(5000))
+
+
+def test_answers_that_changed_since_are_not_judged(data: Path, tmp_path: Path) -> None:
+    for name in ("qsum", "alce"):
+        make(data, tmp_path / name, ["1942", "1942"], Finder("1942"), prompts=prompts(name))
+    path = tmp_path / "qsum" / "examples.jsonl"
+    path.write_text(path.read_text("utf-8").replace('"prediction": "1942"', '"prediction": "x"'))
+    loaded = load_runs(tmp_path, [data])
+    assert any("others than those that were judged" in note for note in loaded.notes)
+    found = cells(make_report(loaded), "prompts")
+    assert found["qsum"]["Disambig-F1"].value is None
+    assert found["alce"]["Disambig-F1"].value is not None
+
+
+def test_prompts_of_one_name_and_constraints_are_told_apart(data: Path, tmp_path: Path) -> None:
+    own = prompts("own")
+    make(data, tmp_path / "a", ["x", "x"], prompts=own)
+    make(data, tmp_path / "b", ["x", "x"], prompts=own | {"sha256": "0123456789"})
+    constrained = {"constraint": "on", "numbers": "quoted"}
+    make(data, tmp_path / "c", ["x", "x"], prompts=prompts("qsum"), options=constrained)
+    make(data, tmp_path / "d", ["x", "x"], prompts=prompts("qsum"))
+    assert set(cells(make_report(load_runs(tmp_path)), "prompts")) == {
+        "own (ownownow)", "own (01234567)", "qsum, constrained", "qsum, unconstrained",
+    }  # fmt: skip
+
+
+def test_exemplars_are_compared_and_seeds_averaged(data: Path, tmp_path: Path) -> None:
+    full, half = "In [ 1 1942 ] and in [ 2 May 1943 ] .", "In [ 1 1942 ] ."
+    given = [
+        ("random", 2, 0, full),
+        ("random", 2, 1, half),
+        ("knn", 2, 0, full),
+        ("random", 5, 0, half),
+        ("fixed", 2, 0, half),
+    ]
+    for strategy, shots, seed, answer in given:
+        make(
+            data,
+            tmp_path / f"{strategy}{shots}{seed}",
+            [answer, answer],
+            prompts=prompts("qsum", shots, strategy),
+            options={"seed": seed},
+        )
+    make(data, tmp_path / "none", ["", ""], prompts=prompts("zero-shot", 0), options={"seed": 0})
+    report = make_report(load_runs(tmp_path))
+    found = table(report, "exemplars")
+    assert [(row[0].text, row[1].value, row[2].value) for row in found.rows] == [
+        ("none", 0, 1),
+        ("nearest", 2, 1),
+        ("random", 2, 2),
+        ("random", 5, 1),
+        ("fixed", 2, 1),
+    ]
+    random = dict(zip(found.columns, found.rows[2], strict=True))
+    both = [scored(data, tmp_path / name) for name in ("random20", "random21")]
+    for name in SCORES:
+        values = [value for each in both if (value := each[name]) is not None]
+        assert random[name].value == pytest.approx(fmean(values), abs=1e-9)
+        assert random[f"SD ({name})"].value == pytest.approx(stdev(values), abs=1e-9)
+        assert random[name].low is None
+    # Of six words in, 1942, and, in, may, 1943 two: half of the F1 of all and of that.
+    assert random["ROUGE-L"].value == pytest.approx((100 + 50) / 2)
+    nearest = dict(zip(found.columns, found.rows[1], strict=True))
+    assert nearest["SEMQA"].value == pytest.approx(100)
+    assert nearest["SEMQA"].strong
+    assert nearest["SD (SEMQA)"].text == "–"
+    assert "Table D.1" in found.notes[0]
+    for path in write_report(report, tmp_path / "out"):
+        if path.suffix in (".html", ".md", ".tex"):
+            assert "nearest" in path.read_text("utf-8")
+    assert (tmp_path / "out" / "exemplars.csv").is_file()
+
+
+def test_two_engines_are_two_groups(data: Path, tmp_path: Path) -> None:
+    for engine in ("transformers:a", "transformers:b"):
+        for template in ("qsum", "own"):
+            good = "In [ 1 1942 ] and in [ 2 May 1943 ] ."
+            answer = good if (engine, template) == ("transformers:b", "qsum") else "x"
+            make(
+                data,
+                tmp_path / f"{engine[-1]}{template}",
+                [answer] * 2,
+                engine=engine,
+                prompts=prompts(template),
+            )
+    found = table(make_report(load_runs(tmp_path)), "prompts")
+    assert [(row[0].text, row[1].text) for row in found.rows] == [
+        ("own", "transformers:a"), ("qsum", "transformers:a"),
+        ("own", "transformers:b"), ("qsum", "transformers:b"),
+    ]  # fmt: skip
+    at = found.columns.index("SEMQA")
+    assert [row[at].strong for row in found.rows] == [True, True, False, True]
+
+
+def test_baselines_stand_in_their_order(data: Path, tmp_path: Path) -> None:
+    for engine in ("tail-1", "lead-10", "lead-2", "human", "extractive"):
+        run(Plan(data, engine), tmp_path / engine)
+    report = make_report(load_runs(tmp_path))
+    found = cells(report, "baselines")
+    assert list(found) == ["lead-2", "lead-10", "tail-1"]
+    for engine, row in found.items():
+        for name, value in scored(data, tmp_path / engine).items():
+            assert row[name].value == pytest.approx(value, abs=1e-9)
+    # Of "it came out in 1942 it came out in may 1943" people wrote "in 1942 in may 1943" and "and".
+    assert found["lead-2"]["ROUGE-L"].value == pytest.approx(
+        100 * 2 * (5 / 11) * (5 / 6) / (5 / 11 + 5 / 6)
+    )
+    assert "human" in cells(report, "scores")
+
+
+def test_tables_need_runs_that_differ(data: Path, tmp_path: Path) -> None:
+    run(Plan(data, "lead-1"), tmp_path / "lead")
+    run(Plan(data, "human"), tmp_path / "human")
+    make(data, tmp_path / "a", ["x", "x"], prompts=prompts("qsum"))
+    make(data, tmp_path / "b", ["x", "x"], engine="transformers:n", prompts=prompts("alce"))
+    keys = {each.key for each in make_report(load_runs(tmp_path)).tables}
+    assert not keys & {"prompts", "exemplars", "baselines"}
+
+
+def test_the_lexical_judge_does_both(data: Path, tmp_path: Path) -> None:
+    make(data, tmp_path, ["[ 1 1942 ]", ""], create_judge("lexical"))
+    judged = json.loads((tmp_path / "results.json").read_text("utf-8"))["judged"]
+    assert {"auto_ais", "citation_recall", "disambig_f1", "dr"} <= set(judged)
