@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from semqa.attribution.judges import Reading, Span
 from semqa.cli.eval.judging import judge_progress, open_judge
+from semqa.cli.main import app
 from tests.cli.conftest import EXAMPLES, Command
 from tests.engines.openai.server import Answer, serving
 
@@ -187,6 +190,37 @@ def test_a_run_is_judged_when_it_is_done_or_later(semqa: Command, tmp_path: Path
     shown = semqa(*run, "--judge", "lexical")
     assert "judged by lexical" in shown.out
     assert "citation precision" in shown.out
+
+
+class Reader:
+    """A judge that answers questions, and nothing else."""
+
+    name = identity = "reader"
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        return [Span(one.passage[:4], 0, min(4, len(one.passage)), 1.0) for one in readings]
+
+
+def test_a_judge_that_only_reads_is_enough_for_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("semqa.attribution.judges.create_judge", lambda *_: Reader())
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    for row in rows:
+        numbers = [k for k in range(1, 9) if row.get(f"short_ans_{k}")]
+        row["disambig_questions"] = " | ".join(f"Which is {k}?" for k in numbers)
+    data = write(tmp_path / "data.jsonl", *rows)
+    runner = CliRunner()
+    args = ["bench", "quotesum", "--data", str(data), "--out", str(tmp_path / "run")]
+    told = runner.invoke(app, [*args, "--judge", "any", "--no-judge-cache"])
+    assert told.exit_code == 0, told.output
+    assert re.search(r"Disambig-F1 +[\d.]+ ", told.stdout)
+    assert re.search(r"DR +[\d.]+ ", told.stdout)
+    assert "AutoAIS" not in told.stdout
+    asked = ["answer", "Who?", "--source", "He did.", "--check", "--judge", "any"]
+    refused = runner.invoke(app, [*asked, "--no-judge-cache"])
+    assert "--judge: got reader, expected one that judges entailment" in str(refused.exception)
 
 
 def test_a_record_is_not_taken_for_answers(semqa: Command, tmp_path: Path) -> None:
