@@ -177,7 +177,8 @@ def test_prompts_are_compared_as_in_the_paper(data: Path, tmp_path: Path) -> Non
     assert found["zero-shot"]["DR"].text == "–"
     notes = " ".join(table(report, "prompts").notes)
     assert "Table 3" in notes
-    assert "by the judge finder" in notes
+    assert "Judged by finder." in notes
+    assert "(1 of 2)" in notes
     for path in write_report(report, tmp_path / "out"):
         if path.suffix in (".html", ".md", ".tex"):
             text = path.read_text("utf-8")
@@ -302,10 +303,28 @@ def test_tables_need_runs_that_differ(data: Path, tmp_path: Path) -> None:
     make(data, tmp_path / "a", ["x", "x"], prompts=prompts("qsum"))
     make(data, tmp_path / "b", ["x", "x"], engine="transformers:n", prompts=prompts("alce"))
     keys = {each.key for each in make_report(load_runs(tmp_path)).tables}
-    assert not keys & {"prompts", "exemplars", "baselines"}
+    assert not keys & {"prompts", "exemplars", "baselines", "judged"}
 
 
-def test_the_lexical_judge_does_both(data: Path, tmp_path: Path) -> None:
-    make(data, tmp_path, ["[ 1 1942 ]", ""], create_judge("lexical"))
-    judged = json.loads((tmp_path / "results.json").read_text("utf-8"))["judged"]
-    assert {"auto_ais", "citation_recall", "disambig_f1", "dr"} <= set(judged)
+def test_what_judges_say_has_a_table(data: Path, tmp_path: Path) -> None:
+    make(data, tmp_path / "both", ["[ 1 1942 ]", "The sun is cold."], create_judge("lexical"))
+    make(data, tmp_path / "reader", ["In 1942.", ""], Finder("1942"), engine="transformers:n")
+    make(data, tmp_path / "none", ["x", "x"], engine="transformers:o")
+    rows = {row.pop("run").text: row for row in cells_by_run(make_report(load_runs(tmp_path)))}
+    assert set(rows) == {"transformers:m", "transformers:n"}
+    both, reader = rows["transformers:m"], rows["transformers:n"]
+    assert (both["judge"].text, reader["judge"].text) == ("lexical", "finder")
+    # One sentence quotes its source, the other quotes nothing.
+    assert both["AutoAIS, sentences"].value == 50
+    assert both["AutoAIS, sentences"].n == 2
+    assert both["citation recall"].value == 50
+    assert both["Disambig-F1"].value is not None
+    assert reader["AutoAIS, answers"].text == "–"
+    assert reader["Disambig-F1"].value == 50
+    judged = json.loads((tmp_path / "reader/results.json").read_text("utf-8"))["judged"]
+    assert reader["DR"].value == pytest.approx(judged["dr"]["value"])
+
+
+def cells_by_run(report: BenchReport) -> list[dict[str, Any]]:
+    found = table(report, "judged")
+    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from semqa.bench.labels import labels_of
+from semqa.bench.report.judged import disambig_note
 from semqa.bench.report.pooled import (
     cells_of,
     disambig_figure,
@@ -156,13 +157,7 @@ def _notes(runs: Sequence[FinishedRun], *, judged: bool, spread: bool) -> list[s
         )
     if judged:
         judges = dict.fromkeys(_judge(run) for run in runs if run.read is not None)
-        notes.append(
-            "Disambig-F1 and DR as in ASQA, by the judge "
-            + ", ".join(judges)
-            + "; the paper's is RoBERTa-large trained on SQuAD 2.0. They are of the questions from "
-            "AmbigQA alone, whose readings QuoteSum names with a short answer each; n says how "
-            "many. DR is √(Disambig-F1 · ROUGE-L) of the means over these."
-        )
+        notes += [f"Judged by {', '.join(judges)}.", *disambig_note(runs)]
     if spread:
         notes.append("Of runs that differ in their seed alone, mean and standard deviation.")
     return notes

@@ -9,6 +9,7 @@ from semqa.bench.report.baselines import baselines_table
 from semqa.bench.report.comparison import choose_baseline, comparison_table
 from semqa.bench.report.examples import make_examples
 from semqa.bench.report.exemplars import exemplars_table
+from semqa.bench.report.judged import judged_table
 from semqa.bench.report.plots import make_plots
 from semqa.bench.report.prompts import prompts_table
 from semqa.bench.report.seeds import seeds_table
@@ -85,6 +86,7 @@ def make_report(
         main_table(runs),
         quoting_table(runs),
         compared,
+        judged_table(runs),
         prompts_table(runs),
         exemplars_table(runs),
         baselines_table(runs),
