@@ -346,5 +346,24 @@ def test_plots_of_shots_and_of_the_constraint(tmp_path: Path) -> None:
             value = summarise(by_name[f"transformers:m, {shots} shots, {way}"].scores).value(
                 "semqa"
             )
-            title = f"transformers:m, {shots} shots, constrained, {said}: {value:.1f}"
-            assert title in changed
+            assert f">{shots} shots, constrained, {said}: {value:.1f}<" in changed
+    assert plots["SEMQA"].note.endswith("Runs without a name of their own are of m.")
+
+
+def test_no_folder_of_the_machine_is_in_a_name(tmp_path: Path) -> None:
+    engines = {"a": "transformers:/srv/x/one", "b": "vllm:./two/", "c": "transformers:org/one"}
+    for name, engine in engines.items():
+        run(Plan(DATA, "lead-1"), tmp_path / name)
+        identity = json.loads((tmp_path / name / "run.json").read_text("utf-8"))
+        (tmp_path / name / "run.json").write_text(
+            json.dumps(identity | {"engine": engine}), "utf-8"
+        )
+    loaded = load_runs(tmp_path)
+    assert [each.label for each in loaded.runs] == [
+        "transformers:one", "vllm:two", "transformers:org/one",
+    ]  # fmt: skip
+    assert loaded.runs[0].identity["engine"] == engines["a"], "the record keeps it"
+    identity |= {"engine": "transformers:/other/one"}
+    (tmp_path / "c" / "run.json").write_text(json.dumps(identity), "utf-8")
+    labels = {each.label for each in load_runs(tmp_path).runs}
+    assert {"transformers:/srv/x/one", "transformers:/other/one"} <= labels

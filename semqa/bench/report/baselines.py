@@ -39,12 +39,12 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
                 words(run.label),
                 number(_order(str(run.identity.get("engine")))[1], 0),
                 number(len({record.qid for record in run.records}), 0),
-                *cells_of([run], figures, spread=False),
+                *cells_of([run], figures),
             ]
             for run in found
             if run.data == digest
         ]
-        rows += mark_best(made, range(3, len(made[0])))
+        rows += mark_best(made, 3)
     note = (
         "As the paper's Table 5: the first (lead) or last (tail) sentences of each source, quoted "
         "whole and joined; with 95% intervals over questions besides. ROUGE-L is the mean, where "

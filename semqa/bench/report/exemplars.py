@@ -54,11 +54,8 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
             cells = [words(name), *([words(label)] if several else []), number(shots, 0)]
             cells += [number(len(members), 0)] if spread else []
             cells.append(number(len({record.qid for record in members[0].records}), 0))
-            made.append([*cells, *cells_of(members, figures, spread=spread)])
-        rows += mark_best(made, range(len(head), len(made[0]), 2 if spread else 1))
-    columns = list(head)
-    for name in figures:
-        columns += [name, *([f"SD ({name})"] if spread else [])]
+            made.append([*cells, *cells_of(members, figures)])
+        rows += mark_best(made, len(head))
     notes = [
         "As the paper's Table D.1: runs of one engine and prompt that differ in how the exemplars "
         "are chosen and in how many there are; bold is the best of them. Shots are those asked "
@@ -67,9 +64,9 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
     if spread:
         notes.append(
             "Runs that differ in their seed alone are one row: means and sample standard "
-            "deviations. A row of one seed has a 95% interval over questions instead."
+            "deviations (SD). A row of one seed has a 95% interval over questions instead."
         )
-    return Table("exemplars", "Exemplars", columns, rows, notes)
+    return Table("exemplars", "Exemplars", [*head, *figures], rows, notes)
 
 
 def _figures() -> dict[str, Callable[[FinishedRun], Figure]]:

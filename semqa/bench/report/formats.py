@@ -76,7 +76,7 @@ def to_latex(tables: Sequence[Table]) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Return a table as CSV, figures in full; intervals and n stand in columns of their own.
+    """Return a table as CSV, figures in full; intervals, standard deviations and n stand in columns of their own.
 
     A text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
@@ -84,12 +84,16 @@ def to_csv(table: Table) -> str:
         any(row[at].low is not None for row in table.rows) for at in range(len(table.columns))
     ]
     counted = [any(row[at].n is not None for row in table.rows) for at in range(len(table.columns))]
+    spread = [
+        any(row[at].spread is not None for row in table.rows) for at in range(len(table.columns))
+    ]
     stream = io.StringIO()
     out = csv.writer(stream, lineterminator="\n")
     header: list[str] = []
     for at, name in enumerate(table.columns):
         header.append(_plain(name))
         header += [f"{name} low", f"{name} high"] if ranged[at] else []
+        header += [f"{name} SD"] if spread[at] else []
         header += [f"{name} n"] if counted[at] else []
     out.writerow(header)
     for row in table.rows:
@@ -97,6 +101,7 @@ def to_csv(table: Table) -> str:
         for at, cell in enumerate(row):
             cells.append(_figure(cell))
             cells += [_number(cell.low), _number(cell.high)] if ranged[at] else []
+            cells += [_number(cell.spread)] if spread[at] else []
             cells += [_number(cell.n)] if counted[at] else []
         out.writerow(cells)
     return stream.getvalue()

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.bench.report.names import plot_names
 from semqa.bench.report.svg import Point, Series, dots, lines, pairs, plane
 from semqa.decoding.policy import QuotePolicy
 from semqa.metrics import summarise
@@ -31,21 +32,11 @@ class Plot(NamedTuple):
 
 def make_plots(runs: Sequence[FinishedRun]) -> list[Plot]:
     """Return the plots that the runs have something for."""
-    short = dict(zip((run.label for run in runs), _short_names(runs), strict=True))
-    runs = [replace(run, label=short[run.label]) for run in runs]
+    names, said = plot_names(runs)
+    runs = [replace(run, label=name) for run, name in zip(runs, names, strict=True)]
     made = [_overview(runs), _by_sources(runs), _by_shots(runs), *_constraint(runs), _plane(runs)]
-    return [plot for plot in made if plot is not None]
-
-
-def _short_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """Return what runs are called in plots: without their engine's path, where that is enough."""
-    short = []
-    for run in runs:
-        engine = str(run.identity.get("engine"))
-        model = engine.rstrip("/").rpartition("/")[2]
-        same = run.label == engine or run.label.startswith(f"{engine}, ")
-        short.append(model + run.label[len(engine) :] if same else run.label)
-    return short if len(set(short)) == len(short) else [run.label for run in runs]
+    found = [plot for plot in made if plot is not None]
+    return [plot._replace(note=f"{plot.note} {said}".strip()) for plot in found]
 
 
 def _overview(runs: Sequence[FinishedRun]) -> Plot | None:

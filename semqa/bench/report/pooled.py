@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.disambig import rouge_of, sum_up
-from semqa.bench.report.table import Cell, figure, number
+from semqa.bench.report.table import Cell, figure
 from semqa.metrics import summarise
 from semqa.metrics.bootstrap import mean_interval
 
@@ -105,17 +105,14 @@ def dr_figure(run: FinishedRun) -> Figure:
 
 
 def cells_of(
-    runs: Sequence[FinishedRun],
-    figures: Mapping[str, Callable[[FinishedRun], Figure]],
-    *,
-    spread: bool,
+    runs: Sequence[FinishedRun], figures: Mapping[str, Callable[[FinishedRun], Figure]]
 ) -> list[Cell]:
     """Return the cells of a row.
 
     Args:
-        runs: one, or several that differ in their seed alone, of which the mean is shown.
+        runs: one; or several that differ in their seed alone, of which mean and sample standard
+            deviation are shown.
         figures: what is shown, by the names of columns.
-        spread: whether a standard deviation stands after each figure.
     """
     cells = []
     for find in figures.values():
@@ -124,23 +121,27 @@ def cells_of(
         first = found[0]
         if len(runs) == 1 or not values:
             cells.append(figure(first.value, first.interval, first.n, why=first.why))
-        else:
-            missing = len(runs) - len(values)
-            why = f"{missing} of {len(runs)} runs unscored" if missing else ""
-            cells.append(figure(fmean(values), n=first.n, why=why))
-        if spread:
-            cells.append(number(stdev(values) if len(values) > 1 else None, 2))
+            continue
+        missing = len(runs) - len(values)
+        why = f"{missing} of {len(runs)} runs unscored" if missing else ""
+        cell = figure(fmean(values), n=first.n, why=why)
+        cells.append(replace(cell, spread=stdev(values) if len(values) > 1 else None))
     return cells
 
 
-def mark_best(rows: Sequence[Sequence[Cell]], columns: Iterable[int]) -> list[list[Cell]]:
-    """Make the best figure of each of some columns stand out, where there are two or more."""
+def mark_best(rows: Sequence[Sequence[Cell]], first: int) -> list[list[Cell]]:
+    """Make the best figure of each column stand out, where some are worse.
+
+    Args:
+        rows: as long as each other.
+        first: the first column of figures.
+    """
     made = [list(row) for row in rows]
-    for at in columns:
-        values = [row[at].value for row in made]
-        found = [value for value in values if value is not None]
-        if len(found) > 1:
+    for at in range(first, len(made[0])):
+        values = {row[at].value for row in made if row[at].value is not None}
+        if len(values) > 1:
+            best = max(value for value in values if value is not None)
             for row in made:
-                if row[at].value == max(found):
+                if row[at].value == best:
                     row[at] = replace(row[at], strong=True)
     return made

@@ -64,13 +64,11 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
             cells.append(number(shots if isinstance(shots, int) else None, 0))
             cells += [number(len(members), 0)] if spread else []
             cells.append(number(len({record.qid for record in members[0].records}), 0))
-            made.append([*cells, *cells_of(members, figures, spread=spread)])
-        step = 2 if spread else 1
-        rows += mark_best(made, range(len(head), len(made[0]), step))
-    columns = list(head)
-    for name in figures:
-        columns += [name, *([f"SD ({name})"] if spread else [])]
-    return Table("prompts", "Prompts", columns, rows, _notes(shown, judged=judged, spread=spread))
+            made.append([*cells, *cells_of(members, figures)])
+        rows += mark_best(made, len(head))
+    return Table(
+        "prompts", "Prompts", [*head, *figures], rows, _notes(shown, judged=judged, spread=spread)
+    )
 
 
 def _figures(*, judged: bool) -> dict[str, Callable[[FinishedRun], Figure]]:

@@ -10,6 +10,7 @@ from semqa.bench.disambig import disambig_again
 from semqa.bench.grid.run import GRID_FILE
 from semqa.bench.labels import labels_of, settings_of_identity
 from semqa.bench.plan import HUMAN, data_digest
+from semqa.bench.report.names import printed_engines, with_printed_engine
 from semqa.bench.rescore import items_of, read_records
 from semqa.bench.results import score_item
 from semqa.bench.run import ABOUT_FILE, EXAMPLES_FILE, JUDGED_FILE, RUN_FILE, read_object
@@ -40,7 +41,7 @@ class FinishedRun:
         label: its name, or what tells it from the others; every run has another.
         kind: whether it is the human row, a baseline (``lead-K``, ``tail-K``) or an engine.
         identity: what was run.
-        settings: what it is told apart by.
+        settings: what it is told apart by; a model in a folder goes by the folder's own name.
         records: its rows, in the order of the data where that is there.
         scores: one for each row.
         quoted: scores over the sources that somebody quotes, one for each row; None without data.
@@ -123,11 +124,13 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
             read.append(_Read(path, identity, name if isinstance(name, str) else None, found))
         except InputError as error:
             notes.append(f"left out: {error}")
-    labels = labels_of([settings_of_identity(each.identity) for each in read])
+    told = [settings_of_identity(each.identity) for each in read]
+    engines = printed_engines(list(dict.fromkeys(str(each["engine"]) for each in told)))
+    printed = [with_printed_engine(each, engines) for each in told]
     runs: list[FinishedRun] = []
-    for each, label in zip(read, labels, strict=True):
+    for each, label, settings in zip(read, labels_of(printed), printed, strict=True):
         try:
-            runs.append(_load(each, each.name or label, folder))
+            runs.append(_load(each, each.name or label, settings, folder))
         except InputError as error:
             notes.append(f"left out: {error}")
             continue
@@ -181,7 +184,7 @@ def _find_data(
     return None
 
 
-def _load(read: _Read, label: str, top: Path) -> FinishedRun:
+def _load(read: _Read, label: str, settings: Mapping[str, object], top: Path) -> FinishedRun:
     path = read.folder / EXAMPLES_FILE
     rows = read_records(path) if path.is_file() else {}
     items: list[Item] | None = None
@@ -215,7 +218,7 @@ def _load(read: _Read, label: str, top: Path) -> FinishedRun:
         label=label,
         kind=kind,
         identity=read.identity,
-        settings=settings_of_identity(read.identity),
+        settings=settings,
         records=records,
         scores=scores,
         quoted=quoted,

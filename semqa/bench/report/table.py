@@ -23,6 +23,8 @@ class Cell:
         n: examples that it rests on, where that is not the row's.
         strong: whether it stands out.
         why: why there is no figure; or more on it.
+        spread: standard deviation over the runs that the figure is the mean of, in place of an
+            interval.
     """
 
     text: str
@@ -32,10 +34,13 @@ class Cell:
     n: int | None = None
     strong: bool = False
     why: str = ""
+    spread: float | None = None
 
     @property
     def interval(self) -> str:
-        """The interval, as a reader sees it; empty without one."""
+        """The interval or standard deviation, as a reader sees it; empty without one."""
+        if self.spread is not None:
+            return f"SD {self.spread:.2f}"
         if self.low is None or self.high is None:
             return ""
         signed = self.text[:1] in "+−"
@@ -113,6 +118,8 @@ def _plain(cell: Cell) -> object:
     row: dict[str, object] = {"value": cell.value}
     if cell.low is not None:
         row["interval"] = [cell.low, cell.high]
+    if cell.spread is not None:
+        row["sd"] = cell.spread
     if cell.n is not None:
         row["n"] = cell.n
     if cell.why:
