@@ -261,7 +261,9 @@ def test_a_page_survives_what_it_shows(tmp_path: Path) -> None:
         assert said == []
         assert page.locator("img").count() == 0
         assert page.locator("details.example").count() == 1
-        page.locator("summary").first.click()
+        summary = page.locator("summary").first
+        summary.focus()
+        page.keyboard.press("Enter")
         source = page.locator("details mark").first
         assert source.is_visible()
         assert "<img src=x onerror=alert(1)>" in page.locator("details").inner_text()
@@ -272,6 +274,11 @@ def test_a_page_survives_what_it_shows(tmp_path: Path) -> None:
         assert page.locator("details").is_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 1000
         page.set_viewport_size({"width": 380, "height": 800})
+        wide = page.locator("#scores .wide")
+        wide.focus()
+        page.keyboard.press("ArrowRight", delay=50)
+        page.wait_for_function("document.querySelector('#scores .wide').scrollLeft > 0")
+        assert wide.get_attribute("aria-label") == "Scores"
         assert page.evaluate("document.documentElement.scrollWidth") <= 380
         browser.close()
 

@@ -263,6 +263,17 @@ def test_exemplars_are_compared_and_seeds_averaged(data: Path, tmp_path: Path) -
     assert float(lines[2]["SEMQA SD"]) == pytest.approx(random["SEMQA"].spread)
 
 
+def test_a_run_without_exemplars_is_no_ablation_of_another_prompt(
+    data: Path, tmp_path: Path
+) -> None:
+    make(data, tmp_path / "a", ["x", "x"], prompts=prompts("qsum", 2))
+    make(data, tmp_path / "b", ["x", "x"], prompts=prompts("zero-shot", 0))
+    assert "exemplars" not in {each.key for each in make_report(load_runs(tmp_path)).tables}
+    make(data, tmp_path / "c", ["x", "x"], prompts=prompts("qsum", 0))
+    found = table(make_report(load_runs(tmp_path)), "exemplars")
+    assert [row[0].text for row in found.rows] == ["none, zero-shot", "none, qsum", "random"]
+
+
 def test_two_engines_are_two_groups(data: Path, tmp_path: Path) -> None:
     for engine in ("transformers:a", "transformers:b"):
         for template in ("qsum", "own"):

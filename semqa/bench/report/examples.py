@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Example", "Part", "SourceView", "make_examples"]
 
 
+MOST_SIGNS = 4
+"""Signs that stand after a quoted text; of more, how many there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A run of text.
@@ -37,6 +41,27 @@ class Part:
     status: str = ""
     why: str = ""
     by: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """What stands after the text for those who quote it: their signs, or how many they are.
+
+        Nothing after a text without a letter or digit, such as the blank between two quotes.
+
+        Example:
+            >>> Part("Ann", by=("h1", "A")).mark, Part("Ann", by=("h1", "h2", "A", "B", "C")).mark
+            ('h1 A', '2 people, 3 runs')
+        """
+        if not any(character.isalnum() for character in self.text):
+            return ""
+        if len(self.by) <= MOST_SIGNS:
+            return " ".join(self.by)
+        people = sum(sign.startswith("h") for sign in self.by)
+        runs = len(self.by) - people
+        told = ((people, "person", "people"), (runs, "run", "runs"))
+        return ", ".join(
+            f"{count} {one if count == 1 else many}" for count, one, many in told if count
+        )
 
 
 @dataclass(frozen=True, slots=True)

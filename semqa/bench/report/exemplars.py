@@ -36,7 +36,8 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
     A run without exemplars stands beside all others of its engine, whatever their prompt.
 
     Returns:
-        None where no two runs differ in how exemplars are chosen, or in how many there are.
+        None where no two runs of a prompt differ in how exemplars are chosen, or in how many there
+        are.
     """
     families = _families(runs)
     if not families:
@@ -86,7 +87,8 @@ def _families(runs: Sequence[FinishedRun]) -> list[_Family]:
             run for run in asked if not run.settings["shots"] and _key(run, prompt=False) == alike
         ]
         rows = _rows(members, none)
-        if len(rows) > 1:
+        own = [run for run in none if run.settings.get("prompt") == members[0].settings["prompt"]]
+        if sum(shots > 0 for _, shots, _ in rows) > 1 or own:
             left = ("shots", "exemplars", "seed")
             label = {k: v for k, v in members[0].settings.items() if k not in left}
             families.append(_Family(label, rows))
