@@ -19,6 +19,7 @@ from semqa import Source
 from semqa.bench import Plan, run
 from semqa.bench.report import BenchReport, load_runs, make_report, write_report
 from semqa.bench.report.formats import to_csv, to_latex, to_markdown
+from semqa.bench.report.names import plot_names
 from semqa.bench.report.svg import Point, Series, dots, lines
 from semqa.bench.report.table import Cell, Table, figure, words
 from semqa.cli.main import app
@@ -374,3 +375,27 @@ def test_no_folder_of_the_machine_is_in_a_name(tmp_path: Path) -> None:
     (tmp_path / "c" / "run.json").write_text(json.dumps(identity), "utf-8")
     labels = {each.label for each in load_runs(tmp_path).runs}
     assert {"transformers:/srv/x/one", "transformers:/other/one"} <= labels
+
+
+def test_names_in_plots_stay_apart_and_short(tmp_path: Path) -> None:
+    for model in ("a-model-with-a-name-of-some-length", "b-model-with-a-name-of-some-length"):
+        for shots in (0, 2):
+            folder = tmp_path / f"{model[0]}{shots}"
+            run(Plan(DATA, "lead-1"), folder)
+            identity = json.loads((folder / "run.json").read_text("utf-8"))
+            asked = {"template": "qsum", "shots": shots, "exemplars": {"strategy": "random"}}
+            identity |= {"engine": f"vllm:org/{model}", "prompts": asked}
+            (folder / "run.json").write_text(json.dumps(identity), "utf-8")
+    names, said = plot_names(load_runs(tmp_path).runs)
+    assert names == [
+        "a-model-with-a-name-of-s…, 0 shots", "a-model-with-a-name-of-s…, 2 shots",
+        "b-model-with-a-name-of-s…, 0 shots", "b-model-with-a-name-of-s…, 2 shots",
+    ]  # fmt: skip
+    assert said == ""
+    assert max(map(len, names)) <= 34
+    for gone in ("b0", "b2"):
+        shutil.rmtree(tmp_path / gone)
+    assert plot_names(load_runs(tmp_path).runs) == (
+        ["0 shots", "2 shots"],
+        "Runs without a name of their own are of a-model-with-a-name-of-some-length.",
+    )

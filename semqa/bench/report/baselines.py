@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from semqa.bench.report.pooled import cells_of, mark_best, score_figure
+from semqa.bench.report.pooled import cells_of, mark_best, score_figures
 from semqa.bench.report.table import Table, number, words
-from semqa.bench.report.tables import SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +27,7 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
     if not found:
         return None
     found.sort(key=lambda run: (data.index(run.data), *_order(str(run.identity.get("engine")))))
-    figures = {
-        name: lambda run, metric=metric: score_figure(run, metric)
-        for metric, name in SCORES.items()
-    }
+    figures = score_figures()
     rows = []
     for digest in dict.fromkeys(run.data for run in found):
         made = [
@@ -50,7 +46,7 @@ def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
         "whole and joined; with 95% intervals over questions besides. ROUGE-L is the mean, where "
         "the authors' notebook takes the middle of a bootstrap; bold is the best baseline."
     )
-    columns = ("baseline", "sentences of each source", "questions", *SCORES.values())
+    columns = ("baseline", "sentences of each source", "questions", *figures)
     return Table("baselines", "Baselines", columns, rows, (note,))
 
 

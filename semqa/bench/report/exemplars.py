@@ -6,14 +6,12 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.labels import labels_of
-from semqa.bench.report.pooled import cells_of, mark_best, pool, score_figure
+from semqa.bench.report.pooled import cells_of, mark_best, pool, score_figures
 from semqa.bench.report.table import Table, number, words
-from semqa.bench.report.tables import SCORES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from semqa.bench.report.pooled import Figure
     from semqa.bench.report.runs import FinishedRun
     from semqa.bench.report.table import Cell
 
@@ -46,7 +44,7 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
     several = len(families) > 1
     head = ["exemplars", *(["run of"] if several else []), "shots"]
     head += [*(["seeds"] if spread else []), "questions"]
-    figures = _figures()
+    figures = score_figures()
     rows: list[list[Cell]] = []
     labels = labels_of([family.label for family in families])
     for label, family in zip(labels, families, strict=True):
@@ -68,13 +66,6 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
             "deviations (SD). A row of one seed has a 95% interval over questions instead."
         )
     return Table("exemplars", "Exemplars", [*head, *figures], rows, notes)
-
-
-def _figures() -> dict[str, Callable[[FinishedRun], Figure]]:
-    def score(metric: str) -> Callable[[FinishedRun], Figure]:
-        return lambda run: score_figure(run, metric)
-
-    return {name: score(metric) for metric, name in SCORES.items()}
 
 
 def _families(runs: Sequence[FinishedRun]) -> list[_Family]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from semqa.bench.report.names import printed_judge
 from semqa.bench.report.pooled import disambig_figure, dr_figure
 from semqa.bench.report.table import Cell, Table, figure, words
 
@@ -34,7 +35,7 @@ def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
         rows.append(
             [
                 words(run.label),
-                words(str(judged.get("judge"))),
+                words(printed_judge(str(judged.get("judge")))),
                 *(
                     _cell(ais.get(key), ais.get(f"{key}_interval"), n.get(key))
                     for key in ("sentences", "answers")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from semqa.bench.report.runs import FinishedRun
 
-__all__ = ["plot_names", "printed_engines", "with_printed_engine"]
+__all__ = ["plot_names", "printed_engines", "printed_judge", "with_printed_engine"]
 
 LONGEST = 34
 """Characters that a plot has for a name."""
@@ -33,6 +33,24 @@ def printed_engines(engines: Sequence[str]) -> dict[str, str]:
         own = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
         found[engine] = f"{kind}:{own}" if colon and own and _FOLDER.match(model) else engine
     return found if len(set(found.values())) == len(found) else {each: each for each in found}
+
+
+def printed_judge(name: str) -> str:
+    """Return what a judge is called: models in folders go by the folders' own names.
+
+    Example:
+        >>> printed_judge("transformers:nli=org/m,qa=/data/models/reader/")
+        'transformers:nli=org/m,qa=reader'
+    """
+    kind, colon, models = name.partition(":")
+    if kind == "engine":
+        return kind + colon + printed_engines([models])[models]
+    parts = []
+    for part in models.split(","):
+        task, equals, model = part.partition("=")
+        own = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
+        parts.append(task + equals + (own if own and _FOLDER.match(model) else model))
+    return kind + colon + ",".join(parts)
 
 
 def plot_names(runs: Sequence[FinishedRun]) -> tuple[list[str], str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.disambig import rouge_of, sum_up
 from semqa.bench.report.table import Cell, figure
+from semqa.bench.report.tables import SCORES
 from semqa.metrics import summarise
 from semqa.metrics.bootstrap import mean_interval
 
@@ -23,7 +25,7 @@ __all__ = [
     "dr_figure",
     "mark_best",
     "pool",
-    "score_figure",
+    "score_figures",
 ]
 
 RESAMPLES, SEED = 1_000, 0
@@ -79,7 +81,13 @@ def score_figure(run: FinishedRun, metric: str) -> Figure:
         around = mean_interval(list(groups.values()), resamples=RESAMPLES, seed=SEED)
         return Figure(fmean(values), around, len(values))
     estimate = summarise(run.scores, resamples=RESAMPLES, seed=SEED).estimates[metric]
-    return Figure(estimate.value, estimate.interval, estimate.n)
+    why = "with the numbers of citations, for the data is not there" if run.cites else ""
+    return Figure(estimate.value, estimate.interval, estimate.n, why)
+
+
+def score_figures() -> dict[str, Callable[[FinishedRun], Figure]]:
+    """Return what finds the scores of the paper's Table 2, by their names."""
+    return {name: partial(score_figure, metric=metric) for metric, name in SCORES.items()}
 
 
 def disambig_figure(run: FinishedRun) -> Figure:

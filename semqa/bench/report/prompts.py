@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING
 
 from semqa.bench.labels import labels_of
 from semqa.bench.report.judged import disambig_note
+from semqa.bench.report.names import printed_judge
 from semqa.bench.report.pooled import (
     cells_of,
     disambig_figure,
     dr_figure,
     mark_best,
     pool,
-    score_figure,
+    score_figures,
 )
 from semqa.bench.report.table import Table, number, words
-from semqa.bench.report.tables import SCORES
 from semqa.decoding.policy import QuotePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from semqa.bench.report.pooled import Figure
     from semqa.bench.report.runs import FinishedRun
     from semqa.bench.report.table import Cell
 
@@ -48,7 +47,9 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
         return None
     shown = [run for members in families for run in members]
     judged = any(run.read is not None for run in shown)
-    figures = _figures(judged=judged)
+    figures = score_figures()
+    if judged:
+        figures |= {"Disambig-F1": disambig_figure, "DR": dr_figure}
     names = _prompt_names(shown)
     labels = labels_of([_family_settings(members) for members in families])
     rowed = [_rows(members, names) for members in families]
@@ -69,14 +70,6 @@ def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
     return Table(
         "prompts", "Prompts", [*head, *figures], rows, _notes(shown, judged=judged, spread=spread)
     )
-
-
-def _figures(*, judged: bool) -> dict[str, Callable[[FinishedRun], Figure]]:
-    def score(metric: str) -> Callable[[FinishedRun], Figure]:
-        return lambda run: score_figure(run, metric)
-
-    found = {name: score(metric) for metric, name in SCORES.items()}
-    return found | ({"Disambig-F1": disambig_figure, "DR": dr_figure} if judged else {})
 
 
 def _families(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
@@ -163,4 +156,4 @@ def _notes(runs: Sequence[FinishedRun], *, judged: bool, spread: bool) -> list[s
 
 def _judge(run: FinishedRun) -> str:
     told = run.results.get("judged")
-    return str(told.get("judge")) if isinstance(told, dict) else "unknown"
+    return printed_judge(str(told.get("judge"))) if isinstance(told, dict) else "unknown"
