@@ -263,6 +263,21 @@ def test_exemplars_are_compared_and_seeds_averaged(data: Path, tmp_path: Path) -
     assert float(lines[2]["SEMQA SD"]) == pytest.approx(random["SEMQA"].spread)
 
 
+def test_runs_of_one_seed_are_no_average(data: Path, tmp_path: Path) -> None:
+    """Two versions of a model, say: the same settings, and the same seed."""
+    for name in ("a", "b"):
+        make(data, tmp_path / name, ["x", "x"], prompts=prompts("qsum"), model=name)
+    make(data, tmp_path / "c", ["x", "x"], prompts=prompts("own"))
+    make(data, tmp_path / "d", ["x", "x"], prompts=prompts("qsum", 5))
+    report = make_report(load_runs(tmp_path))
+    assert set(cells(report, "prompts")) == {"qsum (1)", "qsum (2)", "own"}
+    found = table(report, "exemplars")
+    assert "seeds" not in found.columns
+    assert [(row[0].text, row[1].value) for row in found.rows] == [
+        ("random", 2), ("random", 2), ("random", 5),
+    ]  # fmt: skip
+
+
 def test_a_run_without_exemplars_is_no_ablation_of_another_prompt(
     data: Path, tmp_path: Path
 ) -> None:

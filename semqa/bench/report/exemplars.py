@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.labels import labels_of
-from semqa.bench.report.pooled import cells_of, mark_best, pool, score_figures
+from semqa.bench.report.pooled import cells_of, mark_best, pool, rows_of, score_figures
 from semqa.bench.report.table import Table, number, words
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
 
 
 def _families(runs: Sequence[FinishedRun]) -> list[_Family]:
-    asked = [run for run in runs if isinstance(run.settings.get("shots"), int)]
+    asked = [run for run in runs if type(run.settings.get("shots")) is int]
     with_shots = [run for run in asked if run.settings["shots"]]
     families = []
     for members in pool(with_shots, lambda run: _key(run, prompt=True)).values():
@@ -107,12 +107,13 @@ def _rows(
     order = {name: at for at, name in enumerate((*NAMES.values(), *names))}
     rows = []
     prompts = pool(none, lambda run: str(run.settings.get("prompt")))
-    for prompt, alike in prompts.items():
-        rows.append((NONE if len(prompts) == 1 else f"{NONE}, {prompt}", 0, alike))
-    pooled = pool(members, lambda run: (_way(run), run.settings["shots"]))
+    for prompt, without in prompts.items():
+        name = NONE if len(prompts) == 1 else f"{NONE}, {prompt}"
+        rows += [(name, 0, alike) for alike in rows_of(without, lambda _: 0)]
+    pooled = rows_of(members, lambda run: (_way(run), run.settings["shots"]))
     found = [
         (names[_way(alike[0])], int(str(alike[0].settings["shots"])), alike, _strategy(alike[0]))
-        for alike in pooled.values()
+        for alike in pooled
     ]
     found.sort(key=lambda row: (order.get(row[3], len(order)), row[0], row[1]))
     return rows + [(name, shots, alike) for name, shots, alike, _ in found]

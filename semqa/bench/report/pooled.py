@@ -52,14 +52,26 @@ class Figure(NamedTuple):
 def pool(
     runs: Iterable[FinishedRun], key: Callable[[FinishedRun], object]
 ) -> dict[object, list[FinishedRun]]:
-    """Return runs that are one row together, by their key, in the order in which they come.
-
-    Of two runs with one key and one seed, which nothing tells apart, both are kept.
-    """
+    """Return runs that have a key in common, by that key, in the order in which they come."""
     found: dict[object, list[FinishedRun]] = {}
     for run in runs:
         found.setdefault(key(run), []).append(run)
     return found
+
+
+def rows_of(
+    runs: Iterable[FinishedRun], key: Callable[[FinishedRun], object]
+) -> list[list[FinishedRun]]:
+    """Return runs that are one row: those that have a key in common, and each another seed.
+
+    Two runs of one key and one seed differ in what no setting tells, such as the version of a model;
+    they are rows of their own.
+    """
+    rows: list[list[FinishedRun]] = []
+    for members in pool(runs, key).values():
+        seeds = {str(run.settings.get("seed")) for run in members}
+        rows += [members] if len(seeds) == len(members) else [[run] for run in members]
+    return rows
 
 
 def score_figure(run: FinishedRun, metric: str) -> Figure:

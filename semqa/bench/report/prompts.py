@@ -15,6 +15,7 @@ from semqa.bench.report.pooled import (
     dr_figure,
     mark_best,
     pool,
+    rows_of,
     score_figures,
 )
 from semqa.bench.report.table import Table, number, words
@@ -131,9 +132,8 @@ def _rows(
         rules = {key: run.settings[key] for key in _RULES if key in run.settings}
         return {"engine": names[_prompt(run)], **rules}
 
-    pooled = pool(members, lambda run: json.dumps([told(run), run.settings.get("shots")]))
-    labels = labels_of([told(alike[0]) for alike in pooled.values()])
-    return dict(zip(labels, pooled.values(), strict=True))
+    rows = rows_of(members, lambda run: json.dumps([told(run), run.settings.get("shots")]))
+    return dict(zip(labels_of([told(alike[0]) for alike in rows]), rows, strict=True))
 
 
 def _notes(runs: Sequence[FinishedRun], *, judged: bool, spread: bool) -> list[str]:
