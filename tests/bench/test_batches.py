@@ -109,6 +109,8 @@ def test_what_failed_is_asked_alone_again(tmp_path: Path, models: list[Model]) -
     run(plan(data), tmp_path / "run")
     before = without_times(tmp_path / "run")
     run(plan(data), tmp_path / "run")
+    assert [len(model.batches) for model in models] == [4], "nothing is loaded unless one asks"
+    run(plan(data), tmp_path / "run", retry_failed=True)
     assert without_times(tmp_path / "run") == before
     assert [len(model.batches) for model in models] == [4, 0]
 
