@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RunBar", "RunWatch", "bars", "watch_run"]
 
+OTHER_COLUMNS = 64
+"""About how many columns of a terminal are not the title's."""
+
 
 class RunWatch:
     """Says on standard error what a run is at, in lines."""
@@ -92,7 +95,9 @@ class RunBar(RunWatch):
     def begin(self, title: str) -> None:
         """Start anew, with another run."""
         super().begin(title)
-        self._title = _escaped(title[:60])
+        self._stage: str | None = None
+        longest = max(16, self._shown.console.width - OTHER_COLUMNS)
+        self._title = _escaped(title if len(title) <= longest else f"{title[: longest - 1]}…")
         self._show(0, None, self._title)
 
     def embedded(self, done: int, total: int) -> None:
@@ -121,6 +126,9 @@ class RunBar(RunWatch):
     def _show(
         self, done: int, total: int | None, title: str, told: str = "", ends: float | None = None
     ) -> None:
+        if title != self._stage:
+            self._stage = title
+            self._shown.reset(self._task)  # its time begins anew, and it is not finished
         self._shown.update(
             self._task, description=title, completed=done, total=total, told=told, ends=ends
         )
@@ -145,28 +153,28 @@ def bars() -> Any:
         Progress,
         ProgressColumn,
         TextColumn,
-        TimeElapsedColumn,
     )
     from rich.text import Text
 
-    class Left(ProgressColumn):
-        """Seconds left, counted down while nothing is heard of."""
+    class Time(ProgressColumn):
+        """Time left, counted down while nothing is heard of; what it took, where that is not known."""
 
         def render(self, task: Any) -> Text:
             """Return the text of a bar."""
             ends = task.fields.get("ends")
             if ends is None or task.finished:
-                return Text("")
+                taken = task.finished_time if task.finished else task.elapsed
+                return Text(duration(taken or 0), style="cyan")
             return Text(f"{duration(max(0, ends - time.monotonic()))} left", style="cyan")
 
+    console = Console(stderr=True, highlight=False)
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(20 if console.width >= 100 else 8),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        Left(),
+        Time(),
         TextColumn("{task.fields[told]}"),
-        console=Console(stderr=True, highlight=False),
+        console=console,
     )
 
 

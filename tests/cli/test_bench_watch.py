@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from semqa.bench.record import Record
 from semqa.bench.run import Progress
 from semqa.cli.bench_pace import Lines, Pace, Reasons, duration
+from semqa.cli.bench_watch import RunBar, bars
 from semqa.cli.main import app
 from semqa.quotes import QuotedAnswer, Source
 from tests.cli.conftest import EXAMPLES
@@ -147,6 +148,29 @@ def test_a_log_gets_lines_of_runs_and_grids(
     monkeypatch.setattr("semqa.cli.bench_pace.EVERY_SECONDS", 30.0)
     quiet = bench("--engine", "tail-1", "--out", tmp_path / "other", "--json")
     assert quiet.stderr == ""
+
+
+def test_the_bar_of_a_second_run_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = bars()
+    bar = RunBar(shown, "")
+    for label in (
+        "[1/2] a model with a name that is long",
+        "[2/2] a model with a name that is long",
+    ):
+        bar.begin(label)
+        bar.embedded(2, 2)
+        progress = Progress(0, 2, 0, 0)
+        bar.progress(progress)
+        progress = progress.after(record(1, 90.0, "too long"))
+        bar.progress(progress)
+        with shown.console.capture() as captured:
+            shown.console.print(shown.get_renderable())
+        assert "1/2" in captured.get()
+        assert " left" in captured.get()
+        assert "1 failed" in captured.get()
+        bar.progress(progress.after(record(2)))
+        assert shown.tasks[0].finished
 
 
 def test_a_terminal_sees_time_and_what_failed(terminal: Terminal, tmp_path: Path) -> None:
