@@ -93,8 +93,10 @@ def disambig_note(runs: Sequence[FinishedRun]) -> list[str]:
 def _cell(value: object, interval: object, n: object) -> Cell:
     if not isinstance(value, int | float):
         return Cell("–", why=_NOT)
-    ends = interval if isinstance(interval, list) and len(interval) == 2 else None
-    return figure(float(value), ends, n if isinstance(n, int) else None)
+    ends = interval if isinstance(interval, list) and len(interval) == 2 else []
+    around = [float(end) for end in ends if isinstance(end, int | float)]
+    count = n if isinstance(n, int) else None
+    return figure(float(value), around if len(around) == 2 else None, count)
 
 
 def _shown(found: Figure) -> Cell:
