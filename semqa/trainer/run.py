@@ -64,12 +64,11 @@ def arguments(
     Raises:
         InputError: the device does not compute so, or the batch cannot be shared out.
     """
-    if settings.fp16 and (settings.device == "cpu" or not torch.cuda.is_available()):
-        raise InputError(
-            "fp16: got it on a CPU, expected a GPU; leave it out, or take bf16 in its place"
-        )
     on_gpu = settings.device != "cpu" and torch.cuda.is_available()
-    if settings.bf16 and on_gpu and not torch.cuda.is_bf16_supported():
+    for name in ("fp16", "bf16"):
+        if getattr(settings, name) and not on_gpu:
+            raise InputError(f"{name}: got it on a CPU, expected a GPU; leave it out")
+    if settings.bf16 and not torch.cuda.is_bf16_supported():
         raise InputError(
             f"bf16: got it on {torch.cuda.get_device_name()}, expected a GPU that computes in "
             "bfloat16; leave it out, or take fp16 in its place"

@@ -82,6 +82,11 @@ def train(
             raise InputError(f"{name} data: got no questions, expected some; give another file")
     check_whole("max_checkpoints", max_checkpoints, 1)
     prompts = PromptBuilder(options.prompt, form=options.form)
+    if prompts.template.answers != "quotes":
+        raise InputError(
+            f"prompt {prompts.template.name}: asks for {prompts.template.answers}: got it for answers "
+            "with quotes, expected a prompt for such; choose another"
+        )
     for package in ("torch", "transformers", "accelerate"):
         if find_spec(package) is None:
             require(package, extra="train", purpose=_PURPOSE)

@@ -9,42 +9,18 @@ from typing import Any
 import pytest
 
 from semqa.data.quotesum import Question
-from semqa.engines import Request
-from semqa.engines.transformers import TransformersEngine, TransformersOptions
 from semqa.errors import InputError
-from semqa.metrics import Example, score
 from semqa.prompting import PromptBuilder
 from semqa.training import train
 from tests.attribution.commands import command_in
-from tests.training.wanted import T5, options
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.training.asking import semqa_of
+from tests.training.wanted import BRIEF, T5, options
 
 
 @pytest.fixture(scope="module")
 def learned(folder: Path, questions: list[Question]) -> tuple[Path, dict[str, Any]]:
     out = folder / "t5-out"
     return out, train(questions, questions, out, options(folder, "t5", **T5))
-
-
-def semqa_of(model: Path, folder: Path, questions: list[Question]) -> float:
-    """Return the score of a trained folder, asked as any engine and scored as any predictions."""
-    engine = TransformersEngine(
-        str(model),
-        TransformersOptions(device="cpu", max_new_tokens=24, batch_size=20),
-        prompts=PromptBuilder(folder / "short.jinja"),
-    )
-    answers = engine.answer_batch([Request(each.question, each.sources) for each in questions])
-    report = score(
-        (
-            Example(each.qid, answer.marked, each.texts, each.short_answers, each.numbers)
-            for each, answer in zip(questions, answers, strict=True)
-        ),
-        resamples=0,
-    )
-    value = report.value("semqa")
-    assert value is not None
-    return value
 
 
 def test_a_t5_learns_its_examples_by_heart(
@@ -110,6 +86,12 @@ def test_mistakes_end_with_2_and_say_where(
     assert "bad.jsonl:2: " in said(bad)
     assert "--max-steps: got 0, expected a whole number from 1" in said(good, "--max-steps", 0)
     assert "unknown prompt: got 'qsun'" in said(good, "--prompt", "qsun")
+    assert "prompt alce: asks for citations" in said(good, "--prompt", "alce")
+    for flag in ("--fp16", "--bf16"):
+        assert f"{flag}: got it on a CPU, expected a GPU" in said(good, flag)
+    assert "--fp16: got it with --bf16 True, expected one" in said(good, "--fp16", "--bf16")
+    assert "--dtype: got bfloat16 with --method full" in said(good, "--dtype", "bfloat16")
+    assert "--max-checkpoints: got 0" in said(good, "--max-checkpoints", 0)
     assert f"model {tmp_path}" in said(good, model=tmp_path)
     # The decoder has 256 positions, which 256 new tokens fill.
     assert "--max-new-tokens: got 256" in said(good, model=folder / "chat")
@@ -117,3 +99,40 @@ def test_mistakes_end_with_2_and_say_where(
     assert "dev data: question 'q0': the prompt is too long" in told
     # A mistake claims no folder: the corrected command is not taken for another training.
     assert not (tmp_path / "out/plan.json").exists()
+
+
+def test_batches_in_parts_and_checkpoints_within_the_model_change_nothing(
+    folder: Path, tmp_path: Path, questions: list[Question]
+) -> None:
+    """Sums in another order apart, which the low learning rate keeps small."""
+    from safetensors.torch import load_file
+
+    low = {**BRIEF, "learning_rate": 0.0001, "max_steps": 4}
+    ways: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "parts": {"batch_size": 5, "accumulate": 2},
+        "saving": {"gradient_checkpointing": True},
+    }
+    weights = {}
+    for name, way in ways.items():
+        train(questions, questions[:1], tmp_path / name, options(folder, "t5", **{**low, **way}))
+        weights[name] = load_file(tmp_path / name / "model/model.safetensors")
+    for name in ("parts", "saving"):
+        for key, value in weights["plain"].items():
+            assert float((value - weights[name][key]).abs().max()) < 1e-5, (name, key)
+
+
+def test_the_model_has_a_card_and_remembers_as_its_base_does(
+    learned: tuple[Path, dict[str, Any]], folder: Path
+) -> None:
+    out, record = learned
+    card = (out / "model/README.md").read_text()
+    assert card.startswith('---\nlibrary_name: "transformers"\n')
+    for part in (
+        *(record["model_identity"], record["data"]["train"]["sha256"], "CC BY-SA 4.0"),
+        *(f"| SEMQA | {record['best']['semqa']:.1f} |", "--engine transformers:FOLDER"),
+    ):
+        assert part in card
+    assert str(folder) not in card
+    base = json.loads((folder / "t5/config.json").read_text())
+    assert json.loads((out / "model/config.json").read_text())["use_cache"] == base["use_cache"]

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,9 +21,9 @@ from semqa.attribution.attrscore.training import TrainingOptions, split_by_quest
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, UnavailableError
 from semqa.trainer import Progress
+from semqa.trainer.run import GuardedTrainer
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.training.processes import run_command, signal_at_step
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -135,39 +131,22 @@ def test_an_entailment_model_keeps_its_last_layer(
     assert record["history"][0]["step"] == 1
 
 
-COMMAND = ("-P", "-m", "semqa", "eval", "attrscore", "train")
-
-
 def test_a_killed_training_goes_on_and_ends_the_same(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
-    """Killed with SIGKILL after its first checkpoint; a torn checkpoint is left beside it."""
+    """Killed with SIGKILL between two checkpoints; a torn checkpoint is left beside them."""
     base = save_classifier(tmp_path / "base")
     write_examples(tmp_path / "train.jsonl", data[0])
     write_examples(tmp_path / "dev.jsonl", data[1])
-    given = {"max_steps": 60, "learning_rate": 0.003, "batch_size": 4, "save_steps": 3}
-    flags = [
-        part
-        for name, value in given.items()
-        for part in (f"--{name.replace('_', '-')}", str(value))
-    ]
+    given = {"max_steps": 20, "learning_rate": 0.003, "batch_size": 4, "save_steps": 3}
     out = tmp_path / "killed"
-    command = [
-        *(sys.executable, *COMMAND, str(tmp_path / "train.jsonl"), "--dev"),
-        *(str(tmp_path / "dev.jsonl"), "--model", str(base), "--out", str(out)),
-        *("--device", "cpu", "--json", *flags),
+    asked = [
+        *("eval", "attrscore", "train", tmp_path / "train.jsonl", "--dev", tmp_path / "dev.jsonl"),
+        *("--model", base, "--out", out, "--device", "cpu", "--json"),
+        *(part for name in given for part in (f"--{name.replace('_', '-')}", given[name])),
     ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    end = time.monotonic() + 100
-    while not list(out.glob("checkpoints/checkpoint-*/whole")):
-        assert process.poll() is None, process.communicate()[1].decode()
-        assert time.monotonic() < end
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    ended = run_command(asked, tmp_path / "err", signal_at_step, 11, signal.SIGKILL)
+    assert ended.code == -signal.SIGKILL, ended.err
     assert not (out / "training.json").exists()
     torn = out / "checkpoints/checkpoint-1000"
     torn.mkdir()
@@ -177,9 +156,8 @@ def test_a_killed_training_goes_on_and_ends_the_same(
     resumed: list[int] = []
     record = train(*data, out, options, progress=Progress(on_resume=resumed.append))
     whole = train(*data, tmp_path / "whole", options)
-    assert resumed
-    assert 3 <= resumed[0] < 60
-    assert {**record, "versions": 0} == {**whole, "versions": 0}
+    assert resumed == [9]
+    assert record == whole
     names = ("model/model.safetensors", "model/config.json", "training.json")
     for name in names:
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
@@ -213,6 +191,50 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
     # As when it was killed after its last step, before the record was written.
     (tmp_path / "out/training.json").unlink()
     assert train(*data, tmp_path / "out", options) == record
+
+
+@pytest.mark.parametrize("at", [11, 4])
+def test_a_training_that_diverges_is_said_each_time(
+    tmp_path: Path,
+    data: tuple[list[Example], list[Example]],
+    monkeypatch: pytest.MonkeyPatch,
+    at: int,
+) -> None:
+    """In its last step as in any other."""
+    computed = GuardedTrainer.compute_loss
+
+    def compute_loss(trainer: Any, *given: Any, **named: Any) -> Any:
+        loss = computed(trainer, *given, **named)
+        return loss * float("inf") if trainer.state.global_step == at else loss
+
+    monkeypatch.setattr(GuardedTrainer, "compute_loss", compute_loss)
+    base = save_classifier(tmp_path / "base")
+    options = TrainingOptions(
+        model=str(base), max_steps=12, batch_size=4, save_steps=3, device="cpu"
+    )
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"diverged by step \d+: got a loss that is no number"):
+            train(*data, tmp_path / "out", options)
+    assert not (tmp_path / "out/training.json").exists()
+
+
+def test_an_interrupted_training_evaluates_no_part_of_an_epoch(
+    tmp_path: Path, data: tuple[list[Example], list[Example]]
+) -> None:
+    base = save_classifier(tmp_path / "base")
+    options = TrainingOptions(model=str(base), epochs=2, batch_size=4, device="cpu")
+
+    def on_progress(step: int, _: int | None) -> None:
+        if step == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(*data, tmp_path / "out", options, progress=Progress(on_progress))
+    assert not (tmp_path / "out/model").exists()
+    assert (tmp_path / "out/checkpoints/checkpoint-5/whole").exists()
+    record = train(*data, tmp_path / "out", options)
+    assert record == train(*data, tmp_path / "whole", options)
+    assert [each["step"] for each in record["history"]] == [9, 18]
 
 
 def test_two_processes_do_not_train_in_one_folder(
