@@ -43,6 +43,7 @@ def _card(record: Mapping[str, Any]) -> str:
         "answers whose quotes all verify": f"{100 * best['verified']:.0f}%",
     }
     data, prompt = record["data"], record["prompt"]
+    version = f", version {prompt['version']}" if prompt["version"] else ""
     asked = "" if prompt["template"] == "zero-shot" else f" --prompt {Path(options['prompt']).name}"
     form = "" if options["form"] == "auto" else f" --form {options['form']}"
     yaml = "".join(f"{name}: {json.dumps(value)}\n" for name, value in header.items())
@@ -70,7 +71,7 @@ On {data["dev"]["questions"]} dev questions, copy constraint {options["constrain
 | | questions | answers | SHA-256 of the rows |
 |---|---:|---:|---|
 {_data_row("training", data["train"])}{_data_row("dev", data["dev"])}
-Questions in both: {record["shared_questions"]}. Prompt: {prompt["template"]}, version {prompt["version"]}, SHA-256
+Questions in both: {record["shared_questions"]}. Prompt: {prompt["template"]}{version}, SHA-256
 `{prompt["sha256"]}`.
 
 ## Licence

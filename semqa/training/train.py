@@ -147,7 +147,8 @@ def _train(
     engine = TransformersEngine(loaded, settings, prompts=prompts, say=session.progress.say)
     scorer = DevScorer(engine, dev, "dev data", ranks)
     encoded = _encoded(questions, engine, loaded, settings, options)
-    plan["model_identity"] = _identity(options)  # a model of the Hub is on this machine by now
+    if plan["model_identity"] is None:
+        plan["model_identity"] = _identity(options)  # of the Hub, and on this machine by now
     with quiet():
         set_seed(options.seed)
         model = loaded.model

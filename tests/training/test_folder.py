@@ -73,7 +73,7 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
 
     def last() -> str | None:
         found = folder.last_checkpoint(lambda path, file: said.append((path.name, file)))
-        return found and found.name
+        return None if found is None else found.name
 
     assert last() is None
     for step in (9, 10, 11, 12):

@@ -152,7 +152,7 @@ def test_a_training_that_diverges_is_said_each_time(
 ) -> None:
     """In its last step as in any other; what is no number gets into no file."""
     out, wanted = tmp_path / "out", options(folder, "t5", **BRIEF)
-    computed = GuardedTrainer.compute_loss
+    computed: Any = GuardedTrainer.compute_loss
 
     def compute_loss(trainer: Any, *given: Any, **named: Any) -> Any:
         loss = computed(trainer, *given, **named)

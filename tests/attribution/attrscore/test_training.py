@@ -201,7 +201,7 @@ def test_a_training_that_diverges_is_said_each_time(
     at: int,
 ) -> None:
     """In its last step as in any other."""
-    computed = GuardedTrainer.compute_loss
+    computed: Any = GuardedTrainer.compute_loss
 
     def compute_loss(trainer: Any, *given: Any, **named: Any) -> Any:
         loss = computed(trainer, *given, **named)
