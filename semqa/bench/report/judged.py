@@ -85,7 +85,7 @@ def disambig_note(runs: Sequence[FinishedRun]) -> list[str]:
         f"Disambig-F1 and DR are ASQA's, of the questions whose readings QuoteSum names ({said}): "
         "those from AmbigQA. The judge is asked each reading, and what it finds in the answer is "
         "compared with that source's short answer. DR is √(Disambig-F1 · ROUGE-L) of the means over "
-        "these questions, ROUGE-L without the numbers of citations. The paper's judge is "
+        "these questions, ROUGE-L without the numbers of citations. ASQA's own judge is "
         "RoBERTa-large trained on SQuAD 2.0."
     ]
 
