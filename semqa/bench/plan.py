@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
-    from semqa.retrieval.embeddings import TextEncoder
+    from semqa.retrieval.shelf import ExemplarShelf
 
 __all__ = ["HUMAN", "Item", "Plan", "data_digest"]
 
@@ -98,7 +98,7 @@ class Plan:
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
         *,
         prepare: bool = True,
-        encoder: Callable[[str], TextEncoder] | None = None,
+        shelf: ExemplarShelf | None = None,
     ) -> PromptBuilder | None:
         """Make what puts questions to a model, with the exemplars of all questions looked for.
 
@@ -108,7 +108,7 @@ class Plan:
             questions: those of the run.
             on_progress: called with how many questions are embedded, and of how many.
             prepare: look for the exemplars now; their identity is known without.
-            encoder: gives the encoder of a name, where several runs share one.
+            shelf: has encoders and files that several runs share.
 
         Raises:
             InputError: the template or the file of exemplars is not usable.
@@ -119,7 +119,7 @@ class Plan:
         if self.prompts.train is not None:
             _check_regular(self.prompts.train)
         asked = [(question.question, question.qid) for question in questions]
-        builder = self.prompts.create_builder(asked, on_progress, encoder)
+        builder = self.prompts.create_builder(asked, on_progress, shelf)
         if prepare:
             builder.prepare([question.question for question in questions])
         return builder

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 from semqa.prompting import Form, PromptBuilder, Template
 from semqa.retrieval.choose import check_strategy, create_selector, named_qids
-from semqa.retrieval.encoder import DEFAULT_ENCODER, SentenceEncoder
-from semqa.retrieval.pool import ExemplarPool
+from semqa.retrieval.encoder import DEFAULT_ENCODER
+from semqa.retrieval.shelf import ExemplarShelf
 from semqa.retrieval.up_to import UpTo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
-
-    from semqa.retrieval.embeddings import TextEncoder
 
 __all__ = ["DEFAULT_SHOTS", "PromptSettings"]
 
@@ -93,15 +90,15 @@ class PromptSettings:
         self,
         asked: Iterable[tuple[str, str]] = (),
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
-        encoder: Callable[[str], TextEncoder] | None = None,
+        shelf: ExemplarShelf | None = None,
     ) -> PromptBuilder:
         """Read what is needed and make the builder.
 
         Args:
             asked: text and qid of the questions that will be asked: none is an exemplar of itself.
             on_progress: called with how many questions are embedded, and of how many.
-            encoder: gives the encoder of a name, where several builders share one; by default it is
-                made anew, and calls `on_progress`.
+            shelf: has encoders and files that several builders share; `on_progress` is its business
+                then.
 
         Raises:
             InputError: the template or the file is not usable.
@@ -110,15 +107,12 @@ class PromptSettings:
         template = Template.load(self.template)
         if not self.count or self.train is None:
             return PromptBuilder(template, shots=self.count, form=self.form or "auto")
-        from semqa.data.quotesum import read_quotesum
-
-        make = encoder or partial(SentenceEncoder, on_progress=on_progress)
-        pool = ExemplarPool.of(read_quotesum(self.train), asked)
+        held = shelf or ExemplarShelf(on_progress)
         selector = create_selector(
             self.strategy,
-            pool,
+            held.pool(self.train, asked),
             seed=self.seed,
-            encoder=lambda: make(self.encoder or DEFAULT_ENCODER),
+            encoder=lambda: held.encoder(self.encoder or DEFAULT_ENCODER),
         )
         return PromptBuilder(
             template,

@@ -1,4 +1,4 @@
-"""What runs share: a model, for all runs in a row that ask it, and the encoders of questions."""
+"""The engine that runs share: a model is loaded once for all runs in a row that ask it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from semqa.bench.plan import Plan
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
-    from semqa.retrieval.embeddings import TextEncoder
 
-__all__ = ["EncoderShelf", "EngineShelf"]
+__all__ = ["EngineShelf"]
 
 
 class EngineShelf:
@@ -59,27 +58,3 @@ class EngineShelf:
         held, self._held, self._spec = self._held, None, None
         if held is not None:
             getattr(held, "close", lambda: None)()
-
-
-class EncoderShelf:
-    """Holds every encoder of a grid: none is loaded or told from others twice.
-
-    Args:
-        on_progress: called with how many questions are embedded, and of how many.
-    """
-
-    def __init__(self, on_progress: Callable[[int, int], None]) -> None:
-        self._on_progress = on_progress
-        self._held: dict[str, TextEncoder] = {}
-
-    def take(self, name: str) -> TextEncoder:
-        """Return the encoder of a name.
-
-        Raises:
-            InputError: the model is a path where no folder is.
-        """
-        from semqa.retrieval.encoder import SentenceEncoder
-
-        if name not in self._held:
-            self._held[name] = SentenceEncoder(name, on_progress=self._on_progress)
-        return self._held[name]

@@ -8,12 +8,13 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from semqa.bench.grid.engines import EncoderShelf, EngineShelf
+from semqa.bench.grid.engines import EngineShelf
 from semqa.bench.rescore import rescore
 from semqa.bench.run import RESULTS_FILE, RUN_FILE, Progress, pretty, read_object, run
 from semqa.data.atomic import write_atomic
 from semqa.data.lock import locked
 from semqa.errors import InputError, SemqaError
+from semqa.retrieval.shelf import ExemplarShelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +102,7 @@ def run_grid(
             "choose another --out"
         ) from error
     outcomes: dict[int, CellOutcome] = {}
-    shelf, encoders = EngineShelf(say), EncoderShelf(on_embedded)
+    shelf, exemplars = EngineShelf(say), ExemplarShelf(on_embedded)
     with locked(out / ".grid.lock", wait_seconds=0), closing(shelf):
         for at in _order(cells):
             cell = cells[at]
@@ -111,7 +112,7 @@ def run_grid(
                 out / cell.folder,
                 lambda progress, at=at: on_progress(at, progress),  # type: ignore[misc]
                 shelf=shelf,
-                encoders=encoders,
+                exemplars=exemplars,
                 say=say,
                 judge=judge,
                 predict_only=predict_only,
@@ -130,7 +131,7 @@ def _outcome(
     on_progress: Callable[[Progress], None],
     *,
     shelf: EngineShelf,
-    encoders: EncoderShelf,
+    exemplars: ExemplarShelf,
     say: Callable[[str], None] | None,
     judge: Judge | None,
     predict_only: bool,
@@ -146,7 +147,7 @@ def _outcome(
             results = rescore(folder, cell.plan.data)
         else:
             plan = cell.plan
-            prompts = plan.create_prompts(plan.questions(), prepare=False, encoder=encoders.take)
+            prompts = plan.create_prompts(plan.questions(), prepare=False, shelf=exemplars)
             results = _finished(folder, plan.identity(prompts))
             if (
                 results is not None
