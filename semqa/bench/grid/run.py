@@ -6,9 +6,11 @@ import json
 import time
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from semqa.bench.grid.engines import EngineShelf
+from semqa.bench.plan import Plan
 from semqa.bench.rescore import rescore
 from semqa.bench.run import RESULTS_FILE, RUN_FILE, Progress, pretty, read_object, run
 from semqa.data.atomic import write_atomic
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges import Judge
     from semqa.bench.grid.cells import Cell
+    from semqa.data.quotesum import Question
 
 __all__ = ["GRID_FILE", "CellOutcome", "run_grid"]
 
@@ -102,6 +105,7 @@ def run_grid(
             "choose another --out"
         ) from error
     outcomes: dict[int, CellOutcome] = {}
+    asked = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
     shelf, exemplars = EngineShelf(say), ExemplarShelf(on_embedded)
     with locked(out / ".grid.lock", wait_seconds=0), closing(shelf):
         for at in _order(cells):
@@ -113,6 +117,7 @@ def run_grid(
                 lambda progress, at=at: on_progress(at, progress),  # type: ignore[misc]
                 shelf=shelf,
                 exemplars=exemplars,
+                asked=asked,
                 say=say,
                 judge=judge,
                 predict_only=predict_only,
@@ -132,6 +137,7 @@ def _outcome(
     *,
     shelf: EngineShelf,
     exemplars: ExemplarShelf,
+    asked: Callable[[Path, int | None], list[Question]],
     say: Callable[[str], None] | None,
     judge: Judge | None,
     predict_only: bool,
@@ -147,7 +153,9 @@ def _outcome(
             results = rescore(folder, cell.plan.data)
         else:
             plan = cell.plan
-            prompts = plan.create_prompts(plan.questions(), prepare=False, shelf=exemplars)
+            prompts = plan.create_prompts(
+                asked(plan.data, plan.limit), prepare=False, shelf=exemplars
+            )
             results = _finished(folder, plan.identity(prompts))
             if (
                 results is not None
