@@ -11,30 +11,39 @@ VLLM_PY := NUMBA_CACHE_DIR=$(CURDIR)/$(VLLM)/numba $(VLLM)/bin/python -P
 # Warnings of vLLM and what it imports are not ours.
 VLLM_OPTIONS := --override-ini filterwarnings=default --disable-warnings
 
+# Compiled once: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-vllm lint types check bench clean
 
 help:  ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Each stamp is redone when the project's dependencies or packages change.
-$(VENV)/.core: pyproject.toml
-	@echo "==> Making a virtual environment in $(VENV) and installing semqa into it"
+# Each stamp is redone when the project's dependencies or packages change. More includes less, so
+# each installs what it needs at one go.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+$(VENV)/.made:
+	@echo "==> Making a virtual environment in $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "semqa needs Python 3.11 or later; run: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "on Debian or Ubuntu: apt install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.core
-	@echo "==> Installing what the tests need"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+$(VENV)/.core: pyproject.toml | $(VENV)/.made
+	@echo "==> Installing semqa"
+	@$(INSTALL) .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.test
-	@echo "==> Installing what the checks need"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@
+$(VENV)/.test: pyproject.toml | $(VENV)/.made
+	@echo "==> Installing semqa and what the tests need"
+	@$(INSTALL) '.[test]'
+	@touch $(VENV)/.core $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.made
+	@echo "==> Installing semqa and what the tests and checks need"
+	@$(INSTALL) '.[dev]'
+	@touch $(VENV)/.core $(VENV)/.test $@
 
 demo: $(VENV)/.core  ## Answer a real question over the passages in examples/.
 	@echo "==> semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl"
@@ -47,9 +56,10 @@ demo: $(VENV)/.core  ## Answer a real question over the passages in examples/.
 	@$(PY) -m semqa answer 'Who crossed Antarctica alone?' --sources examples/antarctica.jsonl \
 	  --format html --out build/demo.html
 
+# As many processes as cores, so one thread each.
 test: $(VENV)/.test  ## Run the tests.
 	@echo "==> Running the tests"
-	@$(PY) -m pytest --numprocesses auto --dist worksteal
+	@OMP_NUM_THREADS=1 $(PY) -m pytest --numprocesses auto --dist worksteal
 
 # vLLM has an environment of its own: it needs versions of its own of almost everything.
 $(VLLM)/.locked: requirements/vllm.txt
