@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests.cli.forked import Forks
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -30,13 +32,29 @@ class Outcome(NamedTuple):
 Command = Callable[..., Outcome]
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks | None]:
+    """What short commands are made from, where processes can become two."""
+    if not hasattr(os, "fork"):
+        yield None
+        return
+    made = Forks()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def semqa(tmp_path: Path) -> Command:
+def semqa(tmp_path: Path, forks: Forks | None) -> Command:
     """Call as ``semqa("answer", "Who?", stdin=b"…", env={…})``; runs in an empty folder."""
 
     def run(*args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None) -> Outcome:
         settings = {k for k in os.environ if k.startswith("SEMQA_")} - {"SEMQA_CACHE"}
         clean = {k: v for k, v in os.environ.items() if k not in settings}
+        if forks is not None and all(k == "COLUMNS" or k.startswith("SEMQA_") for k in env or {}):
+            code, out, err = forks.run(
+                [*map(str, args)], stdin, tmp_path, {**clean, "COLUMNS": "100", **(env or {})}
+            )
+            return Outcome(code, out.decode("utf-8"), err.decode("utf-8"))
         done = subprocess.run(
             [sys.executable, "-m", "semqa", *map(str, args)],
             input=stdin,
