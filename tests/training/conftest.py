@@ -30,6 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Questions, a template and the models to begin with."""
     path = tmp_path_factory.mktemp("training")
     write_quotesum(path / "train.jsonl", toy_questions())
+    write_quotesum(path / "dev.jsonl", toy_questions()[:4])
     (path / "short.jinja").write_text(TEMPLATE)
     save_t5(path / "t5")
     save_decoder(path / "chat")
@@ -45,4 +46,4 @@ def questions(folder: Path) -> list[Question]:
 def brief(folder: Path, questions: list[Question]) -> tuple[Path, dict[str, Any]]:
     """A training of few steps that nothing interrupts."""
     out = folder / "brief"
-    return out, train(questions, questions, out, options(folder, "t5", **BRIEF))
+    return out, train(questions, questions[:4], out, options(folder, "t5", **BRIEF))

@@ -82,12 +82,22 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     assert {path.name for path in folder.checkpoints.iterdir()} == {
         *("checkpoint-10", "checkpoint-11", "checkpoint-12")
     }
+    assert last() == "checkpoint-12"
     checkpoint(folder, 100)  # never written to its end
     (folder.checkpoints / "checkpoint-12/weights").write_bytes(b"w" * 99)
     (folder.checkpoints / "checkpoint-11/sub/draws").unlink()
     assert last() == "checkpoint-10"
     assert said == [("checkpoint-12", "weights"), ("checkpoint-11", "sub/draws")]
-    assert [path.name for path in folder.checkpoints.iterdir()] == ["checkpoint-10"]
+    checkpoint(folder, 13)
+    assert {path.name for path in folder.checkpoints.iterdir()} == {
+        "checkpoint-10",
+        "checkpoint-13",
+    }
+    folder.seal(13, 1)  # the one before goes when the next is whole, and no sooner
+    assert [path.name for path in folder.checkpoints.iterdir()] == ["checkpoint-13"]
+    (folder.checkpoints / "checkpoint-13/whole").write_text("{")
+    assert last() is None
+    assert said[2:] == [("checkpoint-13", "whole")]
 
 
 def test_what_is_not_known_yet_is_no_other_training(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_two_processes_train_as_one_does_though_killed(
     from safetensors.torch import load_file
 
     one, two = tmp_path / "one", tmp_path / "two"
-    train(questions, questions, one, options(folder, "t5", **SHARED))
+    train(questions, questions[:4], one, options(folder, "t5", **SHARED))
     asked = command(folder, "t5", two, **SHARED)
     ends = run_ranks(2, asked, tmp_path, signal_at_step, 3, signal.SIGKILL)
     assert {end.code for end in ends} == {-signal.SIGKILL}

@@ -107,7 +107,7 @@ def test_batches_in_parts_and_checkpoints_within_the_model_change_nothing(
     """Sums in another order apart, which the low learning rate keeps small."""
     from safetensors.torch import load_file
 
-    low = {**BRIEF, "learning_rate": 0.0001, "max_steps": 4}
+    low = {**BRIEF, "learning_rate": 0.0001, "max_steps": 2, "eval_steps": 2}
     ways: dict[str, dict[str, Any]] = {
         "plain": {},
         "parts": {"batch_size": 5, "accumulate": 2},

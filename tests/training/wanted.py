@@ -19,8 +19,8 @@ T5: dict[str, Any] = {
     "eval_batch_size": 20,
     "device": "cpu",
 }
-DECODER = {**T5, "max_steps": 100, "eval_steps": 50, "learning_rate": 0.005}
-BRIEF = {**T5, "max_steps": 8, "eval_steps": 2, "max_new_tokens": 12, "constraint": "off"}
+DECODER = {**T5, "max_steps": 100, "eval_steps": 100, "learning_rate": 0.005}
+BRIEF = {**T5, "max_steps": 8, "eval_steps": 2, "max_new_tokens": 4, "constraint": "off"}
 
 
 def options(folder: Path, model: str, **given: Any) -> TrainingOptions:
@@ -30,11 +30,11 @@ def options(folder: Path, model: str, **given: Any) -> TrainingOptions:
 
 def command(folder: Path, model: str, out: Path, **given: Any) -> list[str]:
     """Return the same as arguments of a command; True stands for a flag without a value."""
-    data = str(folder / "train.jsonl")
+    data, dev = str(folder / "train.jsonl"), str(folder / "dev.jsonl")
     flags = []
     for name, value in given.items():
         flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return [
-        *("train", data, "--dev", data, "--model", str(folder / model)),
+        *("train", data, "--dev", dev, "--model", str(folder / model)),
         *("--prompt", str(folder / "short.jinja"), "--out", str(out), *flags),
     ]
