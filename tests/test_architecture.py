@@ -23,6 +23,7 @@ LAYERS = (
     "trainer",
     "attribution",
     "bench",
+    "distributed",
     "training",
     "harness",
     "server",

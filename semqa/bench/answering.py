@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from semqa.bench.plan import Item
     from semqa.engines import Engine
 
-__all__ = ["answer_items"]
+__all__ = ["answer_items", "failed_record"]
 
 
 class _Answer(NamedTuple):
@@ -54,6 +54,14 @@ def answer_items(
     return [_record(item, engine, predict_only) for item in items]
 
 
+def failed_record(
+    item: Item, error: str, *, predict_only: bool = False, seconds: float = 0.0
+) -> Record:
+    """Return the record of an example that has no answer, which is scored as an empty one."""
+    nothing = QuotedAnswer.parse("", item.question.sources)
+    return _scored(item, nothing, "", seconds, predict_only, error=error)
+
+
 def _record(item: Item, engine: Engine | None, predict_only: bool) -> Record:
     question = item.question
     started = time.perf_counter()
@@ -66,9 +74,8 @@ def _record(item: Item, engine: Engine | None, predict_only: bool) -> Record:
     try:
         ((answer, asked),) = _answers([item], engine)
     except InputError as failure:
-        nothing = QuotedAnswer.parse("", question.sources)
         seconds = time.perf_counter() - started
-        return _scored(item, nothing, "", seconds, predict_only, error=str(failure))
+        return failed_record(item, str(failure), predict_only=predict_only, seconds=seconds)
     return _scored(item, answer, answer.marked, time.perf_counter() - started, predict_only, asked)
 
 

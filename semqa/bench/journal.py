@@ -2,7 +2,7 @@
 
 A process killed at any moment leaves whole lines and at most one torn one at the end, which the
 next process cuts off. An example that failed may be tried again: its later row counts, until `tidy`
-leaves one row an example.
+leaves one row an example, in the order of the run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Journal:
         self._known = frozenset(known)
         _cut_torn_line(path)
         self.records: dict[str, Record] = {}
-        self._rows = 0
+        self._order: list[str] = []
         failures: dict[str, Record] = {}
         if path.stat().st_size:
             for row in read_rows(path):
@@ -61,7 +61,7 @@ class Journal:
                         "expected each example of the run once; use another folder"
                     )
                 record = Record.read(row)
-                self._rows += 1
+                self._order.append(key)
                 if record.error is None:
                     self.records[key] = record
                     failures.pop(key, None)
@@ -104,17 +104,17 @@ class Journal:
                 "room on a working disk; free some space and run again, what is done is kept"
             ) from error
         self.records[record.id] = record
-        self._rows += 1
+        self._order.append(record.id)
 
     def tidy(self, order: Sequence[str]) -> None:
-        """Leave one row an example, in this order, where there are more; call it when all are done.
+        """Leave one row an example, in this order; call it when all are done.
 
         Raises:
             UnavailableError: the disk failed or is full; the file is as it was.
         """
-        if self._rows > len(order):
+        if self._order != list(order):
             write_atomic(self._path, (encode_row(self.records[key].to_dict()) for key in order))
-            self._rows = len(order)
+            self._order = list(order)
 
 
 def _cut_torn_line(path: Path) -> None:

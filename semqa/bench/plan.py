@@ -145,6 +145,12 @@ class Plan:
         asking = {"prompts": prompts, "say": say} if prompts else {}
         return create_engine(self.engine, self.given | asking)
 
+    def batch_size(self) -> int:
+        """Return how many questions the engine is given together, without loading it."""
+        from semqa.engines import batch_size_of
+
+        return batch_size_of(self.engine, self.given)
+
     def questions(self) -> list[Question]:
         """Read the questions of the run.
 
@@ -179,19 +185,31 @@ class Plan:
             "limit": self.limit,
             "data": display_name(self.data.name),
             "data_sha256": data_digest(self.data),
-            "semqa": semqa.__version__,
-            "engines_sha256": _code_digest("engines"),
         }
         if prompts is None:
-            return identity
-        identity["asking_sha256"] = _code_digest("decoding", "kernels", "prompting", "retrieval")
+            return identity | self.what_runs(asking=False)
         identity["prompts"] = prompts.identity()
         if self.prompts is not None and self.prompts.count and self.prompts.train is not None:
             identity["train"] = display_name(self.prompts.train.name)
             identity["train_sha256"] = data_digest(self.prompts.train)
-        identity["model"] = model_identity(self.engine, self.options.get("revision"))
-        identity["model_versions"] = model_versions()
-        return identity
+        return identity | self.what_runs(asking=True)
+
+    def what_runs(self, *, asking: bool) -> dict[str, object]:
+        """Return the part of the identity that tells the code and the model of this machine.
+
+        Args:
+            asking: whether the engine asks a model.
+        """
+        found: dict[str, object] = {
+            "semqa": semqa.__version__,
+            "engines_sha256": _code_digest("engines"),
+        }
+        if asking:
+            rooms = ("decoding", "kernels", "prompting", "retrieval")
+            found["asking_sha256"] = _code_digest(*rooms)
+            found["model"] = model_identity(self.engine, self.options.get("revision"))
+            found["model_versions"] = model_versions()
+        return found
 
 
 def data_digest(path: Path) -> str:

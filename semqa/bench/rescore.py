@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from semqa.bench.plan import Plan, data_digest
 from semqa.bench.record import Record
-from semqa.bench.results import make_results, score_item
+from semqa.bench.results import make_results, score_items
 from semqa.bench.run import EXAMPLES_FILE, RESULTS_FILE, RUN_FILE, pretty, read_object
 from semqa.data.atomic import write_atomic
 from semqa.data.jsonl import Line, decode_row, encode_row
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.bench.plan import Item
+    from semqa.bench.workers import Workers
+    from semqa.metrics import ExampleScores
 
 __all__ = ["items_of", "read_records", "rescore"]
 
 
-def rescore(out: Path, data: Path) -> dict[str, object]:
+def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, object]:
     """Score the predictions of a finished run again, and write rows and results anew.
 
     What was measured while it ran stays: answers, times, versions, machine, judgements.
@@ -30,6 +32,7 @@ def rescore(out: Path, data: Path) -> dict[str, object]:
     Args:
         out: the folder of the run.
         data: the QuoteSum file that it ran over, under whatever name.
+        workers: score, in place of this process.
 
     Returns:
         The results, as in ``results.json``.
@@ -53,8 +56,10 @@ def rescore(out: Path, data: Path) -> dict[str, object]:
                 f"{out}: is not finished: got no answer to {len(missing)} of {len(items)} examples, "
                 f"the first is {missing[0]!r}, expected one to each; run it to its end first"
             )
-        records = [_scored(item, found[item.key]) for item in items]
-        results = make_results(items, records, identity)
+        predictions = [found[item.key].prediction for item in items]
+        scores = (score_items if workers is None else workers.score)(items, predictions)
+        records = [_scored(found[item.key], each) for item, each in zip(items, scores, strict=True)]
+        results = make_results(items, records, identity, scorer=lambda _items, _texts: scores)
         if (out / RESULTS_FILE).is_file():
             before = read_object(out / RESULTS_FILE)
             kept = ("versions", "machine", "judged")
@@ -116,9 +121,9 @@ def read_records(path: Path) -> dict[str, Record]:
     return found
 
 
-def _scored(item: Item, record: Record) -> Record:
+def _scored(record: Record, scores: ExampleScores) -> Record:
     from dataclasses import replace
 
-    shown = score_item(item, record.prediction).to_dict()
+    shown = scores.to_dict()
     del shown["qid"]
     return replace(record, scores=shown)

@@ -12,12 +12,12 @@ from semqa.bench.machine import describe_machine
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.bench.plan import Item
     from semqa.bench.record import Asked, Record
 
-__all__ = ["make_results", "score_item"]
+__all__ = ["make_results", "score_item", "score_items"]
 
 RESAMPLES = 1_000
 SEED = 0
@@ -42,12 +42,18 @@ def score_item(item: Item, prediction: str) -> ExampleScores:
     )
 
 
+def score_items(items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
+    """Score the predictions of some items, in their order."""
+    return [score_item(item, text) for item, text in zip(items, predictions, strict=True)]
+
+
 def make_results(
     items: Sequence[Item],
     records: Sequence[Record],
     identity: Mapping[str, object],
     *,
     predict_only: bool = False,
+    scorer: Callable[[Sequence[Item], Sequence[str]], list[ExampleScores]] | None = None,
 ) -> dict[str, object]:
     """Sum up a finished run; scores are computed anew from the predictions.
 
@@ -59,12 +65,11 @@ def make_results(
         records: what became of them, in the same order.
         identity: what was run, as `Plan.identity` gives it.
         predict_only: leave the scores out; ``results`` is None then.
+        scorer: scores predictions as `score_items` does, which is the default.
     """
     scored = None
     if not predict_only:
-        scores = [
-            score_item(item, record.prediction) for item, record in zip(items, records, strict=True)
-        ]
+        scores = (scorer or score_items)(items, [record.prediction for record in records])
         scored = summarise(scores, resamples=RESAMPLES, seed=SEED).to_dict()
     answered = [record for record in records if record.error is None]
     asked = [record.asked for record in answered if record.asked is not None]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.bench.answering import answer_items
 from semqa.bench.journal import Journal
 from semqa.bench.judging import judge_records
+from semqa.bench.machine import describe_machine
 from semqa.bench.results import make_results
 from semqa.data.atomic import write_atomic
 from semqa.data.jsonl import write_jsonl
 from semqa.data.lock import locked
-from semqa.errors import InputError
+from semqa.errors import InputError, SemqaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import Judge
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
+    from semqa.bench.workers import Workers
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
 
@@ -99,6 +101,7 @@ def run(
     engines: Callable[[Plan, PromptBuilder | None], Engine | None] | None = None,
     predict_only: bool = False,
     retry_failed: bool = False,
+    workers: Workers | None = None,
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
@@ -122,6 +125,7 @@ def run(
             which is closed at the end.
         predict_only: leave the scores out; `semqa.bench.rescore` adds them.
         retry_failed: try examples again that failed earlier.
+        workers: answer and score, in place of this process, which loads no engine then.
 
     Returns:
         The results, as in ``results.json``.
@@ -149,7 +153,8 @@ def run(
 
         # What is wrong with an engine is found before anything is written. Where a run has begun, it
         # was right then, and loading it can wait until it is known that there is something to do.
-        engine = None if (out / RUN_FILE).exists() else create_engine()
+        here = workers is None
+        engine = create_engine() if here and not (out / RUN_FILE).exists() else None
         loaded = engine is not None
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -160,7 +165,7 @@ def run(
             ) from error
         with _own_errors(out), locked(out / ".lock", wait_seconds=0):
             identity = plan.identity(prompts)
-            _claim(out, identity, plan.about())
+            begun = _claim(out, identity, plan.about())
             keys = [item.key for item in items]
             journal = Journal(out / EXAMPLES_FILE, keys, retry_failed=retry_failed)
             resumed, again = len(journal.records), len(journal.failed) if retry_failed else 0
@@ -168,18 +173,36 @@ def run(
             with journal:
                 progress = Progress(resumed, len(items), resumed, again)
                 on_progress(progress)
-                if resumed < len(items) and not loaded:
+                if resumed < len(items) and here and not loaded:
                     engine = create_engine()
-                for group in _groups(items, engine):
-                    for asked in _to_ask(group, journal):
-                        for record in answer_items(asked, engine, predict_only=predict_only):
-                            if record.id not in journal.records:
-                                journal.append(record)
-                                progress = progress.after(record)
-                                on_progress(progress)
+                elif resumed < len(items) and prompts is not None:
+                    prompts.prepare([question.question for question in questions])
+                size = _size(engine) if here else plan.batch_size()
+                waiting = [one for group in _groups(items, size) for one in _to_ask(group, journal)]
+                try:
+                    for record in _answers(
+                        plan, prompts, waiting, engine, workers, predict_only=predict_only
+                    ):
+                        if record.id not in journal.records:
+                            journal.append(record)
+                            progress = progress.after(record)
+                            on_progress(progress)
+                except SemqaError:
+                    if begun and not here and not journal.records:
+                        _release(out)  # as where an engine that cannot be made is found before
+                    raise
             journal.tidy(keys)
             records = [journal.records[key] for key in keys]
-            results = make_results(items, records, identity, predict_only=predict_only) | before
+            results = make_results(
+                items,
+                records,
+                identity,
+                predict_only=predict_only,
+                scorer=None if workers is None else workers.score,
+            )
+            if workers is not None:
+                results["machine"] = {**describe_machine(), **workers.describe()}
+            results |= before
             if judge is not None:
                 judged = judge_records(items, records, judge)
                 results["judged"] = judged.summary
@@ -212,8 +235,26 @@ def _ran_where(out: Path) -> dict[str, object]:
     return {key: found[key] for key in ("versions", "machine", "judged") if key in found}
 
 
-def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> None:
-    """Make the folder this run's, or see that it is."""
+def _answers(
+    plan: Plan,
+    prompts: PromptBuilder | None,
+    groups: Sequence[Sequence[Item]],
+    engine: Engine | None,
+    workers: Workers | None,
+    *,
+    predict_only: bool,
+) -> Iterator[Record]:
+    """Give the records of items as they are answered, here or elsewhere."""
+    if workers is not None:
+        if groups:
+            yield from workers.answer(plan, prompts, groups, predict_only=predict_only)
+        return
+    for group in groups:
+        yield from answer_items(group, engine, predict_only=predict_only)
+
+
+def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> bool:
+    """Make the folder this run's, or see that it is; return whether it has just begun."""
     path = out / RUN_FILE
     if not path.exists():
         if (out / EXAMPLES_FILE).exists():
@@ -224,7 +265,7 @@ def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object
         started = datetime.now(UTC).isoformat(timespec="seconds")
         write_atomic(path.with_name(ABOUT_FILE), [pretty({**about, "started": started})])
         write_atomic(path, [pretty(identity)])
-        return
+        return True
     found = read_object(path)
     for key, value in identity.items():
         if key in ("data", "train"):  # a renamed copy is the same data, which its digest tells
@@ -237,13 +278,23 @@ def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object
                 f"{expected!r}{CHANGED.get(key, '')}; use another folder, or remove this one to start "
                 "afresh"
             )
+    return False
 
 
-def _groups(items: Sequence[Item], engine: Engine | None) -> Iterator[Sequence[Item]]:
-    """Cut the items into groups that are answered together, by their places alone."""
+def _release(out: Path) -> None:
+    """Give back a folder in which nothing was done."""
+    for name in (RUN_FILE, ABOUT_FILE, EXAMPLES_FILE):
+        (out / name).unlink(missing_ok=True)
+
+
+def _size(engine: Engine | None) -> int:
     from semqa.engines import BatchEngine
 
-    size = engine.batch_size if isinstance(engine, BatchEngine) else 1
+    return engine.batch_size if isinstance(engine, BatchEngine) else 1
+
+
+def _groups(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """Cut the items into groups that are answered together, by their places alone."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
 

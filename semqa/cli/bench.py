@@ -25,6 +25,14 @@ from semqa.cli.limit import read_limit, resolve_limit
 from semqa.cli.lm_eval_flags import LmEvalCommand
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
+from semqa.cli.ray_options import (
+    DistributedBy,
+    NumCpus,
+    NumGpus,
+    NumWorkers,
+    RayAddress,
+    opened_ray,
+)
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,6 +125,11 @@ def quotesum(
     no_judge_cache: NoJudgeCache = False,
     judge_device: JudgeDevice = None,
     judge_url: JudgeUrl = None,
+    distributed: DistributedBy = None,
+    ray_address: RayAddress = None,
+    workers: NumWorkers = None,
+    num_cpus: NumCpus = None,
+    num_gpus: NumGpus = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer every question of a QuoteSum file and score the answers.
@@ -134,6 +147,13 @@ def quotesum(
         "judge_device": judge_device,
         "judge_url": judge_url,
     }
+    spread: dict[str, object] = {
+        "distributed": distributed,
+        "ray_address": ray_address,
+        "workers": workers,
+        "num_cpus": num_cpus,
+        "num_gpus": num_gpus,
+    }
     _check_together(
         options,
         predict_only=predict_only,
@@ -142,7 +162,13 @@ def quotesum(
         judge=judge,
     )
     if config is not None:
-        whole = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed, **judges}
+        whole = {
+            "out": out,
+            "predict_only": predict_only,
+            "retry_failed": retry_failed,
+            **judges,
+            **spread,
+        }
         of_runs = {"data": data, "engine": engine, "limit": _limit(limit), "gen_kwargs": gen_kwargs}
         _run_config(config, options, whole, of_runs, rescore=rescore, as_json=as_json)
         return
@@ -150,7 +176,9 @@ def quotesum(
     if rescore:
         from semqa.bench.rescore import rescore as score_again
 
-        _finish(score_again(out, data), out, as_json=as_json)
+        with opened_ray(spread) as ray:
+            results = score_again(out, data, ray)
+        _finish(results, out, as_json=as_json)
         return
     options = with_gen_kwargs(options, gen_kwargs)
     judging = open_named_judge(
@@ -168,7 +196,7 @@ def quotesum(
     plan = Plan(data, engine, choice.options, first, choice.prompts)
     prompts = None
     try:
-        with watch_run(engine) as watch:
+        with opened_ray(spread) as ray, watch_run(engine) as watch:
             if choice.prompts is not None:
                 prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
                 choice.say_citations(prompts)
@@ -183,6 +211,7 @@ def quotesum(
                 judging,
                 predict_only=predict_only,
                 retry_failed=retry_failed,
+                workers=ray,
             )
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")
@@ -275,7 +304,7 @@ def _run_config(
         reads=True,
     )
     try:
-        with watch_grid(cells) as watch:
+        with opened_ray(whole) as ray, watch_grid(cells) as watch:
             if judging is not None:
                 judging.on_progress = watch.run.judged
             outcomes = run_grid(
@@ -290,6 +319,7 @@ def _run_config(
                 predict_only=whole["predict_only"],
                 retry_failed=whole["retry_failed"],
                 rescoring=rescore,
+                workers=ray,
             )
     except KeyboardInterrupt:
         say("interrupted: what is done is kept; give the same command again to go on")

@@ -16,6 +16,7 @@ from semqa.cli.gen_kwargs import with_gen_kwargs
 from semqa.cli.limit import read_limit, resolve_limit
 from semqa.cli.lm_eval_flags import ALSO, elsewhere, is_auto
 from semqa.cli.nearest import nearest_names
+from semqa.cli.ray_options import Distributed
 from semqa.cli.read_option import OptionType, engine_option_types
 from semqa.errors import InputError, SemqaError
 
@@ -35,6 +36,11 @@ WHOLE = {
     "no_judge_cache": OptionType(bool),
     "judge_device": OptionType(str),
     "judge_url": OptionType(str),
+    "distributed": OptionType(Distributed),
+    "ray_address": OptionType(str),
+    "workers": OptionType(str),
+    "num_cpus": OptionType(float),
+    "num_gpus": OptionType(float),
 }
 """Keys that are of the whole grid, not of a run."""
 

@@ -51,6 +51,13 @@ class Boundary(StrEnum):
     CHAR = "char"
 
 
+class Backend(StrEnum):
+    """What starts vLLM's processes for several GPUs."""
+
+    MP = "mp"
+    RAY = "ray"
+
+
 class PromptForm(StrEnum):
     """How a prompt is given to a model."""
 
@@ -247,6 +254,18 @@ class EngineOptions:
     ] = None
     pipeline_parallel_size: Annotated[
         int | None, _option("Groups of GPUs that share the layers (vllm).", _MODEL, "1", min=1)
+    ] = None
+    data_parallel_size: Annotated[
+        int | None,
+        _option("Copies of the model that share the questions (vllm).", _MODEL, "1", min=1),
+    ] = None
+    distributed_executor_backend: Annotated[
+        Backend | None,
+        _option(
+            "What starts vLLM's processes: mp on one machine, ray on several (vllm).",
+            _MODEL,
+            "vLLM's",
+        ),
     ] = None
     gpu_memory_utilization: Annotated[
         float | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +11,15 @@ import typer
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
+from semqa.cli.ray_options import DistributedBy, NumCpus, NumWorkers, RayAddress, opened_ray
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.data.quotesum import Question
-    from semqa.metrics import Report
+    from semqa.distributed import RayWorkers
+    from semqa.metrics import Example, ExampleScores, Report
     from semqa.metrics.bootstrap import PairedTest
 
 __all__ = ["score"]
@@ -75,6 +78,10 @@ def score(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    distributed: DistributedBy = None,
+    ray_address: RayAddress = None,
+    workers: NumWorkers = None,
+    num_cpus: NumCpus = None,
     as_json: AsJson = False,
 ) -> None:
     """Score predictions: ROUGE, Sem-F1, Sem-Rec and SEMQA, on a scale of 0 to 100.
@@ -82,6 +89,7 @@ def score(
     The figures equal the dataset authors' scorer wherever that defines one.
     """
     from semqa.data.quotesum import read_quotesum
+    from semqa.metrics import summarise
 
     check_stdin_once(references, predictions, baseline)
     check_not_an_input(per_example, references, predictions, baseline)
@@ -91,7 +99,18 @@ def score(
         )
     questions = read_quotesum(references)
     drawn = INTERVAL_RESAMPLES if resamples is None else resamples
-    report = _score(questions, predictions, official, all_sources, allow_missing, drawn, seed)
+    spread: dict[str, object] = {
+        "distributed": distributed,
+        "ray_address": ray_address,
+        "workers": workers,
+        "num_cpus": num_cpus,
+    }
+    files = [predictions, *([] if baseline is None else [baseline])]
+    read = [_examples(questions, path, allow_missing=allow_missing) for path in files]
+    with opened_ray(spread) as ray:
+        rows = [_rows(one, ray, official=official, all_sources=all_sources) for one in read]
+    summed = partial(summarise, official=official, all_sources=all_sources, seed=seed)
+    report = summed(rows[0], resamples=drawn)
     if per_example is not None:
         from semqa.data.jsonl import write_jsonl
 
@@ -99,7 +118,7 @@ def score(
     tests: list[PairedTest] = []
     notes: list[str] = []
     if baseline is not None:
-        other = _score(questions, baseline, official, all_sources, allow_missing, 0, seed)
+        other = summed(rows[1], resamples=0)
         tests, notes = _compare(report, other, resamples or TEST_RESAMPLES, seed)
     record = {**report.to_dict(), "versions": _versions()}
     if as_json:
@@ -134,18 +153,12 @@ def _compare(
     return tests, notes
 
 
-def _score(
-    questions: Sequence[Question],
-    predictions: Path,
-    official: bool,
-    all_sources: bool,
-    allow_missing: bool,
-    resamples: int,
-    seed: int,
-) -> Report:
+def _examples(
+    questions: Sequence[Question], predictions: Path, *, allow_missing: bool
+) -> list[Example]:
     from semqa.data.files import display_name
     from semqa.data.predictions import match_predictions, read_predictions
-    from semqa.metrics import Example, score
+    from semqa.metrics import Example
 
     texts = match_predictions(
         questions,
@@ -153,13 +166,20 @@ def _score(
         allow_missing=allow_missing,
         name=display_name(predictions),
     )
-    examples = [
+    return [
         Example(question.qid, text, question.texts, question.short_answers, question.numbers)
         for question, text in zip(questions, texts, strict=True)
     ]
-    return score(
-        examples, official=official, all_sources=all_sources, resamples=resamples, seed=seed
-    )
+
+
+def _rows(
+    examples: Sequence[Example], ray: RayWorkers | None, *, official: bool, all_sources: bool
+) -> list[ExampleScores]:
+    from semqa.metrics import score_example
+
+    if ray is not None:
+        return ray.score_examples(examples, official=official, all_sources=all_sources)
+    return [score_example(one, official=official, all_sources=all_sources) for one in examples]
 
 
 def _versions() -> dict[str, str]:

@@ -14,6 +14,7 @@ from semqa.engines.base import (
 )
 from semqa.engines.registry import (
     accepted_options,
+    batch_size_of,
     check_options,
     create_engine,
     engines_with,
@@ -31,6 +32,7 @@ __all__ = [
     "SharingEngine",
     "StreamingEngine",
     "accepted_options",
+    "batch_size_of",
     "check_options",
     "create_engine",
     "engines_with",

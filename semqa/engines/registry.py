@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from semqa.engines.base import Engine
+    from semqa.engines.model import AnswerOptions
+    from semqa.engines.openai import OpenAIOptions
+    from semqa.engines.transformers import TransformersOptions
+    from semqa.engines.vllm import VllmOptions
 
-__all__ = ["accepted_options", "check_options", "create_engine", "engines_with"]
+__all__ = ["accepted_options", "batch_size_of", "check_options", "create_engine", "engines_with"]
 
 
 def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Engine:
@@ -77,8 +81,7 @@ def check_options(spec: str, options: Mapping[str, object] | None = None) -> Non
         given = {k: v for k, v in (options or {}).items() if v is not None}
         unknown = given.keys() - {*_FACTORIES[key].accepts(), *_FACTORIES[key].inner}
         if not unknown:
-            settings = {k: v for k, v in given.items() if k not in (*_ASKING, "base_url")}
-            _OPTIONS[key](settings)
+            _OPTIONS[key](_settings(options))
             return
     # The others are made in no time, and so is the message about an option that there is not.
     create_engine(spec, options)
@@ -96,6 +99,30 @@ def accepted_options(spec: str) -> tuple[str, ...] | None:
     """
     factory = _FACTORIES.get(_split(spec)[0])
     return None if factory is None else (*factory.accepts(), *factory.inner)
+
+
+def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int:
+    """Return how many questions an engine is given together, without loading it.
+
+    Args:
+        spec: as for `create_engine`.
+        options: likewise.
+
+    Raises:
+        InputError: an option of an engine that asks a model is not one, or out of its range.
+
+    Example:
+        >>> batch_size_of("lead-2"), batch_size_of("transformers:gpt2", {"batch_size": 4})
+        (1, 4)
+    """
+    key, _ = _split(spec)
+    return _OPTIONS[key](_settings(options)).batch_size if key in _OPTIONS else 1
+
+
+def _settings(options: Mapping[str, object] | None) -> dict[str, object]:
+    """Return the options that an engine's record of settings has."""
+    given = {k: v for k, v in (options or {}).items() if v is not None}
+    return {k: v for k, v in given.items() if k not in (*_ASKING, "base_url")}
 
 
 def engines_with(option: str) -> tuple[str, ...]:
@@ -124,28 +151,28 @@ def _nearest(spec: str) -> str | None:
     return None
 
 
-def _check_transformers(settings: dict[str, object]) -> None:
+def _read_transformers(settings: dict[str, object]) -> TransformersOptions:
     from semqa.engines.transformers.options import TransformersOptions
 
-    TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
+    return TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
 
 
-def _check_vllm(settings: dict[str, object]) -> None:
+def _read_vllm(settings: dict[str, object]) -> VllmOptions:
     from semqa.engines.vllm.options import VllmOptions
 
-    VllmOptions(**settings)  # type: ignore[arg-type]  # as above
+    return VllmOptions(**settings)  # type: ignore[arg-type]  # as above
 
 
-def _check_openai(settings: dict[str, object]) -> None:
+def _read_openai(settings: dict[str, object]) -> OpenAIOptions:
     from semqa.engines.openai.options import OpenAIOptions
 
-    OpenAIOptions(**settings)  # type: ignore[arg-type]  # as above
+    return OpenAIOptions(**settings)  # type: ignore[arg-type]  # as above
 
 
-_OPTIONS: dict[str, Callable[[dict[str, object]], None]] = {
-    "transformers:MODEL": _check_transformers,
-    "vllm:MODEL": _check_vllm,
-    "openai:MODEL": _check_openai,
+_OPTIONS: dict[str, Callable[[dict[str, object]], AnswerOptions]] = {
+    "transformers:MODEL": _read_transformers,
+    "vllm:MODEL": _read_vllm,
+    "openai:MODEL": _read_openai,
 }
 
 

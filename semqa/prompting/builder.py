@@ -87,9 +87,7 @@ class PromptBuilder:
             InputError: the prompt is too long even without exemplars, the template failed, or there
                 are not enough exemplars to choose from.
         """
-        chosen: list[Exemplar] = []
-        if self.shots and self._exemplars is not None:
-            chosen = list(self._exemplars.select(question, self.shots))
+        chosen = self.select(question)
         spelling = Spelling(reserved)
 
         def with_shots(count: int) -> Prompt:
@@ -116,6 +114,16 @@ class PromptBuilder:
             else:
                 too_many = middle
         return replace(prompt, dropped=len(chosen) - fits)
+
+    def select(self, question: str) -> list[Exemplar]:
+        """Choose the exemplars of a question, the most useful first; none where none are shown.
+
+        Raises:
+            InputError: there are not enough to choose from.
+        """
+        if not self.shots or self._exemplars is None:
+            return []
+        return list(self._exemplars.select(question, self.shots))
 
     def prepare(self, questions: Sequence[str]) -> None:
         """Choose ahead for many questions at once, which is faster than one by one.

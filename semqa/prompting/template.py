@@ -51,11 +51,13 @@ class Template:
 
     Attributes:
         header: what it says of itself.
+        raw: the file's content.
         sha256: of the file.
         where: the file, for messages.
     """
 
     header: Header
+    raw: bytes
     sha256: str
     where: str
     _parts: Mapping[str, Any]
@@ -128,7 +130,7 @@ class Template:
         text = decode_text(raw, where)
         header = Header.read(text, where, name)
         parts = _compile(text, where)
-        template = cls(header, hashlib.sha256(raw).hexdigest(), where, parts)
+        template = cls(header, raw, hashlib.sha256(raw).hexdigest(), where, parts)
         template._try_out()
         return template
 

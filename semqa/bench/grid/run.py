@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges import Judge
     from semqa.bench.grid.cells import Cell
+    from semqa.bench.workers import Workers
     from semqa.data.quotesum import Question
 
 __all__ = ["GRID_FILE", "CellOutcome", "run_grid"]
@@ -70,6 +71,7 @@ def run_grid(
     predict_only: bool = False,
     retry_failed: bool = False,
     rescoring: bool = False,
+    workers: Workers | None = None,
 ) -> list[CellOutcome]:
     """Run every cell that is not finished, each in its folder below `out`.
 
@@ -89,6 +91,7 @@ def run_grid(
         predict_only: leave the scores out.
         retry_failed: try examples again that failed earlier, in cells that were finished, too.
         rescoring: ask no engine: score again what is there.
+        workers: answer and score, in place of this process.
 
     Returns:
         What became of each cell, in the order of `cells`.
@@ -123,6 +126,7 @@ def run_grid(
                 predict_only=predict_only,
                 retry_failed=retry_failed,
                 rescoring=rescoring,
+                workers=workers,
             )
             outcomes[at] = outcome
             on_done(at, outcome)
@@ -143,6 +147,7 @@ def _outcome(
     predict_only: bool,
     retry_failed: bool,
     rescoring: bool,
+    workers: Workers | None,
 ) -> CellOutcome:
     """Run one cell, or see that it is done; what goes wrong is its outcome."""
     started = time.perf_counter()
@@ -150,7 +155,7 @@ def _outcome(
     results: Any
     try:
         if rescoring:
-            results = rescore(folder, cell.plan.data)
+            results = rescore(folder, cell.plan.data, workers)
         else:
             plan = cell.plan
             prompts = plan.create_prompts(
@@ -175,6 +180,7 @@ def _outcome(
                     engines=shelf.take,
                     predict_only=predict_only,
                     retry_failed=retry_failed,
+                    workers=workers,
                 )
     except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
         if not isinstance(error, InputError):

@@ -113,6 +113,7 @@ def _start(where: str, options: VllmOptions) -> Any:
         "trust_remote_code": options.trust_remote_code,
         "tensor_parallel_size": options.tensor_parallel_size,
         "pipeline_parallel_size": options.pipeline_parallel_size,
+        "data_parallel_size": options.data_parallel_size,
         "seed": options.seed % 2**32,
         # As a name in this list: vLLM passes over processors that it finds by itself in some set-ups.
         "logits_processors": [NAME],
@@ -120,7 +121,12 @@ def _start(where: str, options: VllmOptions) -> Any:
         "use_tqdm_on_load": False,
         **options.engine_args,
     }
-    for name in ("revision", "quantization", "gpu_memory_utilization"):
+    for name in (
+        "revision",
+        "quantization",
+        "gpu_memory_utilization",
+        "distributed_executor_backend",
+    ):
         if getattr(options, name) is not None:
             given[name] = getattr(options, name)
     if options.context is not None:

@@ -20,6 +20,8 @@ LOADING = (
     "context",
     "tensor_parallel_size",
     "pipeline_parallel_size",
+    "data_parallel_size",
+    "distributed_executor_backend",
     "gpu_memory_utilization",
     "quantization",
     "engine_args",
@@ -28,6 +30,7 @@ LOADING = (
 of its own."""
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
+_BACKENDS = ("mp", "ray")
 _OURS = ("model", "tokenizer", "logits_processors", "skip_tokenizer_init")
 """Arguments of vLLM that the engine gives itself."""
 
@@ -46,6 +49,9 @@ class VllmOptions(AnswerOptions):
             says.
         tensor_parallel_size: GPUs that share each layer.
         pipeline_parallel_size: groups of GPUs that share the layers.
+        data_parallel_size: copies of the model, each on GPUs of its own, that share the questions.
+        distributed_executor_backend: what starts vLLM's processes for several GPUs: ``mp`` on one
+            machine, ``ray`` on several; by default vLLM's choice.
         gpu_memory_utilization: share of a GPU's memory to use; by default vLLM's.
         quantization: how the weights are quantised, such as ``awq`` or ``fp8``; by default as the
             model's configuration says.
@@ -63,6 +69,8 @@ class VllmOptions(AnswerOptions):
     context: int | None = None
     tensor_parallel_size: int = 1
     pipeline_parallel_size: int = 1
+    data_parallel_size: int = 1
+    distributed_executor_backend: str | None = None
     gpu_memory_utilization: float | None = None
     quantization: str | None = None
     engine_args: Mapping[str, object] = field(default_factory=dict)
@@ -74,8 +82,14 @@ class VllmOptions(AnswerOptions):
             )
         if self.context is not None:
             check_whole("context", self.context, 2)
-        check_whole("tensor_parallel_size", self.tensor_parallel_size, 1)
-        check_whole("pipeline_parallel_size", self.pipeline_parallel_size, 1)
+        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
+            check_whole(name, getattr(self, name), 1)
+        backend = self.distributed_executor_backend
+        if backend is not None and backend not in _BACKENDS:
+            raise InputError(
+                f"distributed_executor_backend: got {backend!r}, expected {', '.join(_BACKENDS)}; "
+                "choose one of them, or leave it out"
+            )
         if self.gpu_memory_utilization is not None:
             check_range(
                 "gpu_memory_utilization",
@@ -108,6 +122,8 @@ _NAMED = {
     "max_model_len": "use the setting context",
     "tensor_parallel_size": "use the setting tensor_parallel_size",
     "pipeline_parallel_size": "use the setting pipeline_parallel_size",
+    "data_parallel_size": "use the setting data_parallel_size",
+    "distributed_executor_backend": "use the setting distributed_executor_backend",
     "gpu_memory_utilization": "use the setting gpu_memory_utilization",
     "quantization": "use the setting quantization",
     "seed": "use the setting seed",

@@ -1,0 +1,122 @@
+"""The options of work on Ray, the same for every command that has such work."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semqa.cli.output import say
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from semqa.distributed import RayWorkers
+
+__all__ = [
+    "RAY_OPTIONS",
+    "Distributed",
+    "DistributedBy",
+    "NumCpus",
+    "NumGpus",
+    "NumWorkers",
+    "RayAddress",
+    "opened_ray",
+]
+
+RAY_PANEL = "Beyond one process (Ray)"
+
+RAY_OPTIONS = ("distributed", "ray_address", "workers", "num_cpus", "num_gpus")
+"""Their names, as parameters."""
+
+
+class Distributed(StrEnum):
+    """What spreads the work."""
+
+    RAY = "ray"
+
+
+DistributedBy = Annotated[
+    Distributed | None,
+    typer.Option(
+        "--distributed",
+        envvar="SEMQA_DISTRIBUTED",
+        help="Work on Ray: on all processors of this machine, or on a cluster.",
+        show_default=False,
+        rich_help_panel=RAY_PANEL,
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="Of a cluster: auto, HOST:PORT, or local, which starts Ray on this machine and ends it "
+        "with the command.",
+        show_default="RAY_ADDRESS, else local",
+        rich_help_panel=RAY_PANEL,
+    ),
+]
+NumWorkers = Annotated[
+    str | None,
+    typer.Option(
+        "--workers",
+        metavar="N|MIN-MAX",
+        help="How many work.",
+        show_default="as many as there is room for; of a model without GPUs, one a node",
+        rich_help_panel=RAY_PANEL,
+    ),
+]
+NumCpus = Annotated[
+    float | None,
+    typer.Option(
+        "--num-cpus",
+        help="Processors of a worker.",
+        show_default="1",
+        rich_help_panel=RAY_PANEL,
+    ),
+]
+NumGpus = Annotated[
+    float | None,
+    typer.Option(
+        "--num-gpus",
+        help="GPUs of a worker; a share, such as 0.5, lets workers have one together.",
+        show_default="what the engine needs",
+        rich_help_panel=RAY_PANEL,
+    ),
+]
+
+
+@contextmanager
+def opened_ray(given: Mapping[str, object]) -> Iterator[RayWorkers | None]:
+    """Start or join Ray while the block runs, where that was asked for.
+
+    Args:
+        given: what was given, by the names of `RAY_OPTIONS`; None for what was not.
+
+    Yields:
+        What works there; None where nothing is to be distributed.
+
+    Raises:
+        InputError: an option is out of its range, or goes with ``--distributed`` alone.
+        UnavailableError: Ray did not start, or is not installed.
+    """
+    from semqa.distributed import RaySettings, open_ray
+
+    more = {name: given.get(name) for name in RAY_OPTIONS[1:] if given.get(name) is not None}
+    if given.get("distributed") is None:
+        for name, value in more.items():
+            raise InputError(
+                f"--{name.replace('_', '-')}: got {value!r} without --distributed, expected both; add "
+                "--distributed ray"
+            )
+        yield None
+        return
+    if "ray_address" in more:
+        more["address"] = more.pop("ray_address")
+    settings = RaySettings.read(**more)  # type: ignore[arg-type]  # checked by the record itself
+    with open_ray(settings, say) as workers:
+        yield workers

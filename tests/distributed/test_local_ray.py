@@ -1,0 +1,94 @@
+"""Ray on one machine, as a user starts it: by a flag; it is private, and it ends with the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from semqa.bench import Plan, run
+from tests.bench.test_run import many_questions
+from tests.cli.conftest import Command, semqa
+from tests.distributed.conftest import Nodes
+from tests.distributed.test_ray_runs import record_of, record_rows
+
+__all__ = ["semqa"]
+
+pytestmark = pytest.mark.slow
+
+MARK = "SEMQA_TEST_MARK"
+PATIENCE_SECONDS = 90.0
+
+
+def marked(mark: str) -> Iterator[int]:
+    """The processes that have a mark in their environment, as whatever a command starts has."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                yield int(folder.name)
+        except OSError:
+            continue
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not done():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_killed_command_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
+    import psutil
+
+    data = many_questions(tmp_path / "many.jsonl", 400)
+    run(Plan(data, "extractive"), tmp_path / "here")
+    mark = uuid.uuid4().hex
+    out = tmp_path / "ray"
+    arguments = ["--data", data, "--out", out, "--distributed", "ray", "--workers", "2", "--json"]
+    command = [sys.executable, "-m", "semqa", "bench", "quotesum", *map(str, arguments)]
+    environment = {**os.environ, MARK: mark}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as first:
+        journal = out / "examples.jsonl"
+        wait_until(lambda: journal.exists() and journal.stat().st_size > 0)
+        listening = {
+            connection.laddr.ip
+            for pid in marked(mark)
+            for connection in psutil.Process(pid).net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        first.send_signal(signal.SIGKILL)
+    assert listening
+    assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert 0 < len(record_rows(out)) < 400
+    wait_until(lambda: not [*marked(mark)])
+
+    again = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert json.loads(again.stdout)["answered"] == 400
+    assert record_of(out) == record_of(tmp_path / "here")
+    wait_until(lambda: not [*marked(mark)])
+    (said,) = again.stderr.decode("utf-8").splitlines()  # Ray itself says nothing
+    assert said.startswith("going on: ")
+
+
+def test_score_is_the_same_on_a_cluster(nodes: Nodes, semqa: Command, tmp_path: Path) -> None:
+    data = many_questions(tmp_path / "many.jsonl", 1100)
+    rows = [{"qid": f"q{n}", "prediction": f"By [ 1 person {n % 12} ] ."} for n in range(1100)]
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    arguments = ["score", "-r", data, "-p", predictions, "--json"]
+    ray = ["--distributed", "ray", "--ray-address", nodes.address, "--workers", "2"]
+    here = semqa(*arguments, "--per-example", "here.jsonl")
+    there = semqa(*arguments, *ray, "--per-example", "there.jsonl", env=dict(os.environ))
+    assert there.code == 0, there.err
+    assert there.out == here.out
+    assert there.err == ""
+    assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()

@@ -1,0 +1,193 @@
+"""Runs on a Ray cluster end as runs in one process do, whatever dies on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa import Source
+from semqa.bench import Plan, run
+from semqa.bench.run import Progress
+from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
+from semqa.distributed.scoring import BLOCK
+from semqa.errors import InputError, UnavailableError
+from semqa.metrics import Example, NoReferenceError, score_example
+from semqa.retrieval import PromptSettings
+from tests.distributed.conftest import QUESTIONS, Nodes
+from tests.distributed.plans import SlowPlan
+from tests.models import save
+
+pytestmark = pytest.mark.slow
+
+
+def record_of(folder: Path) -> tuple[Any, list[str], str]:
+    """A run's record without times and machine: results, rows in their order, what was run."""
+    results = json.loads((folder / "results.json").read_text("utf-8"))
+    for key in ("seconds", "throughput", "machine"):
+        del results[key]
+    rows = (folder / "examples.jsonl").read_text("utf-8").splitlines()
+    timeless = [re.sub(r'"seconds": ?[0-9.e-]+', "", row) for row in rows]
+    assert timeless != rows
+    return results, timeless, (folder / "run.json").read_text("utf-8")
+
+
+def answers_by(plan: SlowPlan) -> dict[int, list[str]]:
+    """What each process was asked."""
+    return {int(log.name): log.read_text("utf-8").splitlines() for log in plan.log.iterdir()}
+
+
+def test_a_run_ends_as_in_one_process(
+    nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
+) -> None:
+    made = plan()
+    progress: list[Progress] = []
+    run(made, tmp_path / "ray", progress.append, workers=nodes.workers)
+    assert record_of(tmp_path / "ray") == record_of(expected)
+    assert [each.done for each in progress] == list(range(QUESTIONS + 1))
+    asked = answers_by(made)
+    assert len(asked) == 2
+    assert os.getpid() not in asked
+    assert sum(map(len, asked.values())) == QUESTIONS
+    machine = json.loads((tmp_path / "ray/results.json").read_text("utf-8"))["machine"]
+    assert machine["distributed"]["nodes"] == 3
+    assert machine["distributed"]["workers"] == [2, 2]
+
+
+def test_a_killed_worker_changes_nothing(
+    nodes: Nodes,
+    plan: Callable[..., SlowPlan],
+    expected: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("semqa.distributed.workers.GROUPS", 2)
+    made = plan(seconds=0.1)
+    killed: list[int] = []
+
+    def kill(progress: Progress) -> None:
+        if progress.done > 4 and not killed:
+            # Who was asked last is at it.
+            killed.append(int(max(made.log.iterdir(), key=lambda log: log.stat().st_mtime_ns).name))
+            os.kill(killed[0], signal.SIGKILL)
+
+    run(made, tmp_path / "ray", kill, workers=nodes.workers)
+    assert record_of(tmp_path / "ray") == record_of(expected)
+    asked = answers_by(made)
+    assert len(asked[killed[0]]) < QUESTIONS
+    assert sum(map(len, asked.values())) > QUESTIONS  # what it was at was done again
+
+
+def test_a_deadly_example_fails_alone(
+    nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
+) -> None:
+    made = plan(deadly="who sang in town 7?", hopeless="who sang in town 30?", seconds=0.0)
+    results: Any = run(made, tmp_path / "ray", workers=nodes.workers)
+    assert (results["answered"], results["failed"]) == (QUESTIONS - 2, 2)
+    errors = {each["id"]: each["error"] for each in results["failures"]}
+    assert errors["q7"].startswith("the worker died: got no answer in 6 tries, expected")
+    assert errors["q30"] == "the question: got no hope, expected some; ask another"
+    rows, others = record_of(tmp_path / "ray")[1], record_of(expected)[1]
+    assert [n for n in range(QUESTIONS) if rows[n] != others[n]] == [7, 30]
+    assert [json.loads(row)["id"] for row in
+            (tmp_path / "ray/examples.jsonl").read_text("utf-8").splitlines()] == [
+        f"q{n}" for n in range(QUESTIONS)
+    ]  # fmt: skip
+
+
+def test_what_fails_from_outside_ends_the_run_and_is_tried_again(
+    nodes: Nodes, plan: Callable[..., SlowPlan], expected: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "ray"
+    with pytest.raises(UnavailableError, match="got silence"):
+        run(plan(away="who sang in town 39?", seconds=0.0), out, workers=nodes.workers)
+    assert (out / "examples.jsonl").stat().st_size
+    run(plan(seconds=0.0), out, workers=nodes.workers)
+    assert record_of(out) == record_of(expected)
+
+
+def test_an_engine_that_cannot_be_made_leaves_no_run(
+    nodes: Nodes, plan: Callable[..., SlowPlan], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="expected weights"):
+        run(plan(unmade=True), tmp_path / "ray", workers=nodes.workers)
+    assert not (tmp_path / "ray/run.json").exists()
+
+
+def test_workers_that_die_at_birth_end_the_run(
+    nodes: Nodes, plan: Callable[..., SlowPlan], tmp_path: Path
+) -> None:
+    with pytest.raises(UnavailableError, match=r"Ray stopped working: got .* expected workers"):
+        run(plan(stillborn=True), tmp_path / "ray", workers=nodes.workers)
+    assert not (tmp_path / "ray/run.json").exists()
+
+
+def test_draws_of_a_model_do_not_depend_on_who_draws(nodes: Nodes, tmp_path: Path) -> None:
+    data = few_questions(tmp_path / "few.jsonl")
+    model = save("llama-chat", tmp_path / "model")
+    options = {
+        "temperature": 1.0, "seed": 3, "max_new_tokens": 12, "batch_size": 3, "constraint": "on",
+        "device": "cpu",
+    }  # fmt: skip
+    prompts = PromptSettings(train=data, shots=1, exemplars="random", seed=3)
+    made = Plan(data, f"transformers:{model}", options, 7, prompts)
+    run(made, tmp_path / "here")
+    run(made, tmp_path / "ray", workers=nodes.workers)
+    assert record_of(tmp_path / "ray") == record_of(tmp_path / "here")
+    written = {json.loads(row)["written"] for row in record_rows(tmp_path / "ray")}
+    assert len(written) > 1
+
+
+def few_questions(path: Path) -> Path:
+    questions = [
+        Question(
+            f"q{n}",
+            f"Who built bridge {n}?",
+            (Source(f"Ann built bridge {n} in 1932."), Source("Bob crossed it first.")),
+            (Reference(f"q{n}_0", "By [ 1 Ann ] .", "[ 1 Ann ]"),),
+        )
+        for n in range(7)
+    ]
+    write_quotesum(path, questions)
+    return path
+
+
+def record_rows(folder: Path) -> list[str]:
+    return (folder / "examples.jsonl").read_text("utf-8").splitlines()
+
+
+def test_scores_are_the_same_to_the_last_digit(nodes: Nodes, data: Path) -> None:
+    examples = [
+        Example(q.qid, f"By [ 1 person {n % 12} ] and {n}.", q.texts, q.short_answers, q.numbers)
+        for n, q in enumerate(read_quotesum(data) * (2 * BLOCK // QUESTIONS + 2))
+    ]
+    assert nodes.workers.score_examples(examples) == [score_example(one) for one in examples]
+    broken = Example("q", "By [ 1 person 3 ].", (), (), (1,))
+    with pytest.raises(NoReferenceError):
+        nodes.workers.score_examples([*examples, broken])
+
+
+def test_a_killed_node_changes_nothing(
+    nodes: Nodes,
+    plan: Callable[..., SlowPlan],
+    expected: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("semqa.distributed.workers.GROUPS", 2)
+    made = plan(seconds=0.1)
+    doomed = nodes.cluster.worker_nodes.copy().pop()
+
+    def kill(progress: Progress) -> None:
+        if progress.done > 4 and doomed in nodes.cluster.worker_nodes:
+            nodes.cluster.remove_node(doomed, allow_graceful=False)
+
+    run(made, tmp_path / "ray", kill, workers=nodes.workers)
+    assert doomed not in nodes.cluster.worker_nodes
+    assert record_of(tmp_path / "ray") == record_of(expected)

@@ -1,0 +1,121 @@
+"""What is asked for, what a worker needs, and where there is room; no Ray in it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.bench import Plan
+from semqa.distributed import RaySettings, open_ray
+from semqa.distributed.placement import Place, place_of, room
+from semqa.errors import InputError, MissingExtraError
+from tests.cli.conftest import EXAMPLES, Command, fails, semqa
+
+__all__ = ["fails", "semqa"]
+
+DATA = EXAMPLES / "quotesum.jsonl"
+GPUS = {"CPU": 16.0, "GPU": 8.0}
+
+
+@pytest.mark.parametrize("text", ["0", "3-2", "two", "", "1-", "-1", "1-2-3", "1000000"])
+def test_numbers_of_workers_that_are_none(text: str) -> None:
+    with pytest.raises(InputError, match="workers: got"):
+        RaySettings.read(workers=text)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"num_cpus": 0.0}, {"num_gpus": -1.0}, {"num_cpus": float("nan")}, {"address": " "}],
+)
+def test_settings_out_of_range(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"(num_cpus|num_gpus|ray_address): got .*expected"):
+        RaySettings.read(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "place"),
+    [
+        ("extractive", {}, Place(1, 0)),
+        ("human", {}, Place(1, 0)),
+        ("openai:m", {}, Place(1, 0)),
+        ("transformers:m", {}, Place(1, 1, loads=True)),
+        ("transformers:m", {"device": "cpu"}, Place(1, 0, loads=True)),
+        ("vllm:m", {}, Place(1, 1, loads=True)),
+        ("vllm:m", {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}, Place(1, 4, True)),
+        ("vllm:m", {"tensor_parallel_size": 2, "data_parallel_size": 3}, Place(1, 6, True)),
+        (
+            "vllm:m",
+            {"tensor_parallel_size": 16, "distributed_executor_backend": "ray"},
+            Place(1, 16, loads=True, spread=True),
+        ),
+    ],
+)
+def test_what_a_worker_needs(engine: str, options: dict[str, object], place: Place) -> None:
+    assert place_of(Plan(DATA, engine, options), RaySettings(), GPUS) == place
+
+
+def test_without_gpus_a_model_needs_none_and_what_is_asked_for_counts() -> None:
+    plan = Plan(DATA, "vllm:m", {"tensor_parallel_size": 2})
+    assert place_of(plan, RaySettings(), {"CPU": 4.0}).num_gpus == 0
+    asked = RaySettings(num_gpus=0.5, num_cpus=3)
+    assert place_of(Plan(DATA, "transformers:m"), asked, GPUS)[:2] == (3, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("place", "nodes", "most"),
+    [
+        (Place(1, 0), [{"CPU": 4.0}, {"CPU": 2.0}], 6),
+        (Place(2, 0), [{"CPU": 3.0}, {"CPU": 3.0}], 2),
+        (Place(1, 0, loads=True), [{"CPU": 4.0}, {"CPU": 2.0}, {}], 2),
+        (Place(1, 4, loads=True), [GPUS, GPUS, {"CPU": 64.0}], 4),
+        (Place(1, 16, loads=True, spread=True), [GPUS, GPUS], 1),
+    ],
+)
+def test_room(place: Place, nodes: list[dict[str, float]], most: int) -> None:
+    assert room(place, RaySettings(), [*nodes]) == (1, most)
+    assert room(place, RaySettings(workers=(2, 7)), [*nodes]) == (2, 7)
+
+
+@pytest.mark.parametrize(
+    ("place", "nodes"),
+    [
+        (Place(8, 0), [{"CPU": 4.0}, {"CPU": 4.0}]),
+        (Place(1, 16, loads=True), [GPUS, GPUS]),
+        (Place(1, 1), [{"CPU": 4.0}]),
+        (Place(1, 0), []),
+    ],
+)
+def test_no_room(place: Place, nodes: list[dict[str, float]]) -> None:
+    with pytest.raises(InputError, match="no node has room for a worker: got"):
+        room(place, RaySettings(workers=(1, 1)), [*nodes])
+
+
+def test_a_spread_worker_gets_a_bundle_for_each_gpu() -> None:
+    bundles = Place(2, 3, loads=True, spread=True).bundles()
+    assert [bundle["GPU"] for bundle in bundles] == [1, 1, 1]
+    assert bundles[0]["CPU"] == 2
+
+
+def test_ray_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"--distributed ray needs packages.*extra ray"):
+        open_ray(RaySettings()).__enter__()
+
+
+def test_flags_that_need_another(fails: Any, tmp_path: Path) -> None:
+    bench = ["bench", "quotesum", "--data", DATA, "--out", tmp_path / "o"]
+    said = fails(*bench, "--workers", "2")
+    assert "--workers: got '2' without --distributed, expected both; add --distributed ray" in said
+    assert "expected a number" in fails(*bench, "--distributed", "ray", "--workers", "x")
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_key_of_a_grid(semqa: Command, tmp_path: Path) -> None:
+    config = tmp_path / "runs.yaml"
+    config.write_text(f"data: {DATA}\nout: {tmp_path}/o\nengine: lead-1\ndistributed: spark\n")
+    done = semqa("bench", "quotesum", "--config", config)
+    assert done.code == 2
+    assert "runs.yaml:4: distributed: got 'spark', expected one of ray" in done.err
