@@ -13,7 +13,7 @@ from semqa.distributed.cluster import joined
 from semqa.distributed.placement import place_of, remote_args, room
 from semqa.distributed.pool import RETRIES, answer_tasks, score_tasks
 from semqa.distributed.prompts import PackedPrompts, chosen_exemplars
-from semqa.distributed.scoring import BLOCK, score_block
+from semqa.distributed.scoring import BLOCK, pack_row, score_block, unpack_scores
 from semqa.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -179,16 +179,16 @@ class RayWorkers:
         all_sources: bool = False,
     ) -> list[ExampleScores]:
         tasks: list[ScoreTask] = [
-            (rows[start : start + BLOCK], official, all_sources)
+            ([*map(pack_row, rows[start : start + BLOCK])], official, all_sources)
             for start in range(0, len(rows), BLOCK)
         ]
         found: dict[int, list[ExampleScores]] = {}
 
-        def keep(number: int, reply: list[ExampleScores] | Failure) -> None:
+        def keep(number: int, reply: list[tuple[object, ...]] | Failure) -> None:
             if isinstance(reply, Failure):
                 reply.throw()
             else:
-                found[number] = reply
+                found[number] = unpack_scores(reply)
 
         if len(tasks) < 2:  # done before Ray has begun
             for number, task in enumerate(tasks):

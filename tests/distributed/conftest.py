@@ -46,7 +46,7 @@ def nodes() -> Iterator[Nodes]:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Ray's own
-            cluster = Cluster(
+            cluster: Any = Cluster(
                 initialize_head=True,
                 head_node_args={"num_cpus": 0, "include_dashboard": False},
             )

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from semqa.bench import Plan, run
+from semqa.distributed.scoring import BLOCK
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import Command, semqa
 from tests.distributed.conftest import Nodes
@@ -80,8 +81,9 @@ def test_a_killed_command_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_score_is_the_same_on_a_cluster(nodes: Nodes, semqa: Command, tmp_path: Path) -> None:
-    data = many_questions(tmp_path / "many.jsonl", 1100)
-    rows = [{"qid": f"q{n}", "prediction": f"By [ 1 person {n % 12} ] ."} for n in range(1100)]
+    count = BLOCK + 100
+    data = many_questions(tmp_path / "many.jsonl", count)
+    rows = [{"qid": f"q{n}", "prediction": f"By [ 1 person {n % 12} ] ."} for n in range(count)]
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     arguments = ["score", "-r", data, "-p", predictions, "--json"]
