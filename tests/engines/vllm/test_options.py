@@ -6,13 +6,14 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from semqa import InputError
 from semqa.engines import accepted_options, create_engine
-from semqa.engines.vllm import VllmOptions
+from semqa.engines.vllm import VllmOptions, loading
 from semqa.engines.vllm.loading import load_service
 from semqa.errors import MissingExtraError
 
@@ -22,6 +23,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"context": 1}, r"^context: got 1, expected a whole number from 2"),
     ({"tensor_parallel_size": 0}, r"^tensor_parallel_size: got 0, expected a whole number from 1"),
     ({"pipeline_parallel_size": True}, r"^pipeline_parallel_size: got True, expected a whole"),
+    ({"data_parallel_size": 0}, r"^data_parallel_size: got 0, expected a whole number from 1"),
+    (
+        {"distributed_executor_backend": "mpi"},
+        r"^distributed_executor_backend: got 'mpi', expected mp, ray; choose one of them, or",
+    ),
+    (
+        {"engine_args": {"data_parallel_size": 2}},
+        r"^engine_args: got data_parallel_size, .+ setting data_parallel_size$",
+    ),
     (
         {"gpu_memory_utilization": 0.0},
         r"^gpu_memory_utilization: got 0.0, expected .+ above 0 to 1",
@@ -79,3 +89,28 @@ def test_importing_the_engine_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], check=False)
     assert done.returncode == 0
+
+
+def test_what_vllm_is_given_for_several_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def refuse(**arguments: Any) -> None:
+        given.update(arguments)
+        raise TypeError("far enough")
+
+    fake = SimpleNamespace(AsyncEngineArgs=refuse)
+    monkeypatch.setattr(loading, "require", lambda *_, **__: fake)
+    spread = {
+        "tensor_parallel_size": 4,
+        "pipeline_parallel_size": 2,
+        "data_parallel_size": 3,
+        "distributed_executor_backend": "ray",
+    }
+    with pytest.raises(InputError, match="far enough"):
+        loading._start("folder", VllmOptions(**spread))  # type: ignore[arg-type]  # mixed values
+    assert {name: given[name] for name in spread} == spread
+    given.clear()
+    with pytest.raises(InputError, match="far enough"):
+        loading._start("folder", VllmOptions())
+    assert "distributed_executor_backend" not in given  # vLLM chooses
+    assert given["data_parallel_size"] == 1

@@ -1,0 +1,130 @@
+"""A run whose work others do: what they deliver late, twice, or out of order; no Ray in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from semqa.bench import Plan, run
+from semqa.bench.answering import answer_items
+from semqa.bench.plan import Item
+from semqa.bench.record import Record
+from semqa.bench.rescore import rescore
+from semqa.bench.results import score_items
+from semqa.engines import batch_size_of, create_engine
+from semqa.errors import InputError, UnavailableError
+from semqa.metrics import ExampleScores
+from semqa.prompting import PromptBuilder
+from tests.bench.test_run import many_questions, rows_of, without_times
+
+COUNT = 9
+
+
+class Helpers:
+    """Answers in this process, the last first, and the first of them twice.
+
+    Args:
+        stop: after how many records something outside fails.
+        wrong: whether the engine cannot be made.
+    """
+
+    def __init__(self, stop: int | None = None, wrong: bool = False) -> None:
+        self.stop = stop
+        self.wrong = wrong
+        self.sizes: list[int] = []
+        self.scored = 0
+
+    def answer(
+        self,
+        plan: Plan,
+        prompts: PromptBuilder | None,
+        groups: Sequence[Sequence[Item]],
+        *,
+        predict_only: bool,
+    ) -> Iterator[Record]:
+        assert prompts is None
+        if self.wrong:
+            raise InputError("model: got none, expected one; give one")
+        engine = create_engine(plan.engine)
+        self.sizes += map(len, groups)
+        given = 0
+        for group in reversed(groups):
+            for record in answer_items(group, engine, predict_only=predict_only):
+                if given == self.stop:
+                    raise UnavailableError("gone")
+                given += 1
+                yield record
+                if given == 1:
+                    yield record
+
+    def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
+        self.scored += len(items)
+        return score_items(items, predictions)
+
+    def describe(self) -> dict[str, object]:
+        return {"distributed": "helpers"}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return Plan(many_questions(tmp_path / "many.jsonl", COUNT), "lead-1")
+
+
+def same(found: Path, expected: Path) -> bool:
+    (one, rows), (other, others) = without_times(found), without_times(expected)
+    assert one.pop("machine") == other.pop("machine") | {"distributed": "helpers"}
+    return bool(one == other and rows == others)
+
+
+def test_rows_stand_once_and_in_order(plan: Plan, tmp_path: Path) -> None:
+    run(plan, tmp_path / "here")
+    helpers = Helpers()
+    run(plan, tmp_path / "there", workers=helpers)
+    assert same(tmp_path / "there", tmp_path / "here")
+    assert [row["id"] for row in rows_of(tmp_path / "there")] == [f"q{n}" for n in range(COUNT)]
+    assert (helpers.sizes, helpers.scored) == ([1] * COUNT, COUNT)
+
+
+def test_a_run_goes_on_where_it_stopped(plan: Plan, tmp_path: Path) -> None:
+    run(plan, tmp_path / "here")
+    with pytest.raises(UnavailableError):
+        run(plan, tmp_path / "there", workers=Helpers(stop=4))
+    assert len(rows_of(tmp_path / "there")) == 4
+    helpers = Helpers()
+    run(plan, tmp_path / "there", workers=helpers)
+    assert len(helpers.sizes) == COUNT - 4
+    assert same(tmp_path / "there", tmp_path / "here")
+
+
+def test_a_folder_in_which_nothing_was_done_is_free(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        run(plan, tmp_path / "there", workers=Helpers(wrong=True))
+    run(Plan(plan.data, "tail-1"), tmp_path / "there")
+
+
+def test_helpers_score_again(plan: Plan, tmp_path: Path) -> None:
+    run(plan, tmp_path / "run")
+    before = without_times(tmp_path / "run")
+    helpers = Helpers()
+    rescore(tmp_path / "run", plan.data, helpers)
+    assert helpers.scored == COUNT
+    assert without_times(tmp_path / "run") == before
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "size"),
+    [
+        ("extractive", {}, 1),
+        ("human", {}, 1),
+        ("transformers:m", {}, 8),
+        ("vllm:m", {"batch_size": None}, 64),
+        ("openai:m", {"batch_size": 5, "base_url": "http://localhost"}, 5),
+    ],
+)
+def test_the_size_of_groups_is_known_without_a_model(
+    engine: str, options: dict[str, object], size: int
+) -> None:
+    assert batch_size_of(engine, options) == size
+    assert Plan(Path("x"), engine, options).batch_size() == size
