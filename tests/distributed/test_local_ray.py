@@ -17,11 +17,11 @@ import pytest
 from semqa.bench import Plan, run
 from semqa.distributed.scoring import BLOCK
 from tests.bench.test_run import many_questions
-from tests.cli.conftest import Command, semqa
+from tests.cli.conftest import Command, forks, semqa
 from tests.distributed.conftest import Nodes
 from tests.distributed.test_ray_runs import record_of, record_rows
 
-__all__ = ["semqa"]
+__all__ = ["forks", "semqa"]
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from semqa.bench import Plan
 from semqa.distributed import RaySettings, open_ray
 from semqa.distributed.placement import Place, place_of, room
 from semqa.errors import InputError, MissingExtraError
-from tests.cli.conftest import EXAMPLES, Command, fails, semqa
+from tests.cli.conftest import EXAMPLES, Command, fails, forks, semqa
 
-__all__ = ["fails", "semqa"]
+__all__ = ["fails", "forks", "semqa"]
 
 DATA = EXAMPLES / "quotesum.jsonl"
 GPUS = {"CPU": 16.0, "GPU": 8.0}
