@@ -8,6 +8,7 @@ process does. Loading is most of what a short command costs. What Python itself 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -21,13 +22,18 @@ from typing import BinaryIO
 __all__ = ["Forks"]
 
 LOADED = (
+    "lance_namespace",
+    "pandas",
+    "pyarrow.dataset",
     "semqa.bench.grid",
     "semqa.cli.main",
     "semqa.engines.extractive",
     "semqa.engines.openai",
     "semqa.metrics",
     "semqa.quotes.render",
+    "semqa.server.app",
 )
+"""What keeps threads that a child would miss, such as lancedb, is not to be here."""
 MOST = 1 << 20
 """Bytes of a request: arguments and environment."""
 
@@ -143,6 +149,7 @@ def _load() -> Callable[[], object]:
 
 if __name__ == "__main__":
     command = _load()
+    gc.freeze()  # so that children need not copy what they do not change
     with socket.socket(fileno=int(sys.argv[1])) as ours:
         _serve(ours)
     command()
