@@ -52,13 +52,16 @@ def test_no_top_level_kernels(wheel: Path) -> None:
 
 @pytest.mark.slow
 def test_a_clean_environment_answers_from_another_folder(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", with_pip=True)
+    venv.create(tmp_path / "env")
     folder = "Scripts" if sys.platform == "win32" else "bin"
     python = tmp_path / "env" / folder / "python"
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel],
+        [
+            sys.executable, "-m", "pip", "--python", python, "install", "--quiet",
+            "--disable-pip-version-check", wheel,
+        ],
         check=True,
-    )
+    )  # fmt: skip
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "song.txt").write_text("Bing Crosby sang it in 1943.", encoding="utf-8")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,6 +108,7 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
     locks = tmp_path / "data" / "library" / "locks"
     while len(list(locks.glob("*.lock")) if locks.is_dir() else []) < 2:  # the first write began
         assert process.poll() is None
+        time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
