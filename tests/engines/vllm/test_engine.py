@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -218,3 +219,22 @@ def test_an_answer_longer_than_the_context_is_refused(engine: VllmEngine) -> Non
 
     with pytest.raises(InputError, match=r"^max_new_tokens: got 2048, expected less than the mod"):
         VllmEngine(engine._loaded, replace(engine.options, max_new_tokens=2048))
+
+
+@pytest.mark.skipif(
+    len(getattr(os, "sched_getaffinity", lambda _: ())(0)) < 2, reason="needs two processors"
+)
+def test_two_processes_share_each_layer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no GPU, vLLM wants to be told which processor each of them gets."""
+    first, second, *_ = sorted(os.sched_getaffinity(0))
+    monkeypatch.setenv("VLLM_CPU_OMP_THREADS_BIND", f"{first}|{second}")
+    spread = {"tensor_parallel_size": 2, "distributed_executor_backend": "mp"}
+    made = create_engine(f"vllm:{folder}", OPTIONS | spread)
+    assert isinstance(made, VllmEngine)
+    try:
+        for request, generation in zip(REQUESTS, made.generate(REQUESTS), strict=True):
+            assert QuotedAnswer.parse(generation.text, request.sources).verified
+            assert generation.finished
+            assert generation.breach is None
+    finally:
+        made.close()
