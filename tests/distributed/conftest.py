@@ -48,7 +48,15 @@ def nodes() -> Iterator[Nodes]:
             warnings.simplefilter("ignore")  # Ray's own
             cluster: Any = Cluster(
                 initialize_head=True,
-                head_node_args={"num_cpus": 0, "include_dashboard": False},
+                head_node_args={
+                    "num_cpus": 0,
+                    "include_dashboard": False,
+                    "_system_config": {
+                        "health_check_period_ms": 1_000,
+                        "health_check_timeout_ms": 5_000,
+                        "health_check_failure_threshold": 3,
+                    },
+                },
             )
             for _ in range(2):
                 cluster.add_node(num_cpus=1)

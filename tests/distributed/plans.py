@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,8 @@ class SlowPlan(Plan):
         away: the question at which what answers is gone.
         unmade: whether the engine cannot be made.
         stillborn: whether the process dies that makes it.
+        stuck: the question that the first process that is asked it does not answer for a long time;
+            ``stuck`` beside the log holds its number.
     """
 
     log: Path
@@ -37,6 +40,7 @@ class SlowPlan(Plan):
     away: str = ""
     unmade: bool = False
     stillborn: bool = False
+    stuck: str = ""
 
     def create_engine(
         self, prompts: PromptBuilder | None = None, say: Callable[[str], None] | None = None
@@ -61,6 +65,11 @@ class _SlowEngine:
         with (plan.log / str(os.getpid())).open("a", encoding="utf-8") as log:
             log.write(question + "\n")
         time.sleep(plan.seconds)
+        if question == plan.stuck:
+            with suppress(FileExistsError), plan.log.with_name("stuck").open("x") as file:
+                file.write(str(os.getpid()))
+                file.flush()
+                time.sleep(120)
         if question == plan.deadly:
             os.kill(os.getpid(), signal.SIGKILL)
         if question == plan.hopeless:
