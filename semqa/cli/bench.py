@@ -38,6 +38,8 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from semqa.attribution.judges import CachedJudge
+
 __all__ = ["app"]
 
 app = typer.Typer(name="bench", help="Benchmark engines on public datasets.", no_args_is_help=True)
@@ -181,16 +183,7 @@ def quotesum(
         _finish(results, out, as_json=as_json)
         return
     options = with_gen_kwargs(options, gen_kwargs)
-    judging = open_named_judge(
-        judge,
-        judge_cache,
-        no_cache=no_judge_cache,
-        device=judge_device,
-        base_url=judge_url,
-        needs="--judge",
-        typed=options.typed,
-        reads=True,
-    )
+    judging = _opened_judge(judges, options)
     choice = choose(engine, options)
     first = resolve_limit(_limit(limit), data)
     plan = Plan(data, engine, choice.options, first, choice.prompts)
@@ -256,6 +249,19 @@ def _check_together(
             raise InputError(f"--rescore: got it with {flag_name}, expected one; leave one out")
 
 
+def _opened_judge(given: Mapping[str, Any], options: EngineOptions) -> CachedJudge | None:
+    return open_named_judge(
+        given["judge"],
+        given["judge_cache"],
+        no_cache=given["no_judge_cache"],
+        device=given["judge_device"],
+        base_url=given["judge_url"],
+        needs="--judge",
+        typed=options.typed,
+        reads=True,
+    )
+
+
 def _finish(results: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
     if as_json:
         write_result(json_line(results, indent=2))
@@ -293,16 +299,7 @@ def _run_config(
     for line in reader.left_out:
         say(line)
     out: Path = whole["out"]
-    judging = open_named_judge(
-        whole["judge"],
-        whole["judge_cache"],
-        no_cache=whole["no_judge_cache"],
-        device=whole["judge_device"],
-        base_url=whole["judge_url"],
-        needs="--judge",
-        typed=options.typed,
-        reads=True,
-    )
+    judging = None if rescore else _opened_judge(whole, options)
     try:
         with opened_ray(whole) as ray, watch_grid(cells) as watch:
             if judging is not None:

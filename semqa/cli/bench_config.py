@@ -119,7 +119,7 @@ class ConfigReader:
             InputError: something in the file is wrong; nothing has been run.
         """
         used: set[str] = set()
-        cells: dict[tuple[str, str], Cell] = {}
+        cells: dict[str, Cell] = {}
         names: dict[str, str] = {}
         for settings in self._config.cells():
             made = self._cell(settings, used)
@@ -132,7 +132,12 @@ class ConfigReader:
                         f"{made.where}: name: got {made.plan.name!r} a second time, expected a name "
                         f"of its own (first at {first}); choose another"
                     )
-            cells.setdefault((str(made.plan.data), made.folder), made)
+            same = cells.setdefault(made.folder, made)
+            if same.plan.data.resolve() != made.plan.data.resolve():
+                raise InputError(
+                    f"{made.where}: data: got {made.plan.data} besides {same.plan.data}, expected "
+                    "names that differ, for runs are told apart by them; rename one"
+                )
         for key, values in self._config.settings.items():
             name = self._name(values[0])
             given = not all(map(_left_to_engine, values))

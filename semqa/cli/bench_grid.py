@@ -29,21 +29,18 @@ class GridWatch:
         self._cells = cells
         self._begun = 0
 
-    def begin(self, at: int, cell: Cell) -> None:
+    def begin(self, cell: Cell) -> None:
         """Tell that a run begins."""
-        del at
         self._begun += 1
         say(f"{self._place} {cell.label}")
         self.run.begin("")
 
-    def progress(self, at: int, progress: Progress) -> None:
+    def progress(self, progress: Progress) -> None:
         """Tell how far the run is."""
-        del at
         self.run.progress(progress)
 
-    def end(self, at: int, outcome: CellOutcome) -> None:
+    def end(self, outcome: CellOutcome) -> None:
         """Tell what became of the run."""
-        del at
         self.run.remark(f"{self._place} {ended(outcome)}")
 
     @property
@@ -59,18 +56,17 @@ class _Bars(GridWatch):
         self._grid = shown.add_task("all runs", total=len(cells), told="")
         super().__init__(cells, RunBar(shown, ""))
 
-    def begin(self, at: int, cell: Cell) -> None:
-        del at
+    def begin(self, cell: Cell) -> None:
         self._begun += 1
         self.run.begin(f"{self._place} {cell.label}")
 
-    def progress(self, at: int, progress: Progress) -> None:
-        super().progress(at, progress)
+    def progress(self, progress: Progress) -> None:
+        super().progress(progress)
         share = progress.done / progress.total if progress.total else 1.0
         self._shown.update(self._grid, completed=self._begun - 1 + share)
 
-    def end(self, at: int, outcome: CellOutcome) -> None:
-        super().end(at, outcome)
+    def end(self, outcome: CellOutcome) -> None:
+        super().end(outcome)
         self._shown.update(self._grid, completed=self._begun)
 
 

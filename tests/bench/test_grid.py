@@ -61,14 +61,16 @@ Bench = Callable[..., Result]
 def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
     """Call as ``bench("engine: lead-1", "--json")``: a grid in this process, with fake models."""
     real = __import__("semqa.engines", fromlist=["create_engine"]).create_engine
-    monkeypatch.setattr(
-        "semqa.engines.create_engine",
-        lambda spec, options=None: (
-            SharedModel(spec, options or {})
-            if spec.startswith("transformers:")
-            else real(spec, options)
-        ),
-    )
+    loaded: list[SharedModel] = []
+
+    def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Any:
+        if not spec.startswith("transformers:"):
+            return real(spec, options)
+        assert all(model.closed for model in loaded), "two models may not fit"
+        loaded.append(SharedModel(spec, options or {}))
+        return loaded[-1]
+
+    monkeypatch.setattr("semqa.engines.create_engine", create_engine)
     monkeypatch.setattr(SharedModel, "loads", 0)
     monkeypatch.setattr(SharedModel, "made", [])
     monkeypatch.chdir(tmp_path)
@@ -178,7 +180,6 @@ def test_a_model_is_loaded_once_for_its_runs(bench: Bench) -> None:
     cells = cells_of(bench(text, "--json"))
     assert len(cells) == 8
     assert SharedModel.loads == 2
-    assert [model.closed for model in FakeModel.made if model.done == []] == []
     text = "engine: transformers:a\ndtype: [float32, float16]\n"
     cells_of(bench(text, "--json", "--out", "others"))
     assert SharedModel.loads == 4
@@ -389,6 +390,18 @@ def test_limits_may_be_shares_and_batch_sizes_the_engines_own(bench: Bench) -> N
     assert typed["answered"] == 2
 
 
+def test_two_files_of_one_name_are_refused(bench: Bench, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dev.jsonl").write_bytes(DATA.read_bytes())
+    said = wrong(bench("data: [a/dev.jsonl, b/dev.jsonl]\nengine: lead-1"))
+    assert said.startswith("runs.yaml:2: data: got b/dev.jsonl besides a/dev.jsonl, expected names")
+    (cell,) = cells_of(
+        bench(f"data: [a/dev.jsonl, {tmp_path}/a/dev.jsonl]\nengine: lead-1", "--json")
+    ).values()
+    assert cell["state"] == "done"
+
+
 def test_gen_kwargs_are_options(bench: Bench) -> None:
     text = """
     engine: [transformers:m, lead-1]
@@ -417,7 +430,8 @@ def test_predict_only_and_rescore(bench: Bench) -> None:
         rows = (Path("later") / cell["folder"] / "examples.jsonl").read_text("utf-8").splitlines()
         assert all(json.loads(row)["scores"] == {} for row in rows)
     loads = SharedModel.loads
-    scored = cells_of(bench(text, "--rescore", "--json"))
+    # The file's judge judges no more than its engines answer.
+    scored = cells_of(bench(f"{text}\njudge: transformers:nli=none", "--rescore", "--json"))
     assert SharedModel.loads == loads
     assert {k: c["semqa"] for k, c in scored.items()} == {k: c["semqa"] for k, c in whole.items()}
     for label, cell in scored.items():

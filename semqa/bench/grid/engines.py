@@ -21,16 +21,12 @@ class EngineShelf:
 
     Args:
         say: told in words what takes long.
-
-    Attributes:
-        loads: how many engines were created, rather than shared.
     """
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._say = say
         self._spec: str | None = None
         self._held: Engine | None = None
-        self.loads = 0
 
     def take(self, plan: Plan, prompts: PromptBuilder | None) -> Engine | None:
         """Return the engine of a run, with its settings; it stays the shelf's.
@@ -48,10 +44,8 @@ class EngineShelf:
                 return shared
         # Before the next one is loaded: two models may not fit.
         self.close()
-        made = plan.create_engine(prompts, self._say)
-        self._held, self._spec = made, plan.engine
-        self.loads += made is not None
-        return made
+        self._held, self._spec = plan.create_engine(prompts, self._say), plan.engine
+        return self._held
 
     def close(self) -> None:
         """Let go of the engine that is held."""

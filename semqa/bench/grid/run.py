@@ -62,9 +62,9 @@ def run_grid(
     cells: Sequence[Cell],
     out: Path,
     *,
-    on_cell: Callable[[int, Cell], None] = lambda _at, _cell: None,
-    on_progress: Callable[[int, Progress], None] = lambda _at, _progress: None,
-    on_done: Callable[[int, CellOutcome], None] = lambda _at, _outcome: None,
+    on_cell: Callable[[Cell], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_done: Callable[[CellOutcome], None] = lambda _: None,
     on_embedded: Callable[[int, int], None] = lambda _done, _total: None,
     say: Callable[[str], None] | None = None,
     judge: Judge | None = None,
@@ -82,9 +82,9 @@ def run_grid(
     Args:
         cells: what to run.
         out: the folder of the grid; made when it does not exist.
-        on_cell: called with the place of a cell, from 0, before it is run.
-        on_progress: called with the place of the cell and how far it is.
-        on_done: called with the place of the cell and what became of it.
+        on_cell: called with a cell before it is run.
+        on_progress: called with how far it is.
+        on_done: called with what became of it.
         on_embedded: called with how many questions are embedded, and of how many.
         say: told in words what takes long.
         judge: who judges the answers, if anybody; finished cells are judged then, too.
@@ -113,11 +113,11 @@ def run_grid(
     with locked(out / ".grid.lock", wait_seconds=0), closing(shelf):
         for at in _order(cells):
             cell = cells[at]
-            on_cell(at, cell)
+            on_cell(cell)
             outcome = _outcome(
                 cell,
                 out / cell.folder,
-                lambda progress, at=at: on_progress(at, progress),  # type: ignore[misc]
+                on_progress,
                 shelf=shelf,
                 exemplars=exemplars,
                 asked=asked,
@@ -129,7 +129,7 @@ def run_grid(
                 workers=workers,
             )
             outcomes[at] = outcome
-            on_done(at, outcome)
+            on_done(outcome)
             _write(out, cells, outcomes)
     return [outcomes[at] for at in range(len(cells))]
 
