@@ -24,7 +24,7 @@ ScoreTask = tuple["Sequence[tuple[object, ...]]", bool, bool]
 
 _EXAMPLE = attrgetter(*Example.__slots__)
 _SCORES = attrgetter(*ExampleScores.__slots__)
-"""As plain tuples, rows go through pickle in a third of the time; the driver does that alone."""
+"""As plain tuples, rows go through pickle in a third of the time; the command does that alone."""
 
 
 def pack_row(row: Example | tuple[Item, str]) -> tuple[object, ...]:

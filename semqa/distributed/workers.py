@@ -196,16 +196,19 @@ class RayWorkers:
         for _ in range(ROUNDS):
             waiting = [number for number in range(len(tasks)) if number not in found]
             if not waiting:
-                return [one for number in range(len(tasks)) for one in found[number]]
+                break
             raw = [pickle.dumps(tasks[number], pickle.HIGHEST_PROTOCOL) for number in waiting]
             most = None if self._settings.workers is None else self._settings.workers[1]
             cpus = self._settings.num_cpus or 1.0
             for place, reply in score_tasks(self._ray, raw, num_cpus=cpus, workers=most):
                 keep(waiting[place], reply)
-        raise UnavailableError(
-            f"workers died while they scored: got {len(found)} of {len(tasks)} blocks after {ROUNDS} "
-            "tries, expected all; see the memory of the nodes, and give the same command again"
-        )
+        if len(found) < len(tasks):
+            raise UnavailableError(
+                f"workers died while they scored: got {len(found)} of {len(tasks)} blocks after "
+                f"{ROUNDS} tries, expected all; see the memory of the nodes, and give the same command "
+                "again"
+            )
+        return [one for number in range(len(tasks)) for one in found[number]]
 
     def _nodes(self) -> list[Mapping[str, float]]:
         return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]

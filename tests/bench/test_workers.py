@@ -22,7 +22,7 @@ from tests.bench.test_run import many_questions, rows_of, without_times
 COUNT = 9
 
 
-class Helpers:
+class Others:
     """Answers in this process, the last first, and the first of them twice.
 
     Args:
@@ -64,7 +64,7 @@ class Helpers:
         return score_items(items, predictions)
 
     def describe(self) -> dict[str, object]:
-        return {"distributed": "helpers"}
+        return {"distributed": "others"}
 
 
 @pytest.fixture
@@ -74,42 +74,42 @@ def plan(tmp_path: Path) -> Plan:
 
 def same(found: Path, expected: Path) -> bool:
     (one, rows), (other, others) = without_times(found), without_times(expected)
-    assert one.pop("machine") == other.pop("machine") | {"distributed": "helpers"}
+    assert one.pop("machine") == other.pop("machine") | {"distributed": "others"}
     return bool(one == other and rows == others)
 
 
 def test_rows_stand_once_and_in_order(plan: Plan, tmp_path: Path) -> None:
     run(plan, tmp_path / "here")
-    helpers = Helpers()
-    run(plan, tmp_path / "there", workers=helpers)
+    others = Others()
+    run(plan, tmp_path / "there", workers=others)
     assert same(tmp_path / "there", tmp_path / "here")
     assert [row["id"] for row in rows_of(tmp_path / "there")] == [f"q{n}" for n in range(COUNT)]
-    assert (helpers.sizes, helpers.scored) == ([1] * COUNT, COUNT)
+    assert (others.sizes, others.scored) == ([1] * COUNT, COUNT)
 
 
 def test_a_run_goes_on_where_it_stopped(plan: Plan, tmp_path: Path) -> None:
     run(plan, tmp_path / "here")
     with pytest.raises(UnavailableError):
-        run(plan, tmp_path / "there", workers=Helpers(stop=4))
+        run(plan, tmp_path / "there", workers=Others(stop=4))
     assert len(rows_of(tmp_path / "there")) == 4
-    helpers = Helpers()
-    run(plan, tmp_path / "there", workers=helpers)
-    assert len(helpers.sizes) == COUNT - 4
+    others = Others()
+    run(plan, tmp_path / "there", workers=others)
+    assert len(others.sizes) == COUNT - 4
     assert same(tmp_path / "there", tmp_path / "here")
 
 
 def test_a_folder_in_which_nothing_was_done_is_free(plan: Plan, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        run(plan, tmp_path / "there", workers=Helpers(wrong=True))
+        run(plan, tmp_path / "there", workers=Others(wrong=True))
     run(Plan(plan.data, "tail-1"), tmp_path / "there")
 
 
-def test_helpers_score_again(plan: Plan, tmp_path: Path) -> None:
+def test_others_score_again(plan: Plan, tmp_path: Path) -> None:
     run(plan, tmp_path / "run")
     before = without_times(tmp_path / "run")
-    helpers = Helpers()
-    rescore(tmp_path / "run", plan.data, helpers)
-    assert helpers.scored == COUNT
+    others = Others()
+    rescore(tmp_path / "run", plan.data, others)
+    assert others.scored == COUNT
     assert without_times(tmp_path / "run") == before
 
 
