@@ -19,7 +19,7 @@ from semqa.attribution.citations.asqa import (
 from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
 from semqa.attribution.citations.sub_questions import sub_questions
 from semqa.attribution.citations.text import remove_citations
-from semqa.bench.results import score_item
+from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.errors import InputError
 from semqa.metrics.bootstrap import mean_interval
 from semqa.quotes import QuotedAnswer
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from semqa.bench.record import Record
 
 __all__ = ["Disambig", "disambig_again", "disambig_to_dict", "read_answers", "rouge_of", "sum_up"]
-
-RESAMPLES, SEED = 1_000, 0
 
 
 class Disambig(NamedTuple):
@@ -85,6 +83,8 @@ def sum_up(
     qids: Sequence[str], scores: Sequence[DisambigScores], rouge: Sequence[float | None]
 ) -> Disambig:
     """Sum up the scores of answers.
+
+    Source: Stelmakh et al. 2022, ASQA, section 4.
 
     Args:
         qids: the question of each answer; an interval draws questions.

@@ -8,6 +8,7 @@ by another, from the rows that it left. They change no other score.
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
@@ -21,7 +22,8 @@ from semqa.attribution.judges import (
     unless_too_long,
 )
 from semqa.bench.disambig import disambig_to_dict, read_answers, rouge_of, sum_up
-from semqa.metrics.means import mean_with_interval
+from semqa.bench.results import RESAMPLES, SEED
+from semqa.metrics.bootstrap import mean_interval
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
     from semqa.bench.record import Record
 
 __all__ = ["Judged", "judge_records"]
-
-RESAMPLES = 1_000
-SEED = 0
 
 
 class Judged(NamedTuple):
@@ -95,8 +94,8 @@ def _judge_support(
     summary |= {
         "margin": MARGIN,
         "auto_ais": summarise_checks(checks, resamples=RESAMPLES, seed=SEED),
-        "citation_recall": _mean([each.recall for each in citations]),
-        "citation_precision": _mean([each.precision for each in citations]),
+        "citation_recall": _mean(records, [each.recall for each in citations]),
+        "citation_precision": _mean(records, [each.precision for each in citations]),
     }
     for row, check, scores in zip(rows, checks, citations, strict=True):
         row |= {"checks": check.to_dict(), "citations": _citations(scores)}
@@ -155,15 +154,18 @@ class _PatientReader:
         return [None if isinstance(each, TooLongError) else each for each in results]
 
 
-def _mean(values: Sequence[float | None]) -> dict[str, object]:
-    """Return the mean of what is scored, with a percentile interval over resamples of answers."""
-    mean = mean_with_interval(
-        [value for value in values if value is not None], resamples=RESAMPLES, seed=SEED
-    )
-    if mean.value is None:
+def _mean(records: Sequence[Record], values: Sequence[float | None]) -> dict[str, object]:
+    """Return the mean of what is scored, with a percentile interval over resamples of questions."""
+    groups: dict[str, list[float]] = {}
+    for record, value in zip(records, values, strict=True):
+        if value is not None:
+            groups.setdefault(record.qid, []).append(value)
+    scored = [value for group in groups.values() for value in group]
+    if not scored:
         return {"value": None, "interval": None, "n": 0, "unscored": "no answer has any"}
-    interval = None if mean.interval is None else list(mean.interval)
-    return {"value": mean.value, "interval": interval, "n": mean.n}
+    around = mean_interval(list(groups.values()), resamples=RESAMPLES, seed=SEED)
+    interval = list(around) if around is not None and len(groups) > 1 else None
+    return {"value": fmean(scored), "interval": interval, "n": len(scored)}
 
 
 def _citations(scores: CitationScores) -> dict[str, object]:

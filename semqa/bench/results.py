@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from semqa.bench.plan import Item
     from semqa.bench.record import Asked, Record
 
-__all__ = ["make_results", "score_item", "score_items"]
+__all__ = ["RESAMPLES", "SEED", "make_results", "score_item", "score_items"]
 
-RESAMPLES = 1_000
-SEED = 0
+RESAMPLES, SEED = 1_000, 0
+"""Of the intervals of all runs and reports, which draw questions."""
+
 SHOWN_FAILURES = 3
 """How many reasons of failures the results name; the rows have all of them."""
 

@@ -6,12 +6,14 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from semqa.metrics import METRICS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = ["MEANS", "corpus_semqa"]
 
-MEANS = ("rouge1", "rouge2", "rougeL", "rougeLsum", "sem_f1", "sem_f1_harmonic", "sem_recall")
+MEANS = METRICS[:-1]
 """The scores whose corpus figure is the mean over the examples that have one."""
 
 

@@ -354,6 +354,17 @@ def test_what_judges_say_has_a_table(data: Path, tmp_path: Path) -> None:
     assert reader["DR"].value == pytest.approx(judged["dr"]["value"])
 
 
+def test_answers_to_one_question_are_judged_as_one(tmp_path: Path) -> None:
+    """A resample draws questions: the answers of people to one of them say nothing of others."""
+    sample = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"
+    for limit in (1, 2):
+        plan = Plan(sample, "human", limit=limit)
+        results: Any = run(plan, tmp_path / str(limit), judge=create_judge("lexical"))
+        told = results["judged"]["citation_recall"]
+        assert told["n"] > limit
+        assert (told["interval"] is None) == (limit == 1)
+
+
 def cells_by_run(report: BenchReport) -> list[dict[str, Any]]:
     found = table(report, "judged")
     return [dict(zip(found.columns, row, strict=True)) for row in found.rows]

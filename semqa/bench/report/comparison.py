@@ -100,8 +100,9 @@ def comparison_table(
         rows,
         (
             f"Differences in points with 95% intervals, by a paired bootstrap of {resamples:,} "
-            f"resamples over questions; two-sided p, corrected by Holm for all {len(tests)} tests of "
-            f"this table; bold where below {LEVEL:g}.",
+            f"resamples over questions (seed {SEED}); two-sided p, corrected by Holm for all "
+            f"{len(tests)} tests of this table; bold where below {LEVEL:g}. Intervals are not "
+            "corrected: one without 0 is no proof beside a p that is not bold.",
             *notes,
         ),
     )

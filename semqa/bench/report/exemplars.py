@@ -94,7 +94,7 @@ def _key(run: FinishedRun, *, prompt: bool) -> str:
         {key: value for key, value in run.settings.items() if key not in left},
     ]
     if prompt:
-        rest += [_prompts(run).get("sha256"), _chosen(run).get("pool_sha256")]
+        rest += [run.prompts.get("sha256"), _chosen(run).get("pool_sha256")]
     return json.dumps(rest, sort_keys=True, default=str)
 
 
@@ -132,11 +132,6 @@ def _strategy(run: FinishedRun) -> str:
     return NAMES.get(strategy, strategy)
 
 
-def _prompts(run: FinishedRun) -> Mapping[str, object]:
-    prompts = run.identity.get("prompts")
-    return prompts if isinstance(prompts, dict) else {}
-
-
 def _chosen(run: FinishedRun) -> Mapping[str, object]:
-    chosen = _prompts(run).get("exemplars")
+    chosen = run.prompts.get("exemplars")
     return chosen if isinstance(chosen, dict) else {}

@@ -92,9 +92,9 @@ def to_csv(table: Table) -> str:
     header: list[str] = []
     for at, name in enumerate(table.columns):
         header.append(_plain(name))
-        header += [f"{name} low", f"{name} high"] if ranged[at] else []
-        header += [f"{name} SD"] if spread[at] else []
-        header += [f"{name} n"] if counted[at] else []
+        more = [*(("low", "high") if ranged[at] else ()), *(("SD",) if spread[at] else ())]
+        more += ["n"] if counted[at] else []
+        header += [_plain(f"{name} {each}") for each in more]
     out.writerow(header)
     for row in table.rows:
         cells: list[str] = []

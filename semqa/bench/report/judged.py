@@ -61,9 +61,10 @@ def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
         "DR",
     )
     notes = [
-        "Judgements, not verifications: 0 to 100, with 95% intervals, each by the judge that is "
-        "named; figures of two judges do not compare. Answers that failed or say nothing count "
-        "nowhere but in Disambig-F1, where they score 0.",
+        "Judgements, not verifications: 0 to 100, each by the judge that is named; figures of two "
+        "judges do not compare. Answers that failed or say nothing count nowhere but in "
+        "Disambig-F1, where they score 0. 95% intervals: percentiles over resamples of questions, "
+        "for sentences of answers; Wilson's for answers; none for DR.",
         *disambig_note([run for run, _ in told]),
     ]
     return Table("judged", "Judged", columns, rows, notes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.report.names import plot_names
 from semqa.bench.report.svg import Point, Series, dots, lines, pairs, plane
+from semqa.bench.results import RESAMPLES, SEED
 from semqa.decoding.policy import QuotePolicy
 from semqa.metrics import summarise
 
@@ -15,11 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.bench.report.runs import FinishedRun
-    from semqa.metrics import ExampleScores
+    from semqa.metrics import ExampleScores, Report
 
 __all__ = ["Plot", "make_plots"]
-
-RESAMPLES, SEED = 1_000, 0
 
 
 class Plot(NamedTuple):
@@ -42,13 +41,13 @@ def make_plots(runs: Sequence[FinishedRun]) -> list[Plot]:
 def _overview(runs: Sequence[FinishedRun]) -> Plot | None:
     rows = []
     for run in runs:
-        point = _semqa(0, run.scores)
+        point = _semqa(0, run.report)
         if point is not None:
             around = None if point.low is None or point.high is None else (point.low, point.high)
             rows.append((run.label, point.y, around))
     if not rows:
         return None
-    note = "Dots are means over all questions, bars 95% intervals."
+    note = "Dots are scores of all questions, bars 95% intervals over resamples of them."
     return Plot("SEMQA", note, dots(rows, "SEMQA"))
 
 
@@ -58,7 +57,11 @@ def _by_sources(runs: Sequence[FinishedRun]) -> Plot | None:
         groups: dict[int, list[ExampleScores]] = {}
         for item, scores in zip(run.items or (), run.scores if run.items else (), strict=True):
             groups.setdefault(len(item.question.numbers), []).append(scores)
-        points = [_semqa(count, groups[count]) for count in sorted(groups)]
+        reports = {
+            count: summarise(groups[count], resamples=RESAMPLES, seed=SEED)
+            for count in sorted(groups)
+        }
+        points = [_semqa(count, report) for count, report in reports.items()]
         series.append(Series(run.label, [point for point in points if point is not None]))
     series = [each for each in series if each.points]
     if len({point.x for each in series for point in each.points}) < 2:
@@ -83,7 +86,7 @@ def _by_shots(runs: Sequence[FinishedRun]) -> Plot | None:
         counts = [shots for shots, _ in members]
         if len(set(counts)) < 2 or len(set(counts)) < len(counts):
             continue
-        points = [_semqa(shots, run.scores) for shots, run in members]
+        points = [_semqa(shots, run.report) for shots, run in members]
         name = members[-1][1].label
         series.append(Series(name, [point for point in points if point is not None]))
     if not series:
@@ -120,7 +123,7 @@ def _constraint(runs: Sequence[FinishedRun]) -> list[Plot]:
     ]
     if not found:
         return []
-    scores = [(kept.label, _semqa(0, free.scores), _semqa(0, kept.scores)) for free, kept in found]
+    scores = [(kept.label, _semqa(0, free.report), _semqa(0, kept.report)) for free, kept in found]
     scored = [(name, a.y, b.y) for name, a, b in scores if a is not None and b is not None]
     verified = [(kept.label, _verified(free), _verified(kept)) for free, kept in found]
     note = "From the ring, without the constraint, to the dot, with it; by the run that has it."
@@ -161,8 +164,8 @@ def _plane(runs: Sequence[FinishedRun]) -> Plot | None:
     return Plot("Precision and recall of quoting", note, plane(series, "recall", "precision"))
 
 
-def _semqa(x: float, scores: Sequence[ExampleScores]) -> Point | None:
-    estimate = summarise(scores, resamples=RESAMPLES, seed=SEED).estimates["semqa"]
+def _semqa(x: float, report: Report) -> Point | None:
+    estimate = report.estimates["semqa"]
     if estimate.value is None:
         return None
     low, high = estimate.interval or (None, None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from semqa.bench.disambig import rouge_of, sum_up
 from semqa.bench.report.table import Cell, figure
 from semqa.bench.report.tables import SCORES
-from semqa.metrics import summarise
+from semqa.bench.results import RESAMPLES, SEED
 from semqa.metrics.bootstrap import mean_interval
 
 if TYPE_CHECKING:
@@ -25,10 +25,9 @@ __all__ = [
     "dr_figure",
     "mark_best",
     "pool",
+    "rows_of",
     "score_figures",
 ]
-
-RESAMPLES, SEED = 1_000, 0
 
 CITES = "its prompt asks for citations, which quote nothing"
 
@@ -92,7 +91,7 @@ def score_figure(run: FinishedRun, metric: str) -> Figure:
             return Figure(None, why="unscored")
         around = mean_interval(list(groups.values()), resamples=RESAMPLES, seed=SEED)
         return Figure(fmean(values), around, len(values))
-    estimate = summarise(run.scores, resamples=RESAMPLES, seed=SEED).estimates[metric]
+    estimate = run.report.estimates[metric]
     why = "with the numbers of citations, for the data is not there" if run.cites else ""
     return Figure(estimate.value, estimate.interval, estimate.n, why)
 

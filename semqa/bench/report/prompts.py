@@ -103,9 +103,7 @@ def _key(run: FinishedRun, apart: Sequence[str]) -> str:
 
 
 def _prompt(run: FinishedRun) -> tuple[str, str]:
-    prompts = run.identity.get("prompts")
-    told = prompts if isinstance(prompts, dict) else {}
-    return str(told.get("template")), str(told.get("sha256"))
+    return str(run.prompts.get("template")), str(run.prompts.get("sha256"))
 
 
 def _prompt_names(runs: Sequence[FinishedRun]) -> dict[tuple[str, str], str]:

@@ -12,12 +12,12 @@ from semqa.bench.labels import labels_of, settings_of_identity
 from semqa.bench.plan import HUMAN, data_digest
 from semqa.bench.report.names import printed_engines, with_printed_engine
 from semqa.bench.rescore import items_of, read_records
-from semqa.bench.results import score_item
+from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.bench.run import ABOUT_FILE, EXAMPLES_FILE, JUDGED_FILE, RUN_FILE, read_object
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.data.jsonl import decode_row, read_lines
 from semqa.errors import InputError
-from semqa.metrics import METRICS, Example, ExampleScores
+from semqa.metrics import METRICS, Example, ExampleScores, summarise
 from semqa.metrics.quoted_f1 import QuotedScores, quoted_f1, quoted_leave_one_out
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from semqa.attribution.citations.asqa import DisambigScores
     from semqa.bench.plan import Item
     from semqa.bench.record import Record
+    from semqa.metrics import Report
 
 __all__ = ["FinishedRun", "Loaded", "load_runs"]
 
@@ -44,6 +45,7 @@ class FinishedRun:
         settings: what it is told apart by; a model in a folder goes by the folder's own name.
         records: its rows, in the order of the data where that is there.
         scores: one for each row.
+        report: what they sum up to, with intervals.
         quoted: scores over the sources that somebody quotes, one for each row; None without data.
         items: what was asked, one for each row; None without data.
         expected: how many rows a finished run has; None without data.
@@ -58,6 +60,7 @@ class FinishedRun:
     settings: Mapping[str, object]
     records: Sequence[Record]
     scores: Sequence[ExampleScores]
+    report: Report
     quoted: Sequence[QuotedScores] | None
     items: Sequence[Item] | None
     expected: int | None
@@ -65,10 +68,14 @@ class FinishedRun:
     read: Sequence[DisambigScores] | None = None
 
     @property
+    def prompts(self) -> Mapping[str, object]:
+        """How its questions were put to a model; empty where none was asked."""
+        return _object(self.identity.get("prompts"))
+
+    @property
     def cites(self) -> bool:
         """Whether its prompt asks for citations, which quote nothing."""
-        prompts = self.identity.get("prompts")
-        return isinstance(prompts, dict) and prompts.get("answers") == "citations"
+        return self.prompts.get("answers") == "citations"
 
     @property
     def data(self) -> str:
@@ -221,6 +228,7 @@ def _load(read: _Read, label: str, settings: Mapping[str, object], top: Path) ->
         settings=settings,
         records=records,
         scores=scores,
+        report=summarise(scores, resamples=RESAMPLES, seed=SEED),
         quoted=quoted,
         items=items,
         expected=None if read.data is None else len(every),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from semqa.bench.report.table import Cell, Table, figure, number, words
+from semqa.bench.results import RESAMPLES, SEED
 from semqa.metrics import summarise
 from semqa.metrics.bootstrap import mean_interval
 
@@ -34,8 +36,6 @@ SCORES = {
 }
 """The scores of the paper's Table 2; its ROUGE-L is ROUGE-Lsum."""
 
-RESAMPLES, SEED = 1_000, 0
-
 _QUESTION_WORDS = ("who", "what", "when", "where", "which", "how", "why")
 
 
@@ -44,12 +44,11 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
     rows = []
     several = len({run.data for run in runs}) > 1
     for run in runs:
-        report = summarise(run.scores, resamples=RESAMPLES, seed=SEED)
         cells = [words(run.label), number(len({record.qid for record in run.records}), 0)]
         if several:
             cells.insert(1, words(_data_name(run)))
         for metric in SCORES:
-            estimate = report.estimates[metric]
+            estimate = run.report.estimates[metric]
             why = "; ".join(f"{n} unscored: {reason}" for reason, n in estimate.unscored.items())
             cells.append(figure(estimate.value, estimate.interval, estimate.n, why=why))
         cells.append(_quoted_cell(run))
@@ -61,7 +60,8 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
         [*columns, "Sem-F1 (quoted)"],
         _with_best(rows, runs, first=3 if several else 2),
         (
-            "0 to 100, with 95% percentile intervals of 1,000 resamples of questions (seed 0). "
+            f"0 to 100, with 95% percentile intervals of {RESAMPLES:,} resamples of questions (seed "
+            f"{SEED}), and the best of those that are no human row in bold. "
             "ROUGE-L is ROUGE-Lsum; SEMQA is √(Sem-F1 · ROUGE-L) of the two means.",
             "Sem-F1 (quoted) is no score of the paper: it is Sem-F1 over the sources that the "
             "answer or a reference quotes, so that an answer without quotes scores 0; Sem-F1 itself "
@@ -131,9 +131,15 @@ def _sources(question: Question) -> str:
 
 
 def _question_word(question: Question) -> str:
-    """Return the first question word of a question, which may follow others (``in which``)."""
-    said = question.question.lower().split()
-    return next((word.strip("?,'s") for word in said if word in _QUESTION_WORDS), "other")
+    """Return the first question word of a question, which may follow others (``in which``).
+
+    Example:
+        >>> from semqa.data.quotesum import Question
+        >>> [_question_word(Question("q", text, (), ())) for text in ("In WHICH year?", "What's up?")]
+        ['which', 'what']
+    """
+    said = re.findall(r"\w+", question.question.lower())
+    return next((word for word in said if word in _QUESTION_WORDS), "other")
 
 
 def _origin(question: Question) -> str:
@@ -204,7 +210,6 @@ def records_table(runs: Sequence[FinishedRun]) -> Table:
     for run in runs:
         identity, told = run.identity, run.results
         versions, machine = told.get("versions"), told.get("machine")
-        prompts = identity.get("prompts")
         rows.append(
             [
                 words(run.label),
@@ -212,8 +217,8 @@ def records_table(runs: Sequence[FinishedRun]) -> Table:
                 words(str(identity.get("engine"))),
                 words(_settings(run)),
                 words(
-                    f"{prompts.get('template')} {str(prompts.get('sha256'))[:12]}"
-                    if isinstance(prompts, dict)
+                    f"{run.prompts.get('template')} {str(run.prompts.get('sha256'))[:12]}"
+                    if run.prompts
                     else "–"
                 ),
                 words(f"{identity.get('data')} {str(identity.get('data_sha256'))[:12]}"),
