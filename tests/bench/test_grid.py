@@ -20,6 +20,8 @@ from filelock import FileLock
 from numpy.typing import NDArray
 from typer.testing import CliRunner, Result
 
+from semqa.bench.record import Asked, Record
+from semqa.bench.report import load_runs, make_report
 from semqa.cli.main import app
 from semqa.errors import InputError, UnavailableError
 from semqa.metrics import Example, leave_one_out, summarise
@@ -568,9 +570,11 @@ def test_killed_grids_go_on_without_loss(tmp_path: Path) -> None:
         ]
 
 
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "bench.md").read_text("utf-8")
+
+
 def test_the_sample_in_the_docs_is_a_grid(bench: Bench) -> None:
-    docs = Path(__file__).resolve().parents[2] / "docs" / "bench.md"
-    (text,) = re.findall(r"```yaml\n(.*?)```", docs.read_text("utf-8"), re.DOTALL)
+    (text,) = re.findall(r"```yaml\n(.*?)```", DOCS, re.DOTALL)
     text = text.replace("dev.jsonl", str(DATA)).replace("train.jsonl", str(DATA))
     text = re.sub(r"exemplars: .*", "exemplars: [random, fixed]", text)
     text = text.replace("shots: [0, 2, 5]", "shots: [0, 1, 2]").replace("out: runs", "")
@@ -578,3 +582,35 @@ def test_the_sample_in_the_docs_is_a_grid(bench: Bench) -> None:
     cells = cells_of(bench(text, "--json"))
     assert [cell["error"] for cell in cells.values() if cell["state"] != "done"] == []
     assert "ours" in cells
+
+
+def test_the_docs_say_how_to_make_the_tables_of_the_paper(bench: Bench) -> None:
+    keys = ("scores", "prompts", "baselines", "exemplars")
+    recipes = re.findall(r"^\| Table ([\w.]+): .*?\| (`.*`) \|$", DOCS, re.MULTILINE)
+    assert [name for name, _ in recipes] == ["2", "3", "5", "D.1"]
+    for key, (_, recipe) in zip(keys, recipes, strict=True):
+        text = "\n".join(re.findall(r"`([^`]+)`", recipe))
+        for said, small in (
+            ("knn", "fixed"),
+            ("2, 5]", "1]"),
+            ("transformers:qa=MODEL", "lexical"),
+        ):
+            text = text.replace(said, small)
+        model = "" if "engine:" in text else "engine: transformers:m\n"
+        train = f"train: {DATA}\n" if "shots:" in text else ""
+        result = bench(f"{model}{train}{text}\nout: {key}\n", "--json")
+        assert {cell["state"] for cell in cells_of(result).values()} == {"done"}
+        assert key in {table.key for table in make_report(load_runs(Path(key))).tables}
+
+
+def test_the_docs_name_every_field_of_a_record(bench: Bench) -> None:
+    text = f"engine: transformers:m\ntrain: {DATA}\nshots: 1\nexemplars: random\njudge: lexical\n"
+    (cell,) = cells_of(bench(text, "--json", "--no-judge-cache")).values()
+    identity, results = (
+        json.loads((Path("runs") / cell["folder"] / name).read_text("utf-8"))
+        for name in ("run.json", "results.json")
+    )
+    fields = {*cell, *identity, *identity["prompts"], *results, *Asked._fields, *Record.__slots__}
+    for part in ("quoting", "exemplars", "tokens", "seconds", "throughput"):
+        fields |= results[part].keys()
+    assert sorted(name for name in fields - {"asked"} if f"`{name}`" not in DOCS) == []
