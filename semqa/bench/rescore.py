@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from semqa.bench.folder import EXAMPLES_FILE, RESULTS_FILE, RUN_FILE, pretty, read_object
 from semqa.bench.plan import Plan, data_digest
 from semqa.bench.record import Record
 from semqa.bench.results import make_results, score_items
-from semqa.bench.run import EXAMPLES_FILE, RESULTS_FILE, RUN_FILE, pretty, read_object
 from semqa.data.atomic import write_atomic
 from semqa.data.jsonl import Line, decode_row, encode_row
 from semqa.data.lock import locked

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.answering import answer_items
+from semqa.bench.folder import (
+    EXAMPLES_FILE,
+    JUDGED_FILE,
+    RESULTS_FILE,
+    RUN_FILE,
+    claim,
+    make_folder,
+    own_errors,
+    pretty,
+    read_object,
+    release,
+)
 from semqa.bench.journal import Journal
 from semqa.bench.judging import judge_records
 from semqa.bench.machine import describe_machine
@@ -15,10 +25,10 @@ from semqa.bench.results import make_results
 from semqa.data.atomic import write_atomic
 from semqa.data.jsonl import write_jsonl
 from semqa.data.lock import locked
-from semqa.errors import InputError, SemqaError
+from semqa.errors import SemqaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from semqa.attribution.judges import Judge
@@ -28,31 +38,7 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
 
-__all__ = [
-    "ABOUT_FILE",
-    "EXAMPLES_FILE",
-    "JUDGED_FILE",
-    "RESULTS_FILE",
-    "RUN_FILE",
-    "Progress",
-    "pretty",
-    "read_object",
-    "run",
-]
-
-ABOUT_FILE = "about.json"
-EXAMPLES_FILE = "examples.jsonl"
-JUDGED_FILE = "judged.jsonl"
-RESULTS_FILE = "results.json"
-RUN_FILE = "run.json"
-
-CHANGED = {
-    "data_sha256": " (the data has other content now)",
-    "train_sha256": " (the training data has other content now)",
-    "engines_sha256": " (semqa's engines have changed since)",
-    "asking_sha256": " (how semqa asks a model has changed since)",
-}
-"""What a digest that differs means, beside the others, which say it themselves."""
+__all__ = ["Progress", "run"]
 
 
 class Progress(NamedTuple):
@@ -156,16 +142,10 @@ def run(
         here = workers is None
         engine = create_engine() if here and not (out / RUN_FILE).exists() else None
         loaded = engine is not None
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be "
-                "written; choose another --out"
-            ) from error
-        with _own_errors(out), locked(out / ".lock", wait_seconds=0):
+        make_folder(out)
+        with own_errors(out), locked(out / ".lock", wait_seconds=0):
             identity = plan.identity(prompts)
-            begun = _claim(out, identity, plan.about())
+            begun = claim(out, identity, plan.about())
             keys = [item.key for item in items]
             journal = Journal(out / EXAMPLES_FILE, keys, retry_failed=retry_failed)
             resumed, again = len(journal.records), len(journal.failed) if retry_failed else 0
@@ -189,7 +169,7 @@ def run(
                             on_progress(progress)
                 except SemqaError:
                     if begun and not here and not journal.records:
-                        _release(out)  # as where an engine that cannot be made is found before
+                        release(out)  # as where an engine that cannot be made is found before
                     raise
             journal.tidy(keys)
             records = [journal.records[key] for key in keys]
@@ -209,18 +189,6 @@ def run(
                 write_jsonl(out / JUDGED_FILE, judged.rows)
             write_atomic(out / RESULTS_FILE, [pretty(results)])
     return results
-
-
-@contextmanager
-def _own_errors(out: Path) -> Iterator[None]:
-    """Name the folder where its files cannot be read or written."""
-    try:
-        yield
-    except (PermissionError, IsADirectoryError) as error:
-        raise InputError(
-            f"{out}: cannot be used: got {error.strerror!r} for {error.filename}, expected a folder "
-            "whose files can be read and written; choose another --out"
-        ) from error
 
 
 def _ran_where(out: Path) -> dict[str, object]:
@@ -253,40 +221,6 @@ def _answers(
         yield from answer_items(group, engine, predict_only=predict_only)
 
 
-def _claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> bool:
-    """Make the folder this run's, or see that it is; return whether it has just begun."""
-    path = out / RUN_FILE
-    if not path.exists():
-        if (out / EXAMPLES_FILE).exists():
-            raise InputError(
-                f"{out}: holds examples of an unknown run: got {EXAMPLES_FILE} without {RUN_FILE}, "
-                "expected both or neither; use another folder"
-            )
-        started = datetime.now(UTC).isoformat(timespec="seconds")
-        write_atomic(path.with_name(ABOUT_FILE), [pretty({**about, "started": started})])
-        write_atomic(path, [pretty(identity)])
-        return True
-    found = read_object(path)
-    for key, value in identity.items():
-        if key in ("data", "train"):  # a renamed copy is the same data, which its digest tells
-            continue
-        # Through JSON, as the file went.
-        expected = json.loads(json.dumps(value))
-        if found.get(key) != expected:
-            raise InputError(
-                f"{out}: holds another run: got {key} {found.get(key)!r} in {RUN_FILE}, expected "
-                f"{expected!r}{CHANGED.get(key, '')}; use another folder, or remove this one to start "
-                "afresh"
-            )
-    return False
-
-
-def _release(out: Path) -> None:
-    """Give back a folder in which nothing was done."""
-    for name in (RUN_FILE, ABOUT_FILE, EXAMPLES_FILE):
-        (out / name).unlink(missing_ok=True)
-
-
 def _size(engine: Engine | None) -> int:
     from semqa.engines import BatchEngine
 
@@ -305,24 +239,3 @@ def _to_ask(group: Sequence[Item], journal: Journal) -> Iterator[Sequence[Item]]
         yield group
     else:
         yield from ([item] for item in waiting)
-
-
-def read_object(path: Path) -> dict[str, object]:
-    """Read a file of a run that holds one JSON object.
-
-    Raises:
-        InputError: it holds something else.
-    """
-    from semqa.data.files import decode_text, open_input
-    from semqa.data.jsonl import as_row, decode_json
-
-    with open_input(path) as file:
-        return as_row(
-            decode_json(decode_text(file.read_all(), file.name), file.name), file.name
-        ).fields
-
-
-def pretty(value: Mapping[str, object]) -> bytes:
-    """Return an object as a file of a run holds it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
-    return (text + "\n").encode("utf-8")

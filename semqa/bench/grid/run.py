@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from semqa.bench.folder import (
+    RESULTS_FILE,
+    RUN_FILE,
+    make_folder,
+    other_key,
+    pretty,
+    read_object,
+)
 from semqa.bench.grid.engines import EngineShelf
 from semqa.bench.plan import Plan
 from semqa.bench.rescore import rescore
-from semqa.bench.run import RESULTS_FILE, RUN_FILE, Progress, pretty, read_object, run
+from semqa.bench.run import Progress, run
 from semqa.data.atomic import write_atomic
 from semqa.data.lock import locked
 from semqa.errors import InputError, SemqaError
@@ -100,13 +107,7 @@ def run_grid(
         InputError: the folder cannot be made.
         UnavailableError: another process is at work in it, or the disk failed.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be written; "
-            "choose another --out"
-        ) from error
+    make_folder(out)
     outcomes: dict[int, CellOutcome] = {}
     asked = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
     shelf, exemplars = EngineShelf(say), ExemplarShelf(on_embedded)
@@ -212,16 +213,9 @@ def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | 
     """Return the results of a run that was summed up and has this identity."""
     if not ((folder / RUN_FILE).is_file() and (folder / RESULTS_FILE).is_file()):
         return None
-    results = read_object(folder / RESULTS_FILE)
-    expected = json.loads(json.dumps(identity))
-    # A renamed copy is the same data, which its digest tells.
-    names = ("data", "train")
-    found = read_object(folder / RUN_FILE)
-    if {k: v for k, v in found.items() if k not in names} != {
-        k: v for k, v in expected.items() if k not in names
-    }:
+    if other_key(read_object(folder / RUN_FILE), identity) is not None:
         return None
-    return results
+    return read_object(folder / RESULTS_FILE)
 
 
 def _judged_by(judge: Judge | None, results: Mapping[str, Any]) -> bool:

@@ -7,13 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.bench.disambig import disambig_again
+from semqa.bench.folder import (
+    ABOUT_FILE,
+    EXAMPLES_FILE,
+    JUDGED_FILE,
+    RESULTS_FILE,
+    RUN_FILE,
+    read_object,
+)
 from semqa.bench.grid.run import GRID_FILE
 from semqa.bench.labels import labels_of, settings_of_identity
 from semqa.bench.plan import HUMAN, data_digest
 from semqa.bench.report.names import printed_engines, with_printed_engine
 from semqa.bench.rescore import items_of, read_records
 from semqa.bench.results import RESAMPLES, SEED, score_item
-from semqa.bench.run import ABOUT_FILE, EXAMPLES_FILE, JUDGED_FILE, RUN_FILE, read_object
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.data.jsonl import decode_row, read_lines
 from semqa.errors import InputError
@@ -219,7 +226,7 @@ def _load(read: _Read, label: str, settings: Mapping[str, object], top: Path) ->
         kind = "human"
     elif engine.startswith(("lead-", "tail-")):
         kind = "baseline"
-    results = read.folder / "results.json"
+    results = read.folder / RESULTS_FILE
     return FinishedRun(
         folder=str(read.folder.relative_to(top)),
         label=label,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from semqa.bench.folder import make_folder
 from semqa.bench.report.formats import to_csv, to_latex, to_markdown
 from semqa.bench.report.page import to_page
 from semqa.data.atomic import write_atomic
@@ -43,13 +44,7 @@ def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMAT
             raise InputError(
                 f"--format: got {name!r}, expected some of {', '.join(FORMATS)}; choose among them"
             )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be written; "
-            "choose another --out"
-        ) from error
+    make_folder(out)
     files: dict[str, str] = {}
     if "html" in formats:
         files["report.html"] = to_page(report)
