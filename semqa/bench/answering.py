@@ -57,7 +57,14 @@ def answer_items(
 def failed_record(
     item: Item, error: str, *, predict_only: bool = False, seconds: float = 0.0
 ) -> Record:
-    """Return the record of an example that has no answer, which is scored as an empty one."""
+    """Return the record of an example that has no answer, which is scored as an empty one.
+
+    Args:
+        item: the example.
+        error: why it has none.
+        predict_only: leave the scores out.
+        seconds: that it took to fail.
+    """
     nothing = QuotedAnswer.parse("", item.question.sources)
     return _scored(item, nothing, "", seconds, predict_only, error=error)
 

@@ -57,7 +57,18 @@ class Disambig(NamedTuple):
 def read_answers(
     items: Sequence[Item], records: Sequence[Record], judge: AnsweringJudge
 ) -> list[DisambigScores]:
-    """Have a judge read the short answers off each answer, without its marks and citations."""
+    """Have a judge read the short answers off each answer, without its marks and citations.
+
+    Args:
+        items: what was to be answered.
+        records: what became of them, in the same order.
+        judge: is asked each sub-question, with the answer as its passage.
+
+    Returns:
+        One an answer; without pairs, and with the reason, where the question has no sub-questions.
+
+    Source: Stelmakh et al. 2022, ASQA, section 4.
+    """
     asked = [sub_questions(item.question) for item in items]
     examples = [
         AnswerExample(

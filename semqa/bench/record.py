@@ -31,8 +31,9 @@ class Asked(NamedTuple):
         breach: which rule the text breaks for all that; None where it breaks none.
         repaired: quotes that were repaired; None where the engine does not repair.
         dropped: marks that lost their brackets; None likewise.
-        prompt: what it was given: one text, or the messages; None in rows of older versions.
-        written: what it wrote, character for character, before anything was read or repaired.
+        prompt: what it was given: one text, or the messages; None where the engine does not tell.
+        written: what it wrote, character for character, before anything was read or repaired; None
+            likewise.
     """
 
     exemplars: tuple[str, ...]
@@ -113,12 +114,12 @@ class Record:
         words: words of the plain answer.
         free_words: how many of them stand outside of quotes.
         sources_quoted: sources that a verified quote names.
+        spans: each quote as it was read and checked.
         scores: as `semqa.metrics.ExampleScores.to_dict` gives them, for readers of the file; the
             results are computed from `prediction`. Empty where only predictions were wanted.
         seconds: what the engine took; of questions answered together, an equal share.
         asked: what a model was given and wrote; None for engines that ask none, and where there is
             no answer. In a row, its fields stand among the others.
-        spans: each quote as it was read and checked; None in rows of older versions.
     """
 
     id: str
@@ -132,8 +133,8 @@ class Record:
     sources_quoted: int
     scores: Mapping[str, object]
     seconds: float
+    spans: Sequence[Mapping[str, object]]
     asked: Asked | None = None
-    spans: Sequence[Mapping[str, object]] | None = None
 
     @classmethod
     def of(
@@ -147,7 +148,18 @@ class Record:
         error: str | None,
         asked: Asked | None = None,
     ) -> Record:
-        """Make the record of an answer that was just given."""
+        """Make the record of an answer that was just given.
+
+        Args:
+            key: names it in the run.
+            qid: the question.
+            question: the question, in words.
+            answer: as it was read and checked.
+            scores: None where only predictions are wanted.
+            seconds: that it took.
+            error: why there is no answer, in which case `answer` is empty.
+            asked: what a model was given and wrote.
+        """
         from semqa.quotes import FreeText
 
         free = [s.text for s in answer.segments if isinstance(s, FreeText)]
@@ -199,8 +211,6 @@ class Record:
     def to_dict(self) -> dict[str, object]:
         """Return the record as a journal's row."""
         row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
-        if self.spans is None:
-            del row["spans"]
         told = self.asked._asdict() if self.asked is not None else {}
         return row | {name: value for name, value in told.items() if value is not None}
 
@@ -219,10 +229,8 @@ def _span(quote: Quote) -> dict[str, object]:
     return span
 
 
-def _spans(row: Row) -> list[Mapping[str, object]] | None:
+def _spans(row: Row) -> list[Mapping[str, object]]:
     value = row.fields.get("spans")
-    if value is None:
-        return None
     if not isinstance(value, list) or not all(isinstance(span, dict) for span in value):
         raise _wrong(row, value, "spans", "an array of objects")
     return value

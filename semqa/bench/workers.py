@@ -31,6 +31,12 @@ class Workers(Protocol):
         Records come as they are finished, in any order, and one may come twice. What cannot be
         answered comes as a failed record, so that every item has one in the end.
 
+        Args:
+            plan: what is run.
+            prompts: how questions are put to a model; None for engines that ask none.
+            groups: the items, those together that an engine is given together.
+            predict_only: leave the scores out.
+
         Raises:
             InputError: the engine cannot be made.
             UnavailableError: what fails from outside; what came before is good.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from semqa.bench.plan import Plan
     from semqa.distributed.settings import RaySettings
 
-__all__ = ["Place", "place_of", "room"]
+__all__ = ["Place", "place_of", "remote_args", "room"]
 
 _FAMILIES = ("transformers", "vllm")
 """Engines that load a model in their own process, or in processes of their own."""

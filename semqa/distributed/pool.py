@@ -108,7 +108,17 @@ def answer_tasks(
 def score_tasks(
     ray: Any, tasks: Sequence[bytes], *, num_cpus: float, workers: int | None
 ) -> Iterator[tuple[int, Any]]:
-    """Give the replies of `semqa.distributed.scoring.score_block`, as `answer_tasks` does."""
+    """Give the replies of `semqa.distributed.scoring.score_block`, as `answer_tasks` does.
+
+    Args:
+        ray: the module, joined to a cluster.
+        tasks: pickled.
+        num_cpus: processors of a worker.
+        workers: the most of them; None for as many as there is room for.
+
+    Raises:
+        UnavailableError: Ray stopped working.
+    """
     strategy = ray.data.TaskPoolStrategy(size=workers)
     yield from _run(ray, _score, tasks, compute=strategy, num_cpus=num_cpus)
 

@@ -86,11 +86,6 @@ class RaySettings:
             num_gpus=num_gpus,
         )
 
-    @property
-    def local(self) -> bool:
-        """Whether Ray is started on this machine, and ended with the work."""
-        return self.address in (None, "local")
-
 
 def _range(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", text)

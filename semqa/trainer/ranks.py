@@ -77,7 +77,11 @@ class Ranks(NamedTuple):
         return batch_size // self.size
 
     def first(self, do: Callable[[], T]) -> T:
-        """Have the first process do something; all get what it returns, or raises."""
+        """Have the first process do something; all get what it returns.
+
+        Raises:
+            Exception: what it raises, in all of them.
+        """
         if self.size == 1:
             return do()
         from torch.distributed import broadcast_object_list

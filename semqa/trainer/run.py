@@ -61,6 +61,12 @@ def arguments(
 
     Evaluations and checkpoints are the `Run`'s business.
 
+    Args:
+        settings: what is the same for all trainings.
+        folder: where checkpoints go.
+        ranks: the processes that share a batch.
+        given: further arguments, which count before these.
+
     Raises:
         InputError: the device does not compute so, or the batch cannot be shared out.
     """
@@ -274,7 +280,12 @@ class Run:
             self._check()
 
     def evaluated(self, state: TrainerState, metrics: dict[str, Any]) -> None:
-        """Keep the model if it is better than all before."""
+        """Keep the model if it is better than all before.
+
+        Raises:
+            InputError: the data does not define the score that tells.
+            UnavailableError: the disk failed or is full.
+        """
         name = self._keeping.metric
         if f"eval_{name}" not in metrics:
             raise InputError(

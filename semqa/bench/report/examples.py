@@ -85,7 +85,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source, cut at the borders of all quotes."""
+    """A source, cut at the borders of all quotes.
+
+    Attributes:
+        number: of it, from 1.
+        title: its title in parts, each with who quotes it.
+        body: its text, likewise.
+    """
 
     number: int
     title: tuple[Part, ...]
@@ -97,7 +103,12 @@ class Example:
     """One question.
 
     Attributes:
+        qid: names it.
+        question: in words.
         spread: points of SEMQA between the best and the worst run.
+        references: what people wrote.
+        answers: what runs wrote.
+        sources: those that are there.
     """
 
     qid: str

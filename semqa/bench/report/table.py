@@ -101,6 +101,13 @@ def figure(
 ) -> Cell:
     """Return a cell that holds a score with its interval.
 
+    Args:
+        value: the score; None where there is none.
+        interval: low and high end of its 95% interval.
+        n: examples that it rests on.
+        signed: show a plus before what is above 0, as of differences.
+        why: why there is no score; or more on it.
+
     Example:
         >>> figure(-1.25, (-2.0, 0.5), signed=True).text
         '−1.2'
