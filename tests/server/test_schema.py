@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -21,6 +22,26 @@ from semqa.server import ServerSettings, create_app
 from tests.effort import effort
 from tests.server.stand_ins import Scripted
 
+FEW = 100
+"""Of lists that may be longer, cases are made as if they might have any length.
+
+Else one case has thousands of blocks to each of thousands of messages.
+"""
+
+
+def shortened(schema: Any) -> Any:
+    """Return a schema without the limits of its long lists."""
+    if isinstance(schema, dict):
+        return {
+            key: shortened(value)
+            for key, value in schema.items()
+            if not (key == "maxItems" and isinstance(value, int) and value > FEW)
+        }
+    if isinstance(schema, list):
+        return [shortened(value) for value in schema]
+    return schema
+
+
 FOLDER = tempfile.TemporaryDirectory()
 ENGINE = Scripted(["A ", "[ 1 b", "c ] [ 2 d ]"])
 # The real collections and the real store: hostile requests are to reach them.
@@ -29,7 +50,8 @@ APP = create_app(
         data=Path(FOLDER.name), engines=(ENGINE.name, "extractive"), create=lambda _: ENGINE
     )
 )
-schema = schemathesis.openapi.from_asgi("/openapi.json", APP)
+schema = schemathesis.openapi.from_dict(shortened(APP.openapi()))
+schema.app = APP
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,8 +75,26 @@ def test_no_server_error(case: schemathesis.Case[Any]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "long"),
+    [
+        ("/v1/answers", {"question": "Who?", "sources": [{"text": "x"}] * 10_001}),
+        (
+            "/v1/messages",
+            {"max_tokens": 9, "messages": [{"role": "user", "content": "x"}] * 10_001},
+        ),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}] * 10_001}),
+    ],
+)
+def test_a_list_that_is_too_long_is_refused(path: str, long: dict[str, Any]) -> None:
+    reply = TestClient(APP).post(path, json=long)
+    assert reply.status_code in {400, 413, 422}
+    assert "10000" in reply.text
+
+
 def test_the_schema_names_every_interface() -> None:
-    paths = schema.raw_schema["paths"]
+    described = APP.openapi()
+    paths = described["paths"]
     for path in ("/v1/answers", "/v1/chat/completions", "/v1/messages", "/v1/models", "/healthz"):
         assert path in paths
-    assert "code points" in schema.raw_schema["info"]["description"]
+    assert "code points" in described["info"]["description"]
