@@ -104,10 +104,9 @@ def revoke(
 
 def key_store(data: Path | None, database: str | None) -> Any:
     """Open the database that a server keeps its keys in."""
-    for module in ("fastapi", "sqlalchemy"):
-        require(module, extra="serve", purpose="semqa keys")
+    require("sqlalchemy", extra="serve", purpose="semqa keys")
     from semqa.data.home import data_folder
-    from semqa.server.app import open_store
     from semqa.server.settings import ServerSettings
+    from semqa.server.store.opening import open_store
 
     return open_store(ServerSettings(data=data_folder(data), database=database))

@@ -1,6 +1,21 @@
 """The server: pages and interfaces over HTTP. `create_app` makes it, `ServerSettings` says how."""
 
-from semqa.server.app import create_app
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from semqa.server.settings import ServerSettings
 
+if TYPE_CHECKING:
+    from semqa.server.app import create_app
+
 __all__ = ["ServerSettings", "create_app"]
+
+
+def __getattr__(name: str) -> object:
+    # Loads the framework and every interface, which nobody needs who opens the store.
+    if name == "create_app":
+        from semqa.server.app import create_app
+
+        return create_app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

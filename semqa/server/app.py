@@ -12,7 +12,6 @@ from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 import semqa
-from semqa.errors import InputError
 from semqa.retrieval.passages import Library
 from semqa.server import (
     answers,
@@ -32,17 +31,16 @@ from semqa.server.measures import Measures
 from semqa.server.rate import RateLimit
 from semqa.server.reading import Reading
 from semqa.server.replies import errors
-from semqa.server.store import Store
+from semqa.server.store.opening import make_folder, open_store
 from semqa.server.warming import Warming
 from semqa.server.work import Workers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from semqa.server.settings import ServerSettings
 
-__all__ = ["create_app", "open_store"]
+__all__ = ["create_app"]
 
 _log = logging.getLogger("semqa.server")
 
@@ -126,21 +124,8 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 
 
 def _library(settings: ServerSettings) -> Library:
-    _make_folder(settings.library)
+    make_folder(settings.library)
     return Library(settings.library, reranker=settings.reranker)
-
-
-def open_store(settings: ServerSettings) -> Store:
-    """Open the database of keys and conversations, and bring its tables up to date.
-
-    Raises:
-        InputError: the data folder or the database cannot be used.
-        UnavailableError: a package is missing, or the database does not answer.
-    """
-    _make_folder(settings.data)
-    store = Store(settings.store)
-    store.migrate()
-    return store
 
 
 def _document(app: FastAPI) -> None:
@@ -170,17 +155,6 @@ def _document(app: FastAPI) -> None:
         return made
 
     app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        # Conversations are nobody else's business on a shared machine.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be made: got {error.strerror or error}, expected a folder to keep data "
-            "in; choose another --data"
-        ) from error
 
 
 def _add_health(app: FastAPI) -> None:
