@@ -162,6 +162,39 @@ def test_torn_foreign_and_unfinished_runs(runs: Path, tmp_path: Path) -> None:
         load_runs(tmp_path / "none")
 
 
+def test_what_a_grid_has_no_run_of_is_told(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "lead-1", tmp_path / "a")
+    cells = [
+        {"folder": "a", "label": "first", "state": "done"},
+        {"folder": "b", "label": "second", "state": "failed", "error": "no such model"},
+        {"folder": "c", "label": "third", "state": "failed", "error": "no such model"},
+        {"folder": "d", "label": "fourth", "state": "waiting"},
+    ]
+    (tmp_path / "grid.json").write_text(json.dumps({"cells": cells}), "utf-8")
+    assert load_runs(tmp_path).notes == [
+        "2 runs: not here, for it failed: no such model (second; third)",
+        "fourth: not here, for it was not run yet",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("most", "mean", "said"),
+    [
+        (0, 0.0, ["lead-1: no prompt had room for any of 2 exemplars: scores of 0 shots"]),
+        (2, 0.4, ["lead-1: prompts had room for 0.4 of 2 exemplars on average"]),
+        (2, 2.0, []),
+    ],
+)
+def test_exemplars_that_found_no_room_are_told(
+    runs: Path, tmp_path: Path, most: int, mean: float, said: list[str]
+) -> None:
+    shutil.copytree(runs / "lead-1", tmp_path / "a")
+    path = tmp_path / "a/results.json"
+    told = {"asked": 2, "up_to": False, "fewest": 0, "most": most, "mean": mean}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"exemplars": told}), "utf-8")
+    assert load_runs(tmp_path).notes == said
+
+
 def test_the_command(runs: Path, tmp_path: Path) -> None:
     def call(*args: str | Path) -> Any:
         return CliRunner().invoke(app, ["report", *map(str, args)])

@@ -31,7 +31,8 @@ class _Family(NamedTuple):
 def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
     """Return runs by their exemplars, those of one engine and prompt; seeds are averaged.
 
-    A run without exemplars stands beside all others of its engine, whatever their prompt.
+    A run without exemplars stands beside those of its prompt; where its prompt is asked without
+    exemplars only, as ``zero-shot`` mostly is, beside all others of its engine.
 
     Returns:
         None where no two runs of a prompt differ in how exemplars are chosen, or in how many there
@@ -74,8 +75,13 @@ def _families(runs: Sequence[FinishedRun]) -> list[_Family]:
     families = []
     for members in pool(with_shots, lambda run: _key(run, prompt=True)).values():
         alike = _key(members[0], prompt=False)
+        peers = [run for run in asked if _key(run, prompt=False) == alike]
+        elsewhere = {run.settings.get("prompt") for run in peers if run.settings["shots"]}
+        elsewhere.discard(members[0].settings["prompt"])
         none = [
-            run for run in asked if not run.settings["shots"] and _key(run, prompt=False) == alike
+            run
+            for run in peers
+            if not run.settings["shots"] and run.settings.get("prompt") not in elsewhere
         ]
         rows = _rows(members, none)
         own = [run for run in none if run.settings.get("prompt") == members[0].settings["prompt"]]

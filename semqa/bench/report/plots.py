@@ -77,12 +77,16 @@ def _by_shots(runs: Sequence[FinishedRun]) -> Plot | None:
         shots = run.settings.get("shots")
         if not isinstance(shots, int):
             continue
-        rest = {k: v for k, v in run.settings.items() if k not in ("shots", "exemplars", "prompt")}
-        for kind in _kinds(run, runs):
+        rest = _without_shots(run)
+        for kind in _kinds(run, [other for other in runs if _without_shots(other) == rest]):
             families.setdefault(f"{rest} {kind}", []).append((shots, run))
     series = []
     for members in families.values():
         members.sort(key=lambda each: each[0])
+        prompt = members[-1][1].settings.get("prompt")
+        own = {run.label for _, run in members if run.settings.get("prompt") == prompt}
+        if any(not shots and run.label in own for shots, run in members):
+            members = [each for each in members if each[1].label in own]
         counts = [shots for shots, _ in members]
         if len(set(counts)) < 2 or len(set(counts)) < len(counts):
             continue
@@ -95,15 +99,25 @@ def _by_shots(runs: Sequence[FinishedRun]) -> Plot | None:
     return Plot("By shots", note, lines(series, "shots", "SEMQA"))
 
 
+def _without_shots(run: FinishedRun) -> dict[str, object]:
+    left = ("shots", "exemplars", "prompt")
+    return {key: value for key, value in run.settings.items() if key not in left}
+
+
 def _kinds(run: FinishedRun, runs: Sequence[FinishedRun]) -> list[str]:
-    """Return what exemplars and prompt a run goes with: one without shots goes with all."""
+    """Return what prompts and exemplars a run goes with.
+
+    One without shots goes with those of its prompt; where its prompt has none with shots, with all.
+    """
     if run.settings.get("shots"):
         return [f"{run.settings.get('prompt')} {run.settings.get('exemplars')}"]
+    others = [other for other in runs if other.settings.get("shots")]
+    prompt = run.settings.get("prompt")
+    own = [other for other in others if other.settings.get("prompt") == prompt]
     return sorted(
         {
             f"{other.settings.get('prompt')} {other.settings.get('exemplars')}"
-            for other in runs
-            if other.settings.get("shots")
+            for other in own or others
         }
     )
 
@@ -125,7 +139,8 @@ def _constraint(runs: Sequence[FinishedRun]) -> list[Plot]:
         return []
     scores = [(kept.label, _semqa(0, free.report), _semqa(0, kept.report)) for free, kept in found]
     scored = [(name, a.y, b.y) for name, a, b in scores if a is not None and b is not None]
-    verified = [(kept.label, _verified(free), _verified(kept)) for free, kept in found]
+    shares = [(kept.label, _verified(free), _verified(kept)) for free, kept in found]
+    verified = [(name, a, b) for name, a, b in shares if a is not None and b is not None]
     note = "From the ring, without the constraint, to the dot, with it; by the run that has it."
     ends = ("without", "with")
     made = [("SEMQA", scored), ("per cent of quotes verified", verified)]
@@ -142,10 +157,11 @@ def _without_rules(run: FinishedRun) -> dict[str, object]:
     return {key: value for key, value in run.settings.items() if key not in left}
 
 
-def _verified(run: FinishedRun) -> float:
+def _verified(run: FinishedRun) -> float | None:
+    """Return the share of quotes that are verified; of no quotes there is none."""
     total = sum(sum(record.quotes.values()) for record in run.records)
     verified = sum(record.quotes.get("verified", 0) for record in run.records)
-    return 100 * verified / total if total else 0.0
+    return 100 * verified / total if total else None
 
 
 def _plane(runs: Sequence[FinishedRun]) -> Plot | None:

@@ -102,6 +102,11 @@ class Loaded(NamedTuple):
     notes: list[str]
 
 
+class _Note(NamedTuple):
+    label: str
+    text: str
+
+
 class _Read(NamedTuple):
     folder: Path
     identity: Mapping[str, object]
@@ -129,6 +134,7 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
     digests = {path: data_digest(path) for path in data if _regular(path)}
     read: list[_Read] = []
     notes: list[str] = []
+    told_of: list[_Note] = []
     for path in _ordered(folder):
         try:
             identity = read_object(path / RUN_FILE)
@@ -148,13 +154,14 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
         except InputError as error:
             notes.append(f"left out: {error}")
             continue
-        notes += _notes(runs[-1], each)
+        told_of += _notes(runs[-1], each)
     if not runs:
         raise InputError(
             f"{folder}: holds no run: got {len(notes)} that cannot be read, expected one or more; "
             + ("; ".join(notes[:3]) if notes else "make some with: semqa bench quotesum")
         )
-    return Loaded(_apart(runs), notes)
+    told_of += _missing(folder, {each.folder for each in read})
+    return Loaded(_apart(runs), [*notes, *_grouped(told_of)])
 
 
 def _regular(path: Path) -> bool:
@@ -288,26 +295,61 @@ def _object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _notes(run: FinishedRun, read: _Read) -> list[str]:
+def _notes(run: FinishedRun, read: _Read) -> list[_Note]:
     notes = []
     if run.expected is not None and len(run.records) < run.expected:
-        notes.append(f"{run.label}: not finished: {len(run.records)} of {run.expected} examples")
+        notes.append(f"not finished: {len(run.records)} of {run.expected} examples")
     if run.read is None and "disambig_f1" in _object(run.results.get("judged")):
         notes.append(
-            f"{run.label}: its answers are others than those that were judged, so Disambig-F1 is "
-            "missing; judge it again with --judge"
+            "its answers are others than those that were judged, so Disambig-F1 is missing; judge "
+            "it again with --judge"
         )
     if read.data is None:
         notes.append(
-            f"{run.label}: its data ({read.identity.get('data')}) was not found, so its scores are "
-            "those of its rows, and its examples have no sources; name the file with --data"
+            f"its data ({read.identity.get('data')}) was not found, so its scores are those of its "
+            "rows, and its examples have no sources; name the file with --data"
         )
     failed = sum(record.error is not None for record in run.records)
     if failed:
-        notes.append(
-            f"{run.label}: {failed} of {len(run.records)} examples failed, scored as empty answers"
-        )
+        notes.append(f"{failed} of {len(run.records)} examples failed, scored as empty answers")
+    found = _object(run.results.get("exemplars"))
+    asked, mean = found.get("asked"), found.get("mean")
+    if found.get("up_to") is False and isinstance(asked, int) and isinstance(mean, int | float):
+        if asked and not found.get("most"):
+            notes.append(f"no prompt had room for any of {asked} exemplars: scores of 0 shots")
+        elif mean < asked:
+            notes.append(f"prompts had room for {mean:.1f} of {asked} exemplars on average")
+    return [_Note(run.label, note) for note in notes]
+
+
+def _missing(folder: Path, there: set[Path]) -> list[_Note]:
+    """Tell of the runs of a grid that left nothing, for their absence is not to be seen."""
+    notes = []
+    for grid in sorted(folder.rglob(GRID_FILE)):
+        cells = read_object(grid).get("cells")
+        for cell in cells if isinstance(cells, list) else []:
+            if not isinstance(cell, dict) or grid.parent / str(cell.get("folder")) in there:
+                continue
+            if cell.get("state") == "failed":
+                notes.append(
+                    _Note(str(cell.get("label")), f"not here, for it failed: {cell.get('error')}")
+                )
+            elif cell.get("state") == "waiting":
+                notes.append(_Note(str(cell.get("label")), "not here, for it was not run yet"))
     return notes
+
+
+def _grouped(notes: Sequence[_Note]) -> list[str]:
+    """Return notes to print: what holds for several runs is said once."""
+    of: dict[str, list[str]] = {}
+    for note in notes:
+        of.setdefault(note.text, []).append(note.label)
+    return [
+        f"{labels[0]}: {text}"
+        if len(labels) == 1
+        else f"{len(labels)} runs: {text} ({'; '.join(labels)})"
+        for text, labels in of.items()
+    ]
 
 
 def _apart(runs: Sequence[FinishedRun]) -> list[FinishedRun]:

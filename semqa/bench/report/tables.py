@@ -67,6 +67,7 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
             "answer or a reference quotes, so that an answer without quotes scores 0; Sem-F1 itself "
             "gives it points for every source that some reference leaves alone.",
             *_human_note(runs),
+            *_citation_note(runs),
         ),
     )
 
@@ -309,5 +310,19 @@ def _human_note(runs: Sequence[FinishedRun]) -> list[str]:
         return []
     return [
         "The human row is leave-one-out: each reference against the others of its question, "
-        "so it is measured against one reference fewer."
+        "so it is measured against one reference fewer, and never marked as the best."
+    ]
+
+
+def _citation_note(runs: Sequence[FinishedRun]) -> list[str]:
+    named = dict.fromkeys(str(run.settings.get("prompt")) for run in runs if run.cites)
+    if not named:
+        return []
+    return [
+        f"{' and '.join(named)} ask for citations in place of quotes: Sem-F1, Sem-Rec and SEMQA of "
+        "these runs are what the scorer gives to answers that quote nothing. Prompts has what can "
+        "be compared."
+        if len(named) > 1
+        else f"{next(iter(named))} asks for citations in place of quotes: Sem-F1, Sem-Rec and SEMQA "
+        "of its runs are what the scorer gives to answers that quote nothing."
     ]
