@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,15 @@ class ConfigReader:
         self._known = {**WHOLE, **_OF_RUNS, **of_engines}
         self._engine_options = of_engines.keys()
         self._limits: dict[tuple[float | None, Path], int | None] = {}
-        self.left_out: list[str] = []
+        self._left_out: Counter[str] = Counter()
+
+    @property
+    def left_out(self) -> list[str]:
+        """What was left out by `cells`, and why; a line for all runs with the same reason."""
+        return [
+            f"left out: {f'{count} runs of ' if count > 1 else ''}{why}"
+            for why, count in self._left_out.items()
+        ]
 
     def whole(self) -> dict[str, Any]:
         """Return the settings of the whole grid, by the names of their parameters.
@@ -121,8 +130,13 @@ class ConfigReader:
         used: set[str] = set()
         cells: dict[str, Cell] = {}
         names: dict[str, str] = {}
+        wrong: dict[str, None] = {}
         for settings in self._config.cells():
-            made = self._cell(settings, used)
+            try:
+                made = self._cell(settings, used)
+            except InputError as error:
+                wrong[str(error)] = None
+                continue
             if made is None:
                 continue
             if made.plan.name is not None:
@@ -138,6 +152,7 @@ class ConfigReader:
                     f"{made.where}: data: got {made.plan.data} besides {same.plan.data}, expected "
                     "names that differ, for runs are told apart by them; rename one"
                 )
+        _tell(wrong)
         for key, values in self._config.settings.items():
             name = self._name(values[0])
             given = not all(map(_left_to_engine, values))
@@ -210,7 +225,7 @@ class ConfigReader:
             plan = Plan(Path(str(data)), engine, choice.options, limit, choice.prompts, title)
             plan.check()
             if (why := self._check(choice, own)) is not None:
-                self.left_out.append(why)
+                self._left_out[why] += 1
                 return None
         except SemqaError as error:
             raise _placed(error, own, place) from error
@@ -268,7 +283,7 @@ class ConfigReader:
             except InputError as error:
                 switch = own.get("constraint")
                 if switch is not None and switch.axis:
-                    return f"left out: {choice.engine}: {error}"
+                    return f"{choice.engine}: {error}"
                 raise
         return None
 
@@ -295,7 +310,7 @@ class ConfigReader:
                     raise InputError(f"{self._naming(key, path)}{error}") from error
 
     def _naming(self, key: str, path: Path) -> str:
-        """Return the place where the file names a path, for the beginning of a message."""
+        """Return the place where the file names a path."""
         for values in self._all_settings():
             for each in values:
                 if each.key == key and each.text == str(path):
@@ -318,10 +333,7 @@ class ConfigReader:
                         self._convert(each)
             except InputError as error:
                 wrong[str(error)] = None
-        if wrong:
-            shown = sorted(wrong, key=_line_of)[:MOST_MISTAKES]
-            more = len(wrong) - len(shown)
-            raise InputError("\n".join([*shown, *([f"and {more} more"] if more else [])]))
+        _tell(wrong)
 
     def _name(self, setting: Setting) -> str:
         """Return the option that a key means."""
@@ -347,6 +359,14 @@ class ConfigReader:
             ) from error
 
 
+def _tell(wrong: Mapping[str, None]) -> None:
+    """Raise all mistakes as one, if there are any, in the order of their lines."""
+    if wrong:
+        shown = sorted(wrong, key=_line_of)[:MOST_MISTAKES]
+        more = [f"and {len(wrong) - len(shown)} more"] if len(wrong) > len(shown) else []
+        raise InputError("\n".join([*shown, *more]))
+
+
 def _labelled(cells: list[Cell]) -> list[Cell]:
     """Give every run that has no name a label: its engine, and what tells it from the others."""
     from semqa.bench.labels import labels_of, settings_of
@@ -360,9 +380,7 @@ def _labelled(cells: list[Cell]) -> list[Cell]:
 
 def _left_to_engine(setting: Setting) -> bool:
     """Tell whether a setting counts as not given."""
-    if setting.text is None:
-        return True
-    return setting.key == "batch_size" and is_auto(setting.text)
+    return setting.text is None or (setting.key == "batch_size" and is_auto(setting.text))
 
 
 def _line_of(message: str) -> int:
@@ -375,12 +393,13 @@ def _shown(setting: Setting) -> str:
 
 
 def _placed(error: SemqaError, own: Mapping[str, Setting], place: Setting) -> SemqaError:
-    """Put the line before a message: that of the first key that it names, else that of the run."""
+    """Put the line before a message: that of the file or first key that it names, else the run's."""
     said = str(error)
     if re.match(rf"{re.escape(place.where.rpartition(':')[0])}:\d+: ", said):
         return error
     flag = re.search(r"option --([\w-]+)", said)
     words = [flag[1]] if flag is not None else re.findall(r"[\w-]+", said)
     keys = (word.strip("-").replace("-", "_") for word in words)
-    found = next((own[key] for key in keys if key in own), None)
+    values = {each.text: each for each in own.values()}  # a file's message begins with its name
+    found = values.get(said.partition(": ")[0]) or next((own[k] for k in keys if k in own), None)
     return type(error)(f"{(found or place).where}: {said}")

@@ -6,6 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from semqa.cli.bench_results import exemplars_told
 from semqa.cli.bench_watch import RunBar, RunWatch, bars
 from semqa.cli.output import say
 
@@ -87,7 +88,10 @@ def ended(outcome: CellOutcome) -> str:
     score = "" if outcome.semqa is None else f", SEMQA {outcome.semqa:.2f}"
     done = "finished before" if outcome.state == "kept" else f"done in {outcome.seconds:.1f} s"
     failed = f", {outcome.failed} failed" if outcome.failed else ""
-    return f"{done}: {outcome.label}: {outcome.answered} answered{failed}{score}"
+    told = ""
+    if outcome.exemplars and outcome.exemplars.get("prompts_with_fewer"):
+        told = "".join(f"; {line}" for line in exemplars_told(outcome.exemplars))
+    return f"{done}: {outcome.label}: {outcome.answered} answered{failed}{score}{told}"
 
 
 def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:

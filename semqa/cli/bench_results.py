@@ -10,7 +10,7 @@ from semqa.cli.output import write_result
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["show_results"]
+__all__ = ["exemplars_told", "show_results"]
 
 NOT_SCORED = "not scored: give the command again with --rescore"
 
@@ -29,7 +29,7 @@ def show_results(results: Mapping[str, Any]) -> None:
         *([] if scores is None else unscored_notes(scores)),
         *([NOT_SCORED] if scores is None else []),
         *_failed(results),
-        *_exemplars(results),
+        *exemplars_told(results["exemplars"]),
         *_written(results),
     ):
         write_result(line)
@@ -57,9 +57,12 @@ def _failed(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {failure['id']}: {failure['error']}"
 
 
-def _exemplars(results: Mapping[str, Any]) -> Iterator[str]:
-    """Say how many exemplars the prompts had, which may be fewer than were asked for."""
-    found = results["exemplars"]
+def exemplars_told(found: Mapping[str, Any] | None) -> Iterator[str]:
+    """Say how many exemplars the prompts had, which may be fewer than were asked for.
+
+    Args:
+        found: what the results of a run have under ``exemplars``.
+    """
     if found is None or not found["asked"] or "mean" not in found:
         return
     fewest, most = found["fewest"], found["most"]

@@ -173,6 +173,22 @@ def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -
     )
 
 
+def test_what_is_left_out_for_one_reason_is_told_once(bench: Bench) -> None:
+    text = "engine: transformers:m\nprompt: [zero-shot, alce]\nconstraint: [on, off]\n"
+    result = bench(f"{text}max-new-tokens: [8, 16, 24]\n", "--json")
+    said = [line for line in result.stderr.splitlines() if line.startswith("left out")]
+    assert len(said) == 1
+    assert said[0].startswith("left out: 3 runs of transformers:m: prompt alce: asks for citations")
+
+
+def test_mistakes_of_several_runs_are_told_at_once(bench: Bench) -> None:
+    text = "engine: [extractiv, transformers:m]\nprompt: [qsum, none.jinja]\nshots: [0, 1]\n"
+    lines = wrong(bench(text)).splitlines()
+    assert len(lines) == len(set(lines))
+    assert any(line.startswith("runs.yaml:2: unknown engine: got 'extractiv'") for line in lines)
+    assert any("none.jinja" in line and line.startswith("runs.yaml:3: none") for line in lines)
+
+
 def test_a_model_is_loaded_once_for_its_runs(bench: Bench) -> None:
     text = """
     engine: [transformers:a, transformers:b]

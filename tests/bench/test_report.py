@@ -180,8 +180,8 @@ def test_what_a_grid_has_no_run_of_is_told(runs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("most", "mean", "said"),
     [
-        (0, 0.0, ["lead-1: no prompt had room for any of 2 exemplars: scores of 0 shots"]),
-        (2, 0.4, ["lead-1: prompts had room for 0.4 of 2 exemplars on average"]),
+        (0, 0.0, ["lead-1: exemplars: 2 asked, none fit: these are the scores of 0 shots"]),
+        (2, 0.4, ["lead-1: exemplars: 2 asked, 0.4 in a prompt on average"]),
         (2, 2.0, []),
     ],
 )

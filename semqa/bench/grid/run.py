@@ -53,6 +53,7 @@ class CellOutcome:
         semqa: the score, where there is one.
         seconds: what it took now.
         error: why it failed.
+        exemplars: how many were asked for and how many the prompts had, as in ``results.json``.
     """
 
     folder: str
@@ -63,6 +64,7 @@ class CellOutcome:
     semqa: float | None = None
     seconds: float = 0.0
     error: str | None = None
+    exemplars: Mapping[str, object] | None = None
 
 
 def run_grid(
@@ -198,6 +200,7 @@ def _outcome(
         results["failed"],
         None if scores is None else scores["semqa"],
         round(time.perf_counter() - started, 3),
+        exemplars=results.get("exemplars"),
     )
 
 

@@ -81,12 +81,8 @@ def _by_shots(runs: Sequence[FinishedRun]) -> Plot | None:
         for kind in _kinds(run, [other for other in runs if _without_shots(other) == rest]):
             families.setdefault(f"{rest} {kind}", []).append((shots, run))
     series = []
-    for members in families.values():
-        members.sort(key=lambda each: each[0])
-        prompt = members[-1][1].settings.get("prompt")
-        own = {run.label for _, run in members if run.settings.get("prompt") == prompt}
-        if any(not shots and run.label in own for shots, run in members):
-            members = [each for each in members if each[1].label in own]
+    for family in families.values():
+        members = _of_one_prompt(sorted(family, key=lambda each: each[0]))
         counts = [shots for shots, _ in members]
         if len(set(counts)) < 2 or len(set(counts)) < len(counts):
             continue
@@ -97,6 +93,13 @@ def _by_shots(runs: Sequence[FinishedRun]) -> Plot | None:
         return None
     note = "Runs that differ in their shots alone; a line is called by its run of most shots."
     return Plot("By shots", note, lines(series, "shots", "SEMQA"))
+
+
+def _of_one_prompt(members: list[tuple[int, FinishedRun]]) -> list[tuple[int, FinishedRun]]:
+    """Leave out runs without shots of other prompts, where there is one of the same."""
+    prompt = members[-1][1].settings.get("prompt")
+    own = [each for each in members if each[1].settings.get("prompt") == prompt]
+    return own if not own[0][0] else members
 
 
 def _without_shots(run: FinishedRun) -> dict[str, object]:

@@ -316,9 +316,9 @@ def _notes(run: FinishedRun, read: _Read) -> list[_Note]:
     asked, mean = found.get("asked"), found.get("mean")
     if found.get("up_to") is False and isinstance(asked, int) and isinstance(mean, int | float):
         if asked and not found.get("most"):
-            notes.append(f"no prompt had room for any of {asked} exemplars: scores of 0 shots")
+            notes.append(f"exemplars: {asked} asked, none fit: these are the scores of 0 shots")
         elif mean < asked:
-            notes.append(f"prompts had room for {mean:.1f} of {asked} exemplars on average")
+            notes.append(f"exemplars: {asked} asked, {mean:.1f} in a prompt on average")
     return [_Note(run.label, note) for note in notes]
 
 
