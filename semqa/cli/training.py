@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from semqa.cli.bench_pace import Lines
 from semqa.cli.output import say
 from semqa.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from semqa.trainer import Progress
@@ -37,13 +38,20 @@ def told_progress(*, quiet: bool) -> Iterator[Progress]:
             yield Progress()
             return
         with progress_bar("train", "examples") as update:
-            yield Progress(update, _resumed, _damaged, None if quiet else say)
+            told = update or (None if quiet else _in_lines())
+            yield Progress(told, _resumed, _damaged, None if quiet else say)
     except KeyboardInterrupt as error:
         if first:
             say("interrupted: the last checkpoint is kept; give the same command again to go on")
         if isinstance(error, Terminated):
             raise typer.Exit(TERMINATED) from error
         raise
+
+
+def _in_lines() -> Callable[[int, int | None], None]:
+    """Return what tells of steps where there is no terminal: a line every half minute."""
+    lines = Lines(say)
+    return lambda done, total: lines.tell(done, total, "steps", list)
 
 
 def _resumed(step: int) -> None:

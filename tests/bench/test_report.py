@@ -20,6 +20,7 @@ from semqa.bench import Plan, run
 from semqa.bench.report import BenchReport, load_runs, make_report, write_report
 from semqa.bench.report.formats import to_csv, to_latex, to_markdown
 from semqa.bench.report.names import plot_names
+from semqa.bench.report.page import to_page
 from semqa.bench.report.svg import Point, Series, dots, lines
 from semqa.bench.report.table import Cell, Table, figure, words
 from semqa.cli.main import app
@@ -169,6 +170,15 @@ def test_what_a_grid_has_no_run_of_is_told(runs: Path, tmp_path: Path) -> None:
         {"folder": "b", "label": "second", "state": "failed", "error": "no such model"},
         {"folder": "c", "label": "third", "state": "failed", "error": "no such model"},
         {"folder": "d", "label": "fourth", "state": "waiting"},
+    ]
+    (tmp_path / "grid.json").write_text(json.dumps({"cells": cells}), "utf-8")
+    page = to_page(make_report(load_runs(tmp_path)))
+    assert "<li>fourth: not here, for it was not run yet</li>" in page
+    many = [cells[1] | {"folder": f"z{at}", "label": f"run {at}"} for at in range(7)]
+    (tmp_path / "grid.json").write_text(json.dumps({"cells": many}), "utf-8")
+    assert load_runs(tmp_path).notes == [
+        "7 runs: not here, for it failed: no such model "
+        "(run 0; run 1; run 2; run 3; run 4; and 2 more)"
     ]
     (tmp_path / "grid.json").write_text(json.dumps({"cells": cells}), "utf-8")
     assert load_runs(tmp_path).notes == [

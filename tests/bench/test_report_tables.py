@@ -304,6 +304,8 @@ def test_runs_without_exemplars_stand_beside_their_own_prompt(data: Path, tmp_pa
     ]
     shown = {plot.title: plot.svg for plot in report.plots}
     assert shown["By shots"].count("<polyline") == 2
+    assert ">qsum<" in shown["By shots"]
+    assert "2 shots, qsum<" not in shown["By shots"]
     assert any("alce asks for citations" in note for note in table(report, "scores").notes)
 
 

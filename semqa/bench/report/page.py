@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ def _template() -> Template:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["safe_text"] = safe_text
+    environment.filters["parted"] = lambda text: re.findall(r"[^:/]+[:/]*|[:/]+", text)
     return environment.from_string(_asset("report.html.jinja"))
 
 

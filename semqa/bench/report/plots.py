@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -91,8 +92,20 @@ def _by_shots(runs: Sequence[FinishedRun]) -> Plot | None:
         series.append(Series(name, [point for point in points if point is not None]))
     if not series:
         return None
-    note = "Runs that differ in their shots alone; a line is called by its run of most shots."
+    note = "Runs that differ in their shots alone"
+    short = [_without_count(each.name) for each in series]
+    if all(short) and len(set(short)) == len(short):
+        series = [each._replace(name=name) for each, name in zip(series, short, strict=True)]
+        note += "."
+    else:
+        note += "; a line is called by its run of most shots."
     return Plot("By shots", note, lines(series, "shots", "SEMQA"))
+
+
+def _without_count(name: str) -> str:
+    """Return a run's name without its number of shots, for all of which a line stands."""
+    parts = name.split(", ")
+    return ", ".join(part for part in parts if not re.fullmatch("[0-9]+ shots?", part))
 
 
 def _of_one_prompt(members: list[tuple[int, FinishedRun]]) -> list[tuple[int, FinishedRun]]:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FinishedRun", "Loaded", "load_runs"]
 
+MOST_NAMED = 5
+"""How many runs a note names."""
+
 Kind = Literal["human", "engine", "baseline"]
 
 
@@ -347,9 +350,14 @@ def _grouped(notes: Sequence[_Note]) -> list[str]:
     return [
         f"{labels[0]}: {text}"
         if len(labels) == 1
-        else f"{len(labels)} runs: {text} ({'; '.join(labels)})"
+        else f"{len(labels)} runs: {text} ({_listed(labels)})"
         for text, labels in of.items()
     ]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    more = [f"and {len(labels) - MOST_NAMED} more"] if len(labels) > MOST_NAMED else []
+    return "; ".join([*labels[:MOST_NAMED], *more])
 
 
 def _apart(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
