@@ -30,6 +30,7 @@ from machine import describe_machine  # noqa: E402
 from score import made_up_questions  # noqa: E402
 
 from semqa.distributed import RaySettings, open_ray  # noqa: E402
+from semqa.distributed.scoring import BLOCK  # noqa: E402
 from semqa.metrics import Example, score_example  # noqa: E402
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--predictions", type=int, default=1_000_000)
     parser.add_argument("--workers", default="1,2", help="how many, one after the other")
     options = parser.parse_args(arguments)
-    count = 2_000 if options.smoke else options.predictions
+    count = 2 * BLOCK + 1 if options.smoke else options.predictions  # one block alone stays here
     sizes = [1] if options.smoke else [int(size) for size in options.workers.split(",")]
 
     examples = made_up_examples(count)
@@ -96,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for size in sizes:
         began = time.perf_counter()
         with open_ray(RaySettings(workers=(size, size))) as ray:
-            ray.score_examples(examples[:1_001])  # what starts late, starts now
+            ray.score_examples(examples[: BLOCK + 1])  # what starts late, starts now
             started, burnt = time.perf_counter(), time.process_time()
             found = ray.score_examples(examples)
             seconds, driver = time.perf_counter() - started, time.process_time() - burnt
