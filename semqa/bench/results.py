@@ -27,7 +27,10 @@ SHOWN_FAILURES = 3
 
 
 def score_item(item: Item, prediction: str) -> ExampleScores:
-    """Score one prediction against the references of its item."""
+    """Score one prediction against the references of its item.
+
+    In the human row that is the reference that the item leaves out, whatever `prediction` says.
+    """
     question = item.question
     if item.left_out is not None:
         rows = leave_one_out(question.qid, question.texts, question.short_answers, question.numbers)

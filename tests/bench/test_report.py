@@ -128,6 +128,14 @@ def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) 
     scores = table(report, "scores")
     assert scores.columns[1] == "data"
     assert [row[1].text for row in scores.rows] == ["quotesum.jsonl", "quotesum.jsonl, first 2"]
+    shutil.copytree(runs / "extractive", tmp_path / "c")
+    shutil.copytree(runs / "human", tmp_path / "0")
+    compared = table(make_report(load_runs(tmp_path)), "comparison")
+    assert compared.title == "Against lead-1, all questions", "the first that is no human row"
+    assert [row[0].text.partition(",")[0] for row in compared.rows] == ["human", "extractive"]
+    assert compared.notes[1:] == (
+        "Not compared, for it is over other questions: tail-1, 2 questions.",
+    )
 
 
 def test_without_the_data_the_rows_speak(runs: Path, tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
 
-__all__ = ["EngineShelf"]
+__all__ = ["HeldEngine"]
 
 
-class EngineShelf:
+class HeldEngine:
     """Holds the last engine that was loaded, and closes it when another is wanted.
 
     Args:
@@ -29,7 +29,7 @@ class EngineShelf:
         self._held: Engine | None = None
 
     def take(self, plan: Plan, prompts: PromptBuilder | None) -> Engine | None:
-        """Return the engine of a run, with its settings; it stays the shelf's.
+        """Return the engine of a run, with its settings; it stays held here.
 
         Raises:
             InputError: there is no such engine, or it does not take an option.

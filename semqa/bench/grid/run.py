@@ -16,7 +16,7 @@ from semqa.bench.folder import (
     pretty,
     read_object,
 )
-from semqa.bench.grid.engines import EngineShelf
+from semqa.bench.grid.engines import HeldEngine
 from semqa.bench.plan import Plan
 from semqa.bench.rescore import rescore
 from semqa.bench.run import Progress, run
@@ -112,8 +112,8 @@ def run_grid(
     make_folder(out)
     outcomes: dict[int, CellOutcome] = {}
     asked = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
-    shelf, exemplars = EngineShelf(say), ExemplarShelf(on_embedded)
-    with locked(out / ".grid.lock", wait_seconds=0), closing(shelf):
+    held, exemplars = HeldEngine(say), ExemplarShelf(on_embedded)
+    with locked(out / ".grid.lock", wait_seconds=0), closing(held):
         for at in _order(cells):
             cell = cells[at]
             on_cell(cell)
@@ -121,7 +121,7 @@ def run_grid(
                 cell,
                 out / cell.folder,
                 on_progress,
-                shelf=shelf,
+                held=held,
                 exemplars=exemplars,
                 asked=asked,
                 say=say,
@@ -142,7 +142,7 @@ def _outcome(
     folder: Path,
     on_progress: Callable[[Progress], None],
     *,
-    shelf: EngineShelf,
+    held: HeldEngine,
     exemplars: ExemplarShelf,
     asked: Callable[[Path, int | None], list[Question]],
     say: Callable[[str], None] | None,
@@ -180,14 +180,14 @@ def _outcome(
                     prompts,
                     say=say,
                     judge=judge,
-                    engines=shelf.take,
+                    engines=held.take,
                     predict_only=predict_only,
                     retry_failed=retry_failed,
                     workers=workers,
                 )
     except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
         if not isinstance(error, InputError):
-            shelf.close()  # what state a model is left in, nobody knows
+            held.close()  # what state a model is left in, nobody knows
         said = str(error) if isinstance(error, SemqaError) else repr(error)
         seconds = round(time.perf_counter() - started, 3)
         return CellOutcome(cell.folder, cell.label, "failed", seconds=seconds, error=said)

@@ -63,15 +63,16 @@ def comparison_table(
     for run in runs:
         if run is baseline:
             continue
+        if run.data != baseline.data or _qids(run) != _qids(baseline):
+            notes.append(f"Not compared, for it is over other questions: {run.label}.")
+            continue
         for metric in SCORES:
             try:
                 tests[run.label, metric] = paired_bootstrap(
                     run.scores, baseline.scores, metric=metric, resamples=resamples, seed=SEED
                 )
             except InputError as error:
-                notes.append(f"not compared: {run.label}: {error}")
-                if "in the first system only" in str(error) or "second system only" in str(error):
-                    break
+                notes.append(f"Not compared: {run.label}: {error}.")
     if not tests:
         return None
     corrected = dict(zip(tests, adjust([t.p for t in tests.values()], "holm"), strict=True))
@@ -106,3 +107,7 @@ def comparison_table(
             *notes,
         ),
     )
+
+
+def _qids(run: FinishedRun) -> set[str]:
+    return {record.qid for record in run.records}

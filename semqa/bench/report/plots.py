@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.bench.report.names import plot_names
+from semqa.bench.report.runs import RULES
 from semqa.bench.report.svg import Point, Series, dots, lines, pairs, plane
 from semqa.bench.results import RESAMPLES, SEED
-from semqa.decoding.policy import QuotePolicy
 from semqa.metrics import summarise
 
 if TYPE_CHECKING:
@@ -168,9 +168,7 @@ def _constraint(runs: Sequence[FinishedRun]) -> list[Plot]:
 
 
 def _without_rules(run: FinishedRun) -> dict[str, object]:
-    rules = [each.name for each in fields(QuotePolicy)]
-    left = ("constraint", "quote_from", *rules)
-    return {key: value for key, value in run.settings.items() if key not in left}
+    return {key: value for key, value in run.settings.items() if key not in RULES}
 
 
 def _verified(run: FinishedRun) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from semqa.bench.labels import labels_of
@@ -18,8 +17,8 @@ from semqa.bench.report.pooled import (
     rows_of,
     score_figures,
 )
+from semqa.bench.report.runs import RULES
 from semqa.bench.report.table import Table, number, words
-from semqa.decoding.policy import QuotePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["prompts_table"]
 
 ZERO_SHOT = "zero-shot"
-
-_RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
-"""What goes with some prompts only: citations are not in the language of the constraint."""
 
 
 def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
@@ -96,8 +92,11 @@ def _families(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
 
 
 def _key(run: FinishedRun, apart: Sequence[str]) -> str:
-    """Return what runs have in common but for prompt, seed, rules of quoting and some more."""
-    left = ("prompt", "seed", *_RULES, *apart)
+    """Return what runs have in common but for prompt, seed, rules of quoting and some more.
+
+    The rules go with some prompts only: citations are not in the language of the constraint.
+    """
+    left = ("prompt", "seed", *RULES, *apart)
     rest = {key: value for key, value in run.settings.items() if key not in left}
     return json.dumps([run.data, rest], sort_keys=True, default=str)
 
@@ -117,7 +116,7 @@ def _prompt_names(runs: Sequence[FinishedRun]) -> dict[tuple[str, str], str]:
 
 
 def _family_settings(members: Sequence[FinishedRun]) -> Mapping[str, object]:
-    left = ("prompt", "seed", *_RULES)
+    left = ("prompt", "seed", *RULES)
     return {key: value for key, value in members[0].settings.items() if key not in left}
 
 
@@ -127,7 +126,7 @@ def _rows(
     """Return the rows of a family by their names: a prompt, and what tells its runs apart."""
 
     def told(run: FinishedRun) -> dict[str, object]:
-        rules = {key: run.settings[key] for key in _RULES if key in run.settings}
+        rules = {key: run.settings[key] for key in RULES if key in run.settings}
         return {"engine": names[_prompt(run)], **rules}
 
     rows = rows_of(members, lambda run: json.dumps([told(run), run.settings.get("shots")]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -23,6 +23,7 @@ from semqa.bench.rescore import items_of, read_records
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.data.jsonl import decode_row, read_lines
+from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, ExampleScores, summarise
 from semqa.metrics.quoted_f1 import QuotedScores, quoted_f1, quoted_leave_one_out
@@ -35,12 +36,15 @@ if TYPE_CHECKING:
     from semqa.bench.record import Record
     from semqa.metrics import Report
 
-__all__ = ["FinishedRun", "Loaded", "load_runs"]
+__all__ = ["RULES", "FinishedRun", "Loaded", "load_runs"]
 
 MOST_NAMED = 5
 """How many runs a note names."""
 
 Kind = Literal["human", "engine", "baseline"]
+
+RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
+"""Settings of how an engine is kept to verbatim quotes; rules have no effect without a constraint."""
 
 
 @dataclass(frozen=True, slots=True)
