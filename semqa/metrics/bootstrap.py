@@ -145,9 +145,9 @@ def paired_bootstrap(
     """Test whether two systems differ, on resamples of the questions that both answered.
 
     Each resample draws the same questions for both. Questions that either system is not scored on,
-    or scored NaN, are left out. The p-value is the share of resamples whose difference is at least as far from
-    the observed one as that is from zero (one added above and below, so it is never zero). With
-    fewer than some twenty questions no bootstrap is to be trusted.
+    or scored NaN, are left out. The p-value is the share of resamples whose difference is at least as
+    far from the observed one as that is from zero (one added above and below, so it is never zero).
+    With fewer than some twenty questions no bootstrap is to be trusted.
 
     Args:
         a: the rows of one system.
@@ -162,7 +162,8 @@ def paired_bootstrap(
             both, or a setting is out of range.
 
     Source: Berg-Kirkpatrick, Burkett and Klein, "An Empirical Investigation of Statistical
-    Significance in NLP" (2012), section 2; differs in being two-sided.
+    Significance in NLP" (2012), section 2; differs in being two-sided, and in the one that is added,
+    for which see Davison and Hinkley, "Bootstrap Methods and their Application" (1997), chapter 4.
     """
     _check_settings(resamples, confidence)
     if metric not in METRICS:

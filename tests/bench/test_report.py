@@ -125,6 +125,8 @@ def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) 
     run(Plan(DATA, "tail-1", limit=2), tmp_path / "b")
     report = make_report(load_runs(tmp_path))
     assert all(each.key != "comparison" for each in report.tables)
+    (note,) = report.notes
+    assert note.startswith("nothing is compared: no other run is over the questions of lead-1")
     scores = table(report, "scores")
     assert scores.columns[1] == "data"
     assert [row[1].text for row in scores.rows] == ["quotesum.jsonl", "quotesum.jsonl, first 2"]

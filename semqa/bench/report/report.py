@@ -80,7 +80,11 @@ def make_report(
         InputError: there is no such baseline.
     """
     runs = loaded.runs
-    compared = comparison_table(runs, choose_baseline(runs, baseline))
+    against = choose_baseline(runs, baseline)
+    compared = comparison_table(runs, against)
+    notes = [*loaded.notes]
+    if compared is None and len(runs) > 1:
+        notes.append(f"nothing is compared: no other run is over the questions of {against.label}")
     broken = [breakdown(runs, key) for key in GROUPINGS]
     tables = [
         main_table(runs),
@@ -97,7 +101,7 @@ def make_report(
     shown, questions = make_examples(runs, examples)
     return BenchReport(
         title,
-        loaded.notes,
+        notes,
         [table for table in tables if table is not None],
         make_plots(runs),
         shown,
