@@ -119,7 +119,9 @@ def _part(name: str, bench: Bench, requests: list[Request], options: argparse.Na
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, time and print; the last line is one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--smoke", action="store_true", help="the examples, short texts, one round")
+    parser.add_argument(
+        "--smoke", action="store_true", help="few tokens, the examples, short texts, one round"
+    )
     parser.add_argument("--data", type=Path, default=None, help="a file in QuoteSum's format")
     parser.add_argument("--rounds", type=int, default=3, help="how often all answers are replayed")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for one text")
@@ -132,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples = ROOT / "examples/quotesum.jsonl"
     path = options.data or (examples if options.smoke else default_data())
 
-    bench = Bench(options.budget)
+    bench = Bench(options.budget, few_tokens=options.smoke)
     requests = bench.requests(path, 1 if options.smoke else None)
     machine = describe_machine()
     versions = {name: version(name) for name in ("llguidance", "mistral-common", "numba", "numpy")}

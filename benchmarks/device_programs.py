@@ -16,6 +16,7 @@ import os
 import random
 import statistics
 import sys
+import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +27,7 @@ HERE = str(ROOT / "benchmarks")
 sys.path = [str(ROOT), *(path for path in sys.path if path != HERE), HERE]
 
 import torch  # noqa: E402
+from copying.tekken import tekken_file  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
 from semqa import Source  # noqa: E402
@@ -39,13 +41,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def tekken() -> Vocabulary:
-    """Return the vocabulary."""
-    import mistral_common
+def tekken(*, few: bool) -> Vocabulary:
+    """Return the vocabulary, or few tokens of it."""
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
-    path = Path(mistral_common.__file__).parent / "data/tekken_240911.json"
-    return Vocabulary.from_tokenizer(Tekkenizer.from_file(path))
+    with tempfile.TemporaryDirectory() as folder:
+        path = tekken_file(Path(folder) if few else None)
+        return Vocabulary.from_tokenizer(Tekkenizer.from_file(path))
 
 
 def requests_in(path: Path) -> list[list[Source]]:
@@ -132,7 +134,9 @@ def hostile_texts(requests: list[list[Source]], size: int) -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, time and print; the last line is one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--smoke", action="store_true", help="the examples, short texts, one round")
+    parser.add_argument(
+        "--smoke", action="store_true", help="few tokens, the examples, short texts, one round"
+    )
     parser.add_argument("--data", type=Path, default=None, help="a file in QuoteSum's format")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args(arguments)
@@ -140,7 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     path = options.data or shared / "data/quotesum/dev_a.jsonl"
     if options.smoke or not path.exists():
         path = ROOT / "examples/quotesum.jsonl"
-    rounds, vocabulary = 1 if options.smoke else options.rounds, tekken()
+    rounds = 1 if options.smoke else options.rounds
+    vocabulary = tekken(few=options.smoke)
     requests = requests_in(path)[: 2 if options.smoke else None]
     machine = describe_machine()
     versions = {name: version(name) for name in ("mistral-common", "numba", "numpy", "torch")}
@@ -158,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         row = questions_part(vocabulary, requests, policy, rounds)
         result[name] = row
         print(f"{path.name}, {name}: " + ", ".join(f"{k} {v}" for k, v in row.items()))
-    for name, text in hostile_texts(requests, 3_000 if options.smoke else 100_000).items():
+    for name, text in hostile_texts(requests, 1_000 if options.smoke else 100_000).items():
         for boundary in boundaries:
             constraint = CopyConstraint(vocabulary, [Source(text)], QuotePolicy(boundary=boundary))
             program, milliseconds = timed(constraint, min(rounds, 2))

@@ -20,9 +20,9 @@ import json
 import random
 import statistics
 import sys
+import tempfile
 import time
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from copying.made_up import made_up_sources  # noqa: E402
+from copying.tekken import tekken_file  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
 from semqa import QuotedAnswer  # noqa: E402
@@ -71,13 +72,13 @@ class Pair(NamedTuple):
 class Bench:
     """A model, prompts and sources."""
 
-    def __init__(self, *, hidden: int, new_tokens: int, batch: int) -> None:
+    def __init__(self, *, hidden: int, new_tokens: int, batch: int, few_tokens: bool) -> None:
         import torch
         from mistral_common.tokens.tokenizers.tekken import Tekkenizer
         from transformers import LlamaConfig, LlamaForCausalLM
 
-        path = files("mistral_common").joinpath("data/tekken_240911.json")
-        self.tokenizer = Tekkenizer.from_file(str(path))
+        with tempfile.TemporaryDirectory() as folder:
+            self.tokenizer = Tekkenizer.from_file(tekken_file(Path(folder) if few_tokens else None))
         self.vocabulary = Vocabulary.from_tokenizer(self.tokenizer)
         torch.manual_seed(0)
         self.model = LlamaForCausalLM(
@@ -165,7 +166,7 @@ def measure(bench: Bench, setting: Setting, pairs: int) -> list[Pair]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, time and print; the last line is one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--smoke", action="store_true", help="one pair of 8 tokens, a tiny model")
+    parser.add_argument("--smoke", action="store_true", help="one pair of 24 tokens, a tiny model")
     parser.add_argument("--pairs", type=int, default=11, help="pairs of runs for each row")
     parser.add_argument("--new-tokens", type=int, default=96, help="tokens that each run writes")
     parser.add_argument("--hidden", type=int, default=128, help="width of the model")
@@ -182,7 +183,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     most = max(setting.batch for setting in settings)
 
     warm_up()
-    bench = Bench(hidden=options.hidden, new_tokens=options.new_tokens, batch=most)
+    bench = Bench(
+        hidden=options.hidden, new_tokens=options.new_tokens, batch=most, few_tokens=options.smoke
+    )
     machine = describe_machine()
     versions = {name: version(name) for name in ("torch", "transformers", "numba")}
     print(", ".join(f"{name} {value}" for name, value in (machine | versions).items()))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from copying.tekken import tekken_file
 from semqa.data.quotesum import read_quotesum
 from semqa.decoding import Vocabulary
 
@@ -31,12 +33,12 @@ class Bench:
         budget: seconds that one contestant may spend on one text.
     """
 
-    def __init__(self, budget: float) -> None:
-        import mistral_common
+    def __init__(self, budget: float, *, few_tokens: bool = False) -> None:
         from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
 
-        data = Path(mistral_common.__file__).parent / "data/tekken_240911.json"
-        self.mistral = MistralTokenizer.from_file(str(data))
+        with tempfile.TemporaryDirectory() as folder:
+            data = tekken_file(Path(folder) if few_tokens else None)
+            self.mistral = MistralTokenizer.from_file(str(data))
         self.tekken: Any = self.mistral.instruct_tokenizer.tokenizer
         self.vocabulary = Vocabulary.from_tokenizer(self.mistral)
         self.passages: list[str] = []
