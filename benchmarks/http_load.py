@@ -259,10 +259,11 @@ def main() -> None:
     parser.add_argument("--streams", default="1,16,128")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--vanishing", type=int, default=10_000)
-    parser.add_argument("--smoke", action="store_true", help="a second each: does it work at all?")
+    parser.add_argument("--smoke", action="store_true", help="a moment each: does it work at all?")
     options = parser.parse_args()
-    seconds = 1.0 if options.smoke else options.seconds
-    vanishing = 200 if options.smoke else options.vanishing
+    seconds = 0.4 if options.smoke else options.seconds
+    streams = [1, 8] if options.smoke else [int(n) for n in options.streams.split(",")]
+    vanishing = 100 if options.smoke else options.vanishing
     machine = describe_machine()
     print(", ".join(f"{key} {value}" for key, value in machine.items()))
     with tempfile.TemporaryDirectory() as folder:
@@ -270,7 +271,7 @@ def main() -> None:
         try:
             encoder = server.wait_until_loaded()
             print(f"encoder {encoder}")
-            rows = measure(server, [int(n) for n in options.streams.split(",")], seconds)
+            rows = measure(server, streams, seconds)
             left = leave(server, vanishing)
         finally:
             code = server.close()

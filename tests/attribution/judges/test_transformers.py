@@ -70,21 +70,37 @@ def test_probabilities_are_those_of_the_model(models: Path) -> None:
     assert found == pytest.approx((entailment, neutral, contradiction), abs=1e-5)
 
 
+ASKED = [("Ann", SHORT), ("1932", LONG), ("rain", "In the rain.")]
+
+
+def three_models(folder: Path, size: int) -> Any:
+    spec = f"transformers:nli={folder / 'nli'},qa={folder / 'qa'},qg={folder / 'qg'}"
+    return create_judge(spec, {"batch_size": size, "device": "cpu"})
+
+
+@pytest.fixture(scope="module")
+def alone(models: Path) -> tuple[list[Any], list[Any], list[Any]]:
+    """What a judge says of each input that it is given alone."""
+    judge = three_models(models, 1)
+    return (
+        [judge.entailment([each])[0] for each in PAIRS],
+        [judge.answer([each])[0] for each in READINGS],
+        [judge.ask([each], count=2)[0] for each in ASKED],
+    )
+
+
 @pytest.mark.parametrize("size", [2, 8])
-def test_a_batch_gives_what_single_inputs_give(models: Path, size: int) -> None:
-    spec = f"transformers:nli={models / 'nli'},qa={models / 'qa'},qg={models / 'qg'}"
-    judge: Any = create_judge(spec, {"batch_size": size, "device": "cpu"})
-    single: Any = create_judge(spec, {"batch_size": 1, "device": "cpu"})
-    together = judge.entailment(PAIRS)
-    for pair, found in zip(PAIRS, together, strict=True):
-        assert found == pytest.approx(single.entailment([pair])[0], abs=2e-6)
+def test_a_batch_gives_what_single_inputs_give(
+    models: Path, alone: tuple[list[Any], list[Any], list[Any]], size: int
+) -> None:
+    judge = three_models(models, size)
+    entailed, answered, asked = alone
+    for found, single in zip(judge.entailment(PAIRS), entailed, strict=True):
+        assert found == pytest.approx(single, abs=2e-6)
         assert sum(found) == pytest.approx(1, abs=3e-6)
-    spans = judge.answer(READINGS)
-    for reading, span in zip(READINGS, spans, strict=True):
-        (alone,) = single.answer([reading])
-        assert (span and span[:3]) == (alone and alone[:3])
-    asked = [("Ann", SHORT), ("1932", LONG), ("rain", "In the rain.")]
-    assert judge.ask(asked, count=2) == [single.ask([each], count=2)[0] for each in asked]
+    for span, single in zip(judge.answer(READINGS), answered, strict=True):
+        assert (span and span[:3]) == (single and single[:3])
+    assert judge.ask(ASKED, count=2) == asked
 
 
 def test_a_long_premise_is_read_in_windows_and_the_likeliest_one_counts(models: Path) -> None:
