@@ -299,7 +299,10 @@ def _run_config(
     for line in reader.left_out:
         say(line)
     out: Path = whole["out"]
-    judging = None if rescore else _opened_judge(whole, options)
+    try:
+        judging = None if rescore else _opened_judge(whole, options)
+    except InputError as error:
+        raise InputError(f"{reader.naming('judge', whole['judge'])}{error}") from error
     try:
         with opened_ray(whole) as ray, watch_grid(cells) as watch:
             if judging is not None:

@@ -307,13 +307,13 @@ class ConfigReader:
                     else:
                         read_quotesum(path)
                 except InputError as error:
-                    raise InputError(f"{self._naming(key, path)}{error}") from error
+                    raise InputError(f"{self.naming(key, path)}{error}") from error
 
-    def _naming(self, key: str, path: Path) -> str:
-        """Return the place where the file names a path."""
+    def naming(self, key: str, value: object) -> str:
+        """Return the place where the file gives a key this value, else nothing."""
         for values in self._all_settings():
             for each in values:
-                if each.key == key and each.text == str(path):
+                if each.key == key and each.text == str(value):
                     return f"{each.where}: {key}: "
         return ""
 

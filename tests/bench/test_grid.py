@@ -189,6 +189,12 @@ def test_mistakes_of_several_runs_are_told_at_once(bench: Bench) -> None:
     assert any("none.jinja" in line and line.startswith("runs.yaml:3: none") for line in lines)
 
 
+def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
+    text = "engine: lead-1\njudge: nli\n"
+    assert wrong(bench(text)).startswith("runs.yaml:3: judge: unknown judge: got 'nli'")
+    assert wrong(bench("engine: lead-1\n", "--judge", "nli")).startswith("unknown judge")
+
+
 def test_a_model_is_loaded_once_for_its_runs(bench: Bench) -> None:
     text = """
     engine: [transformers:a, transformers:b]
@@ -490,7 +496,8 @@ def test_rescoring_needs_nothing_that_runs_models(bench: Bench, tmp_path: Path) 
 
 def test_rescoring_wants_finished_runs_and_their_data(bench: Bench, tmp_path: Path) -> None:
     text = "engine: lead-1"
-    assert "holds no run" in cells_of(bench(text, "--rescore", "--json"))["lead-1"]["error"]
+    missing = cells_of(bench(text, "--rescore", "--json"))["lead-1"]["error"]
+    assert missing.startswith("holds no run: got none to score again")
     folder = Path("runs") / cells_of(bench(text, "--json"))["lead-1"]["folder"]
     rows = (folder / "examples.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "examples.jsonl").write_bytes(rows[0] + rows[1][:40])

@@ -158,6 +158,11 @@ def _outcome(
     results: Any
     try:
         if rescoring:
+            if not (folder / RUN_FILE).is_file():
+                raise InputError(
+                    "holds no run: got none to score again, expected one; give the command without "
+                    "--rescore"
+                )
             results = rescore(folder, cell.plan.data, workers)
         else:
             plan = cell.plan

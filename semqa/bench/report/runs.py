@@ -164,7 +164,9 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
         told_of += _notes(runs[-1], each)
     if not runs:
         raise InputError(
-            f"{folder}: holds no run: got {len(notes)} that cannot be read, expected one or more; "
+            f"{folder}: holds no run: got "
+            + (f"{len(notes)} that cannot be read" if notes else f"no {RUN_FILE} below it")
+            + ", expected one or more; "
             + ("; ".join(notes[:3]) if notes else "make some with: semqa bench quotesum")
         )
     told_of += _missing(folder, {each.folder for each in read})
