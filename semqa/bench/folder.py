@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.data.atomic import write_atomic
@@ -12,7 +14,6 @@ from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 __all__ = [
     "ABOUT_FILE",
@@ -66,12 +67,19 @@ def make_folder(out: Path) -> None:
 def own_errors(out: Path) -> Iterator[None]:
     """Name the folder where its files cannot be read or written.
 
+    What fails elsewhere while the block runs, such as in an engine, is left as it is.
+
+    Args:
+        out: the folder.
+
     Raises:
-        InputError: that is so.
+        InputError: the system refused a file of the folder.
     """
     try:
         yield
-    except (PermissionError, IsADirectoryError) as error:
+    except OSError as error:
+        if not _lies_in(error.filename, out):
+            raise
         raise InputError(
             f"{out}: cannot be used: got {error.strerror!r} for {error.filename}, expected a folder "
             "whose files can be read and written; choose another --out"
@@ -150,3 +158,13 @@ def pretty(value: Mapping[str, object]) -> bytes:
     """Return an object as a file of a run holds it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return (text + "\n").encode("utf-8")
+
+
+def _lies_in(name: object, folder: Path) -> bool:
+    return isinstance(name, str) and Path(os.path.realpath(folder)) in Path(_place(name)).parents
+
+
+def _place(name: str) -> str:
+    """Return where a file stands; a link that stands there is not followed."""
+    folder, own = os.path.split(name)
+    return f"{os.path.realpath(folder)}/{own}"

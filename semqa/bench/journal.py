@@ -118,6 +118,10 @@ class Journal:
 
 
 def _cut_torn_line(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise InputError(
+            f"{path}: not a journal: got a folder, pipe or device, expected a file; use another folder"
+        )
     with path.open("ab+") as stream:
         size = stream.seek(0, os.SEEK_END)
         end = size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,16 +51,22 @@ def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
         >>> labels_of([{"engine": "lead-1"}, {"engine": "t:m", "shots": 0}, {"engine": "t:m", "shots": 5}])
         ['lead-1', 't:m, 0 shots', 't:m, 5 shots']
     """
+    by_engine: dict[object, list[Mapping[str, object]]] = {}
+    for run in runs:
+        by_engine.setdefault(run["engine"], []).append(run)
+    own = {engine: _telling(peers, _ORDER) for engine, peers in by_engine.items()}
+    shared = _telling(runs, ("data", "limit"))
     labels = []
     for run in runs:
-        peers = [other for other in runs if other["engine"] == run["engine"]]
-        keys = [key for key in _telling(peers, _ORDER) if key in run]
-        keys += _telling(runs, ("data", "limit"))
+        keys = [key for key in own[run["engine"]] if key in run] + shared
         labels.append(", ".join([str(run["engine"]), *(_said(k, run.get(k)) for k in keys)]))
-    return [
-        label if labels.count(label) == 1 else f"{label} ({labels[: at + 1].count(label)})"
-        for at, label in enumerate(labels)
-    ]
+    alike = Counter(labels)
+    seen: Counter[str] = Counter()
+    for at, label in enumerate(labels):
+        if alike[label] > 1:
+            seen[label] += 1
+            labels[at] = f"{label} ({seen[label]})"
+    return labels
 
 
 def _telling(runs: Sequence[Mapping[str, object]], first: Sequence[str]) -> list[str]:

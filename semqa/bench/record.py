@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "Record"]
 
+MOST = 1e15
+"""Largest number of a row: sums of such are exact enough, and none is too large for a float."""
+
 
 class Asked(NamedTuple):
     """What a model was given for one answer, and what it wrote.
@@ -273,6 +276,8 @@ def _count(row: Row, name: str) -> int | None:
 def _number(row: Row, value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(row, value, name, "a number")
+    if abs(value) > MOST:
+        raise _wrong(row, value, name, f"a number of at most {MOST:g}")
     return value
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from semqa.bench.folder import EXAMPLES_FILE, RESULTS_FILE, RUN_FILE, pretty, read_object
+from semqa.bench.folder import (
+    EXAMPLES_FILE,
+    RESULTS_FILE,
+    RUN_FILE,
+    own_errors,
+    pretty,
+    read_object,
+)
 from semqa.bench.plan import Plan, data_digest
 from semqa.bench.record import Record
 from semqa.bench.results import make_results, score_items
@@ -46,7 +53,7 @@ def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, 
             f"{out}: holds no run: got a folder without {RUN_FILE}, expected one that semqa bench "
             "wrote; name another"
         )
-    with locked(out / ".lock", wait_seconds=0):
+    with own_errors(out), locked(out / ".lock", wait_seconds=0):
         identity = read_object(out / RUN_FILE)
         items = items_of(identity, data, out)
         found = read_records(out / EXAMPLES_FILE) if (out / EXAMPLES_FILE).is_file() else {}

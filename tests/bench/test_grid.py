@@ -219,6 +219,27 @@ def test_finished_runs_are_not_run_again(bench: Bench) -> None:
     assert SharedModel.loads == 1
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        {},
+        {"results": {}, "answered": 3, "failed": 0},
+        {"results": {"semqa": "<b>"}, "answered": 3, "failed": 0},
+        {"results": [1], "answered": 3, "failed": 0},
+        {"results": None, "answered": "3", "failed": None},
+    ],
+)
+@pytest.mark.parametrize("flag", ["--json", "--predict-only"])
+def test_results_of_another_shape_are_summed_up_anew(
+    bench: Bench, found: dict[str, object], flag: str
+) -> None:
+    (cell,) = cells_of(bench("engine: lead-1", "--json")).values()
+    path = Path("runs") / cell["folder"] / "results.json"
+    path.write_text(json.dumps(found), "utf-8")
+    (again,) = cells_of(bench("engine: lead-1", "--json", flag)).values()
+    assert (again["state"], again["answered"]) == ("done", cell["answered"])
+
+
 class CountingEncoder:
     """Counts how often it is made and asked for vectors."""
 

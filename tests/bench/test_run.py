@@ -16,6 +16,8 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
+from semqa.bench.grid import run_grid
+from semqa.bench.rescore import rescore
 from semqa.bench.run import Progress
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
@@ -357,3 +359,37 @@ def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made"):
         run(Plan(DATA, "lead-1"), tmp_path / "file")
+
+
+def test_a_lock_that_cannot_be_made_is_told_by_its_folder(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run(Plan(DATA, "lead-1"), out)
+    for name in (".lock", ".grid.lock"):
+        (out / name).unlink(missing_ok=True)
+        (out / name).symlink_to(name)  # what a system refuses, as it does where all is read-only
+    with pytest.raises(InputError, match=r"run: cannot be used: got .*; choose another --out"):
+        run(Plan(DATA, "lead-1"), out)
+    with pytest.raises(InputError, match=r"run: cannot be used: got .*; choose another --out"):
+        rescore(out, DATA)
+    with pytest.raises(InputError, match=r"run: cannot be used: got .*; choose another --out"):
+        run_grid([], out)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_journal_is_a_file(tmp_path: Path) -> None:
+    run(Plan(DATA, "lead-1"), tmp_path)
+    (tmp_path / "examples.jsonl").unlink()
+    os.mkfifo(tmp_path / "examples.jsonl")
+    with pytest.raises(InputError, match=r"examples\.jsonl: not a journal: got a folder, pipe"):
+        run(Plan(DATA, "lead-1"), tmp_path)
+
+
+@pytest.mark.parametrize("field", ["seconds", "words", "free_words"])
+@pytest.mark.parametrize("number", ["9" * 400, "-1e300"])
+def test_numbers_that_no_run_writes_are_refused(tmp_path: Path, field: str, number: str) -> None:
+    run(Plan(DATA, "lead-1"), tmp_path)
+    path = tmp_path / "examples.jsonl"
+    text = re.sub(rf'"{field}": [0-9.e-]+', f'"{field}": {number}', path.read_text("utf-8"))
+    path.write_text(text, "utf-8")
+    with pytest.raises(InputError, match=rf"jsonl:1: .* in the field '{field}', expected a number"):
+        run(Plan(DATA, "lead-1"), tmp_path)

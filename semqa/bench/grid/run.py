@@ -13,6 +13,7 @@ from semqa.bench.folder import (
     RUN_FILE,
     make_folder,
     other_key,
+    own_errors,
     pretty,
     read_object,
 )
@@ -113,7 +114,7 @@ def run_grid(
     outcomes: dict[int, CellOutcome] = {}
     asked = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
     held, exemplars = HeldEngine(say), ExemplarShelf(on_embedded)
-    with locked(out / ".grid.lock", wait_seconds=0), closing(held):
+    with own_errors(out), locked(out / ".grid.lock", wait_seconds=0), closing(held):
         for at in _order(cells):
             cell = cells[at]
             on_cell(cell)
@@ -223,7 +224,19 @@ def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | 
         return None
     if other_key(read_object(folder / RUN_FILE), identity) is not None:
         return None
-    return read_object(folder / RESULTS_FILE)
+    results = read_object(folder / RESULTS_FILE)
+    return results if _is_summary(results) else None
+
+
+def _is_summary(results: Mapping[str, Any]) -> bool:
+    """Tell whether results have what is told of a run; they may be of another version, or edited."""
+    counts = (results.get("answered"), results.get("failed"))
+    if not all(isinstance(count, int) for count in counts):
+        return False
+    scores = results.get("results")
+    return scores is None or (
+        isinstance(scores, dict) and isinstance(scores.get("semqa"), int | float | None)
+    )
 
 
 def _judged_by(judge: Judge | None, results: Mapping[str, Any]) -> bool:
