@@ -120,6 +120,23 @@ def test_groups_cover_all_questions(runs: Path) -> None:
     assert table(report, "by-origin").columns == ("run", "other (n = 3)")
 
 
+def test_a_group_counts_the_questions_that_have_a_score(tmp_path: Path) -> None:
+    source = Source("It rose in May and fell in June.")
+    two = (Reference("a", "It rose [ 1 in May ] .", ""), Reference("b", "[ 1 May ] .", ""))
+    data = tmp_path / "data.jsonl"
+    asked = [
+        Question("PAQ_1", "when did it rise?", (source,), two),
+        Question("PAQ_2", "when did it fall?", (source,), (Reference("c", "[ 1 June ] .", ""),)),
+    ]
+    write_quotesum(data, asked)
+    run(Plan(data, "human"), tmp_path / "runs" / "human")
+    run(Plan(data, "lead-1"), tmp_path / "runs" / "lead")
+    human, lead = table(make_report(load_runs(tmp_path / "runs")), "by-origin").rows
+    assert (human[0].text, human[1].n) == ("human", 1)  # the other has no second reference
+    assert human[1].low is None
+    assert lead[1].n == 2
+
+
 def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "lead-1", tmp_path / "a")
     run(Plan(DATA, "tail-1", limit=2), tmp_path / "b")
@@ -153,6 +170,26 @@ def test_without_the_data_the_rows_speak(runs: Path, tmp_path: Path) -> None:
     assert again.notes == []
     for old, new in zip(table(report, "scores").rows, table(again, "scores").rows, strict=True):
         assert [cell.value for cell in old[1:6]] == pytest.approx([cell.value for cell in new[1:6]])
+
+
+@pytest.mark.parametrize("score", ["9" * 400, "1e300", "-1", "100.1", "true"])
+def test_a_score_out_of_its_range_is_none(runs: Path, tmp_path: Path, score: str) -> None:
+    shutil.copytree(runs / "lead-1", tmp_path / "runs")
+    (tmp_path / "runs" / "about.json").write_text('{"data_path": "/none"}', "utf-8")
+    path = tmp_path / "runs" / "examples.jsonl"
+    text = re.sub(r'"rougeLsum": [0-9.]+', f'"rougeLsum": {score}', path.read_text("utf-8"), count=1)
+    path.write_text(text, "utf-8")
+    ((_, _, rouge, f1, *_),) = table(make_report(load_runs(tmp_path)), "scores").rows
+    assert (rouge.n, f1.n) == (2, 3)
+    assert "the row has no score" in rouge.why
+
+
+def test_runs_are_told_of_without_the_order_of_their_grid(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "lead-1", tmp_path / "lead-1")
+    (tmp_path / "grid.json").write_text('{"cells": [', "utf-8")
+    loaded = load_runs(tmp_path)
+    assert [each.label for each in loaded.runs] == ["lead-1"]
+    assert re.match("not in the order of their grid: .*grid.json: invalid JSON", loaded.notes[0])
 
 
 def test_torn_foreign_and_unfinished_runs(runs: Path, tmp_path: Path) -> None:
@@ -257,6 +294,14 @@ def test_latex_escapes() -> None:
     assert r"\& \{" in body
     assert not re.search(r"(?<!\\)[%#](?! needs)", body.partition("\n")[2])
     assert r"12.3 {\scriptsize [10.0 -- 15.0]}" in tex
+
+
+@pytest.mark.parametrize("name", ["[x]", "*x", "[2pt] *"])
+def test_no_name_is_an_option_of_the_line_before(name: str) -> None:
+    tex = to_latex([Table("t", "T", ("run",), [[words("first")], [words(name)]])])
+    row = tex.splitlines()[tex.splitlines().index(r"first \\") + 1]
+    assert not re.match(r"\s*[\[*]", row)  # \\ and \midrule look beyond the end of their line
+    assert row.replace("{", "").replace("}", "") == rf"{name} \\"
 
 
 def test_markdown_keeps_to_its_cells() -> None:

@@ -41,6 +41,9 @@ __all__ = ["RULES", "FinishedRun", "Loaded", "load_runs"]
 MOST_NAMED = 5
 """How many runs a note names."""
 
+MOST_POINTS = 100 + 1e-6
+"""Largest score of a row: rounding may add a little to 100."""
+
 Kind = Literal["human", "engine", "baseline"]
 
 RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
@@ -142,7 +145,7 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
     read: list[_Read] = []
     notes: list[str] = []
     told_of: list[_Note] = []
-    for path in _ordered(folder):
+    for path in _ordered(folder, notes):
         try:
             identity = read_object(path / RUN_FILE)
             about = read_object(path / ABOUT_FILE) if (path / ABOUT_FILE).is_file() else {}
@@ -179,11 +182,15 @@ def _regular(path: Path) -> bool:
     return True
 
 
-def _ordered(folder: Path) -> list[Path]:
+def _ordered(folder: Path, notes: list[str]) -> list[Path]:
     found = sorted(path.parent for path in folder.rglob(RUN_FILE))
     order: dict[Path, int] = {}
     for grid in sorted(folder.rglob(GRID_FILE)):
-        cells = read_object(grid).get("cells")
+        try:
+            cells = read_object(grid).get("cells")
+        except InputError as error:
+            notes.append(f"not in the order of their grid: {error}")
+            continue
         for cell in cells if isinstance(cells, list) else []:
             if isinstance(cell, dict) and isinstance(cell.get("folder"), str):
                 order.setdefault(grid.parent / cell["folder"], len(order))
@@ -282,7 +289,8 @@ def _stored(record: Record) -> ExampleScores:
     for metric in METRICS:
         value = record.scores.get(metric)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        values[metric] = float(str(value)) if is_number else None
+        found = float(str(value)) if is_number else -1.0
+        values[metric] = found if 0 <= found <= MOST_POINTS else None
     given = record.scores.get("unscored")
     reasons = {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     for metric, one in values.items():

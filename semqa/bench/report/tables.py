@@ -179,7 +179,7 @@ def breakdown(runs: Sequence[FinishedRun], key: str, metric: str = "semqa") -> T
             scores = groups.get(name, [])
             report = summarise(scores, resamples=RESAMPLES, seed=SEED)
             estimate = report.estimates[metric]
-            questions = len({score.qid for score in scores})
+            questions = len({each.qid for each in scores if each.value(metric) is not None})
             around = estimate.interval if questions > 1 else None
             cells.append(figure(estimate.value, around, questions))
         rows.append(cells)
@@ -188,7 +188,7 @@ def breakdown(runs: Sequence[FinishedRun], key: str, metric: str = "semqa") -> T
         f"{SCORES[metric]} by {title}",
         ("run", *(f"{name} (n = {_most(grouped, name)})" for name in order)),
         rows,
-        ("n is the number of questions; one alone has no interval.",),
+        ("n is the number of questions that have a score; one alone has no interval.",),
     )
 
 
