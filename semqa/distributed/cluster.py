@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -39,6 +41,9 @@ LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 TRIES = 2
 """A machine under load may take longer to start Ray than Ray waits."""
+
+CONNECT_SECONDS = 10.0
+"""How long the head of a cluster may take to be reached."""
 
 _LONGEST_FOLDER = 40
 """Paths of sockets have 107 bytes at most, and Ray's own part of them is long."""
@@ -79,6 +84,7 @@ def joined(settings: RaySettings) -> Iterator[Any]:
             with _started(settings) as ray:
                 yield ray
             return
+        _check_listens(address)
         ray = require_ray()
         already = ray.is_initialized()
         if not already:
@@ -96,6 +102,25 @@ def joined(settings: RaySettings) -> Iterator[Any]:
         finally:
             if not already:
                 ray.shutdown()
+
+
+def _check_listens(address: str) -> None:
+    """See that somebody listens at ``HOST:PORT``: Ray waits for minutes where nobody does.
+
+    Raises:
+        InputError: nobody does.
+    """
+    found = re.fullmatch(r"\[?([^\[\]/]+)\]?:([0-9]{1,5})", address.strip())
+    if found is None:
+        return  # Ray says what is wrong with it
+    try:
+        socket.create_connection((found[1], int(found[2])), timeout=CONNECT_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise InputError(
+            f"ray_address: got {address!r}, where nobody answers ({error}), expected the address of "
+            "a cluster that runs, such as auto or 10.0.0.1:6379; leave it out to start Ray on this "
+            "machine"
+        ) from error
 
 
 _SILENT: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -119,3 +120,14 @@ def test_a_key_of_a_grid(semqa: Command, tmp_path: Path) -> None:
     done = semqa("bench", "quotesum", "--config", config)
     assert done.code == 2
     assert "runs.yaml:4: distributed: got 'spark', expected one of ray" in done.err
+
+
+def test_an_address_where_nobody_listens_is_told_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    for wrong in (address, "127.0.0.1:99999"):
+        with (
+            pytest.raises(InputError, match=r"ray_address: got .*, where nobody answers"),
+            open_ray(RaySettings(address=wrong)),
+        ):
+            pytest.fail("there is no cluster")
