@@ -235,7 +235,7 @@ def _is_summary(results: Mapping[str, Any]) -> bool:
         return False
     scores = results.get("results")
     return scores is None or (
-        isinstance(scores, dict) and isinstance(scores.get("semqa"), int | float | None)
+        isinstance(scores, dict) and isinstance(scores.get("semqa", ""), int | float | None)
     )
 
 
