@@ -165,7 +165,9 @@ class QuoteSum(Task):
                 doc["qid"], builder, lambda each: room.count(str(render(each))), room.tokens
             )
         except InputError as error:
-            raise InputError(f"{error}; with fit=False the harness cuts its beginning") from error
+            raise InputError(
+                f"{error}; with --metadata fit=False the harness cuts its beginning"
+            ) from error
         self._dropped += bool(prompt.dropped)
         return render(prompt)
 
