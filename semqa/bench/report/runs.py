@@ -15,10 +15,11 @@ from semqa.bench.folder import (
     RUN_FILE,
     read_object,
 )
-from semqa.bench.grid.run import GRID_FILE
 from semqa.bench.labels import labels_of, settings_of_identity
 from semqa.bench.plan import HUMAN, data_digest
+from semqa.bench.report.grids import GridCell, missing, read_grids
 from semqa.bench.report.names import printed_engines, with_printed_engine
+from semqa.bench.report.notes import Note, grouped
 from semqa.bench.rescore import items_of, read_records
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from semqa.metrics import Report
 
 __all__ = ["RULES", "FinishedRun", "Loaded", "load_runs"]
-
-MOST_NAMED = 5
-"""How many runs a note names."""
 
 MOST_POINTS = 100 + 1e-6
 """Largest score of a row: rounding may add a little to 100."""
@@ -112,11 +110,6 @@ class Loaded(NamedTuple):
     notes: list[str]
 
 
-class _Note(NamedTuple):
-    label: str
-    text: str
-
-
 class _Read(NamedTuple):
     folder: Path
     identity: Mapping[str, object]
@@ -144,8 +137,9 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
     digests = {path: data_digest(path) for path in data if _regular(path)}
     read: list[_Read] = []
     notes: list[str] = []
-    told_of: list[_Note] = []
-    for path in _ordered(folder, notes):
+    told_of: list[Note] = []
+    cells = read_grids(folder, notes)
+    for path in _ordered(folder, cells):
         try:
             identity = read_object(path / RUN_FILE)
             about = read_object(path / ABOUT_FILE) if (path / ABOUT_FILE).is_file() else {}
@@ -172,8 +166,8 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
             + ", expected one or more; "
             + ("; ".join(notes[:3]) if notes else "make some with: semqa bench quotesum")
         )
-    told_of += _missing(folder, {each.folder for each in read})
-    return Loaded(_apart(runs), [*notes, *_grouped(told_of)])
+    told_of += missing(cells, {each.folder for each in read})
+    return Loaded(_apart(runs), [*notes, *grouped(told_of)])
 
 
 def _regular(path: Path) -> bool:
@@ -182,18 +176,11 @@ def _regular(path: Path) -> bool:
     return True
 
 
-def _ordered(folder: Path, notes: list[str]) -> list[Path]:
+def _ordered(folder: Path, cells: Sequence[GridCell]) -> list[Path]:
     found = sorted(path.parent for path in folder.rglob(RUN_FILE))
     order: dict[Path, int] = {}
-    for grid in sorted(folder.rglob(GRID_FILE)):
-        try:
-            cells = read_object(grid).get("cells")
-        except InputError as error:
-            notes.append(f"not in the order of their grid: {error}")
-            continue
-        for cell in cells if isinstance(cells, list) else []:
-            if isinstance(cell, dict) and isinstance(cell.get("folder"), str):
-                order.setdefault(grid.parent / cell["folder"], len(order))
+    for cell in cells:
+        order.setdefault(cell.folder, len(order))
     return sorted(found, key=lambda path: (order.get(path, len(order)), path))
 
 
@@ -312,7 +299,7 @@ def _object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _notes(run: FinishedRun, read: _Read) -> list[_Note]:
+def _notes(run: FinishedRun, read: _Read) -> list[Note]:
     notes = []
     if run.expected is not None and len(run.records) < run.expected:
         notes.append(f"not finished: {len(run.records)} of {run.expected} examples")
@@ -336,42 +323,7 @@ def _notes(run: FinishedRun, read: _Read) -> list[_Note]:
             notes.append(f"exemplars: {asked} asked, none fit: these are the scores of 0 shots")
         elif mean < asked:
             notes.append(f"exemplars: {asked} asked, {mean:.1f} in a prompt on average")
-    return [_Note(run.label, note) for note in notes]
-
-
-def _missing(folder: Path, there: set[Path]) -> list[_Note]:
-    """Tell of the runs of a grid that left nothing, for their absence is not to be seen."""
-    notes = []
-    for grid in sorted(folder.rglob(GRID_FILE)):
-        cells = read_object(grid).get("cells")
-        for cell in cells if isinstance(cells, list) else []:
-            if not isinstance(cell, dict) or grid.parent / str(cell.get("folder")) in there:
-                continue
-            if cell.get("state") == "failed":
-                notes.append(
-                    _Note(str(cell.get("label")), f"not here, for it failed: {cell.get('error')}")
-                )
-            elif cell.get("state") == "waiting":
-                notes.append(_Note(str(cell.get("label")), "not here, for it was not run yet"))
-    return notes
-
-
-def _grouped(notes: Sequence[_Note]) -> list[str]:
-    """Return notes to print: what holds for several runs is said once."""
-    of: dict[str, list[str]] = {}
-    for note in notes:
-        of.setdefault(note.text, []).append(note.label)
-    return [
-        f"{labels[0]}: {text}"
-        if len(labels) == 1
-        else f"{len(labels)} runs: {text} ({_listed(labels)})"
-        for text, labels in of.items()
-    ]
-
-
-def _listed(labels: Sequence[str]) -> str:
-    more = [f"and {len(labels) - MOST_NAMED} more"] if len(labels) > MOST_NAMED else []
-    return "; ".join([*labels[:MOST_NAMED], *more])
+    return [Note(run.label, note) for note in notes]
 
 
 def _apart(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
