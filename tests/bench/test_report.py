@@ -177,7 +177,9 @@ def test_a_score_out_of_its_range_is_none(runs: Path, tmp_path: Path, score: str
     shutil.copytree(runs / "lead-1", tmp_path / "runs")
     (tmp_path / "runs" / "about.json").write_text('{"data_path": "/none"}', "utf-8")
     path = tmp_path / "runs" / "examples.jsonl"
-    text = re.sub(r'"rougeLsum": [0-9.]+', f'"rougeLsum": {score}', path.read_text("utf-8"), count=1)
+    text = re.sub(
+        r'"rougeLsum": [0-9.]+', f'"rougeLsum": {score}', path.read_text("utf-8"), count=1
+    )
     path.write_text(text, "utf-8")
     ((_, _, rouge, f1, *_),) = table(make_report(load_runs(tmp_path)), "scores").rows
     assert (rouge.n, f1.n) == (2, 3)
@@ -334,6 +336,7 @@ def hostile_runs(folder: Path) -> Path:
     write_quotesum(data, [Question("PAQ_1", f"who {HOSTILE}?", (source,), (reference,))])
     run(Plan(data, "lead-1", name=HOSTILE), folder / "runs" / "a")
     run(Plan(data, "tail-1", name="=cmd"), folder / "runs" / "b")
+    run(Plan(data, "lead-2", name="n" * 3000), folder / "runs" / "c")
     return folder / "runs"
 
 
