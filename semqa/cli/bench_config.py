@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semqa.bench.grid.cells import Cell, folder_of
-from semqa.bench.grid.config import ENGINE, NAME, POLICY, RUNS, Setting
+from semqa.bench.grid.config import ENGINE, NAME, Setting
 from semqa.bench.plan import HUMAN, Plan
+from semqa.cli.bench_keys import WHOLE, KeyReader, left_to_engine, shown
 from semqa.cli.choice import RULES, Choice, choose
 from semqa.cli.engine_options import EngineOptions
 from semqa.cli.gen_kwargs import with_gen_kwargs
-from semqa.cli.limit import read_limit, resolve_limit
-from semqa.cli.lm_eval_flags import ALSO, elsewhere, is_auto
-from semqa.cli.nearest import nearest_names
-from semqa.cli.ray_options import Distributed
-from semqa.cli.read_option import OptionType, engine_option_types
+from semqa.cli.limit import resolve_limit
 from semqa.errors import InputError, SemqaError
 
 if TYPE_CHECKING:
@@ -26,37 +23,8 @@ if TYPE_CHECKING:
 
     from semqa.bench.grid.config import GridConfig
 
-__all__ = ["WHOLE", "ConfigReader"]
+__all__ = ["ConfigReader"]
 
-WHOLE = {
-    "out": OptionType(Path),
-    "predict_only": OptionType(bool),
-    "retry_failed": OptionType(bool),
-    "judge": OptionType(str),
-    "judge_cache": OptionType(Path),
-    "no_judge_cache": OptionType(bool),
-    "judge_device": OptionType(str),
-    "judge_url": OptionType(str),
-    "distributed": OptionType(Distributed),
-    "ray_address": OptionType(str),
-    "workers": OptionType(str),
-    "num_cpus": OptionType(float),
-    "num_gpus": OptionType(float),
-}
-"""Keys that are of the whole grid, not of a run."""
-
-
-class _Limit(OptionType):
-    def read(self, text: str) -> Any:
-        return read_limit(text)
-
-
-_OF_RUNS = {
-    "data": OptionType(Path),
-    "engine": OptionType(str),
-    "limit": _Limit(int, 1),
-    "gen_kwargs": OptionType(str),
-}
 MOST_MISTAKES = 20
 """How many mistakes are told at once."""
 
@@ -82,9 +50,7 @@ class ConfigReader:
         self._config = config
         self._options = options
         self._typed = typed
-        of_engines = engine_option_types()
-        self._known = {**WHOLE, **_OF_RUNS, **of_engines}
-        self._engine_options = of_engines.keys()
+        self._keys = KeyReader()
         self._limits: dict[tuple[float | None, Path], int | None] = {}
         self._left_out: Counter[str] = Counter()
 
@@ -105,17 +71,17 @@ class ConfigReader:
         self._check_all()
         found: dict[str, Any] = {}
         for values in self._all_settings():
-            name = self._name(values[0])
+            name = self._keys.name(values[0])
             if name not in WHOLE:
                 continue
             first = values[0]
             if first.axis or first.own:
                 raise InputError(
-                    f"{first.where}: {_shown(first)}: got it for some runs, expected one value for "
+                    f"{first.where}: {shown(first)}: got it for some runs, expected one value for "
                     "all, at the top; move it there"
                 )
             if first.text is not None:
-                found[name] = self._convert(first)
+                found[name] = self._keys.value(first)
         return found
 
     def cells(self) -> list[Cell]:
@@ -154,14 +120,14 @@ class ConfigReader:
                 )
         _tell(wrong)
         for key, values in self._config.settings.items():
-            name = self._name(values[0])
-            given = not all(map(_left_to_engine, values))
-            if given and name in self._engine_options and key not in used:
+            name = self._keys.name(values[0])
+            given = not all(map(left_to_engine, values))
+            if given and name in self._keys.of_engines and key not in used:
                 where = "where no engine takes it"
                 if name in RULES and CONSTRAINT in self._config.settings:
                     where += " or the constraint is off"
                 raise InputError(
-                    f"{values[0].where}: {_shown(values[0])}: got it {where}, "
+                    f"{values[0].where}: {shown(values[0])}: got it {where}, "
                     "expected an option of one of them; leave it out"
                 )
         if not cells:
@@ -182,20 +148,20 @@ class ConfigReader:
     def _cell(self, settings: Mapping[str, Setting], used: set[str]) -> Cell | None:
         own: dict[str, Setting] = {}
         for key, setting in settings.items():
-            name = NAME if key == NAME else self._name(setting)
+            name = NAME if key == NAME else self._keys.name(setting)
             if name in own:
                 raise InputError(
-                    f"{setting.where}: {_shown(setting)}: got it besides "
-                    f"{_shown(own[name])}, which is the same, expected one of them; leave one out"
+                    f"{setting.where}: {shown(setting)}: got it besides "
+                    f"{shown(own[name])}, which is the same, expected one of them; leave one out"
                 )
-            if name not in WHOLE and name not in self._typed and not _left_to_engine(setting):
+            if name not in WHOLE and name not in self._typed and not left_to_engine(setting):
                 own[name] = setting
-        overriding = self._options.typed & self._engine_options
+        overriding = self._options.typed & self._keys.of_engines
         own = {name: each for name, each in own.items() if name not in overriding}
         place = own.get(ENGINE) or next(
             (each for each in own.values() if each.own), next(iter(settings.values()))
         )
-        values = {name: self._convert(each) for name, each in own.items() if name != NAME}
+        values = {name: self._keys.value(each) for name, each in own.items() if name != NAME}
         engine = str(self._typed.get("engine") or values.get("engine") or "extractive")
         try:
             kept = self._kept(engine, own, values)
@@ -248,7 +214,7 @@ class ConfigReader:
                 check_options(engine)  # which says what is wrong with the name
             accepted = ()
         usable = {*accepted, *(_PROMPT if "prompts" in accepted else ())}
-        named = {name for name in own if name in self._engine_options}
+        named = {name for name in own if name in self._keys.of_engines}
         kept = {name for name in named if name in usable or own[name].own}
         # Of the grid's lists, what has nothing to act on in this run.
         idle: tuple[str, ...] = ()
@@ -327,36 +293,13 @@ class ConfigReader:
         wrong: dict[str, None] = {}
         for values in self._all_settings():
             try:
-                self._name(values[0])
+                self._keys.name(values[0])
                 for each in values:
-                    if not _left_to_engine(each):
-                        self._convert(each)
+                    if not left_to_engine(each):
+                        self._keys.value(each)
             except InputError as error:
                 wrong[str(error)] = None
         _tell(wrong)
-
-    def _name(self, setting: Setting) -> str:
-        """Return the option that a key means."""
-        name = ALSO.get(setting.key, setting.key)
-        if name not in self._known:
-            hint = elsewhere(setting.key, lambda option: option.replace("_", "-"))
-            if hint is None:
-                near = nearest_names(setting.key, [*self._known, *ALSO, NAME, POLICY, RUNS])
-                hint = f"did you mean {' or '.join(near)}?" if near else ""
-            raise InputError(
-                f"{setting.where}: unknown key: got {_shown(setting)!r}, expected the name of a flag, "
-                f"policy or runs; {hint or 'see semqa bench quotesum --help'}"
-            )
-        return name
-
-    def _convert(self, setting: Setting) -> Any:
-        try:
-            return self._known[self._name(setting)].read(setting.text or "")
-        except ValueError as error:
-            raise InputError(
-                f"{setting.where}: {_shown(setting)}: got {setting.text!r:.80}, expected {error}; "
-                "correct it"
-            ) from error
 
 
 def _tell(wrong: Mapping[str, None]) -> None:
@@ -378,18 +321,9 @@ def _labelled(cells: list[Cell]) -> list[Cell]:
     ]
 
 
-def _left_to_engine(setting: Setting) -> bool:
-    """Tell whether a setting counts as not given."""
-    return setting.text is None or (setting.key == "batch_size" and is_auto(setting.text))
-
-
 def _line_of(message: str) -> int:
     found = re.search(r":(\d+): ", message)
     return int(found[1]) if found else 0
-
-
-def _shown(setting: Setting) -> str:
-    return setting.key.replace("_", "-")
 
 
 def _placed(error: SemqaError, own: Mapping[str, Setting], place: Setting) -> SemqaError:
