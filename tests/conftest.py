@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.kernels.interpreting import import_triton
 from tests.terminal import terminal
 
 __all__ = ["own_cache", "shared", "terminal"]
+
+import_triton()
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("semqa", deadline=None)

@@ -7,12 +7,13 @@ the switch is put back: nothing else in the process sees it.
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import NamedTuple
 
 import pytest
 import torch
+
+from tests.kernels.interpreting import interpreting
 
 __all__ = ["DTYPES", "FORMS", "Form", "forms"]
 
@@ -36,22 +37,15 @@ class Form(NamedTuple):
 
 def _import_triton() -> str | None:
     """Import the kernels in Triton; return why that cannot be."""
-    before = os.environ.get("TRITON_INTERPRET")
-    if not torch.cuda.is_available():
-        os.environ["TRITON_INTERPRET"] = "1"
     try:
-        import_module("triton")
-        if not torch.cuda.is_available():
-            import_module("triton.experimental.gluon")  # loaded at the first launch otherwise
-        for name in _KERNELS:
-            import_module(f"semqa.kernels.{name}.kernel")
+        with interpreting():
+            import_module("triton")
+            if not torch.cuda.is_available():
+                import_module("triton.experimental.gluon")  # loaded at the first launch otherwise
+            for name in _KERNELS:
+                import_module(f"semqa.kernels.{name}.kernel")
     except ImportError as error:
         return f"needs Triton: {error}"
-    finally:
-        if before is None:
-            os.environ.pop("TRITON_INTERPRET", None)
-        else:
-            os.environ["TRITON_INTERPRET"] = before
     return None
 
 
