@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from semqa.cli.engine_options import EngineOptions
 from semqa.cli.gen_kwargs import with_gen_kwargs
 from semqa.cli.limit import resolve_limit
 from semqa.errors import InputError, SemqaError
+from semqa.prompting import Template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,6 +55,7 @@ class ConfigReader:
         self._keys = KeyReader()
         self._limits: dict[tuple[float | None, Path], int | None] = {}
         self._left_out: Counter[str] = Counter()
+        self._template = cache(Template.load)
 
     @property
     def left_out(self) -> list[str]:
@@ -233,14 +236,13 @@ class ConfigReader:
             InputError: it cannot be run.
         """
         from semqa.engines import check_options
-        from semqa.prompting import Template
 
         if choice.engine == HUMAN:
             return None
         check_options(choice.engine, choice.options)
         if choice.prompts is None:
             return None
-        template = Template.load(choice.prompts.template)
+        template = self._template(choice.prompts.template)
         if choice.constrained:
             from semqa.engines.model import check_template
 
