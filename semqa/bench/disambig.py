@@ -21,7 +21,7 @@ from semqa.attribution.citations.sub_questions import sub_questions
 from semqa.attribution.citations.text import remove_citations
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.errors import InputError
-from semqa.metrics.bootstrap import mean_interval
+from semqa.metrics.bootstrap import geometric_interval, mean_interval
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Disambig(NamedTuple):
         exact: sub-questions answered exactly, 0-100.
         rouge: ROUGE-L of the same answers, as far as they have it.
         dr: the geometric mean of `f1` and `rouge`.
+        dr_interval: of it, over resamples of questions.
         n: answers scored.
     """
 
@@ -51,6 +52,7 @@ class Disambig(NamedTuple):
     exact: float | None
     rouge: float | None
     dr: float | None
+    dr_interval: tuple[float, float] | None
     n: int
 
 
@@ -104,7 +106,7 @@ def sum_up(
     """
     groups: dict[str, list[float]] = {}
     exact: list[float] = []
-    both: list[tuple[float, float]] = []
+    pairs: dict[str, list[tuple[float, float]]] = {}
     for qid, each, one in zip(qids, scores, rouge, strict=True):
         f1, exactly = each.f1, each.exact
         if f1 is None or exactly is None:
@@ -112,11 +114,13 @@ def sum_up(
         groups.setdefault(qid, []).append(f1)
         exact.append(exactly)
         if one is not None:
-            both.append((f1, one))
+            pairs.setdefault(qid, []).append((f1, one))
     values = [value for group in groups.values() for value in group]
     if not values:
-        return Disambig(None, None, None, None, None, 0)
+        return Disambig(None, None, None, None, None, None, 0)
     around = mean_interval(list(groups.values()), resamples=RESAMPLES, seed=SEED)
+    around_dr = geometric_interval(list(pairs.values()), resamples=RESAMPLES, seed=SEED)
+    both = [pair for group in pairs.values() for pair in group]
     found = fmean(one for _, one in both) if both else None
     of_both = fmean(f1 for f1, _ in both) if both else None
     return Disambig(
@@ -125,6 +129,7 @@ def sum_up(
         fmean(exact),
         found,
         dr_score(of_both, found),
+        around_dr if len(pairs) > 1 else None,
         len(values),
     )
 
@@ -132,17 +137,25 @@ def sum_up(
 def disambig_to_dict(summary: Disambig, scores: Sequence[DisambigScores]) -> dict[str, Any]:
     """Return what ``results.json`` says of it."""
     unscored = dict(Counter(each.unscored for each in scores if each.unscored is not None))
-    interval = None if summary.interval is None else list(summary.interval)
     return {
         "disambig_f1": {
             "value": summary.f1,
-            "interval": interval,
+            "interval": _listed(summary.interval),
             "n": summary.n,
             "unscored": unscored,
         },
         "disambig_em": {"value": summary.exact, "n": summary.n},
-        "dr": {"value": summary.dr, "rouge_l": summary.rouge, "n": summary.n},
+        "dr": {
+            "value": summary.dr,
+            "interval": _listed(summary.dr_interval),
+            "rouge_l": summary.rouge,
+            "n": summary.n,
+        },
     }
+
+
+def _listed(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else list(interval)
 
 
 def disambig_again(row: Mapping[str, Any], where: str) -> DisambigScores | None:

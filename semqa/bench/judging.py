@@ -93,7 +93,9 @@ def _judge_support(
     )
     summary |= {
         "margin": MARGIN,
-        "auto_ais": summarise_checks(checks, resamples=RESAMPLES, seed=SEED),
+        "auto_ais": summarise_checks(
+            checks, qids=[record.qid for record in records], resamples=RESAMPLES, seed=SEED
+        ),
         "citation_recall": _mean(records, [each.recall for each in citations]),
         "citation_precision": _mean(records, [each.precision for each in citations]),
     }

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
     from semqa.metrics.example import ExampleScores
 
-__all__ = ["PairedTest", "bootstrap_intervals", "mean_interval", "paired_bootstrap"]
+__all__ = [
+    "PairedTest",
+    "bootstrap_intervals",
+    "geometric_interval",
+    "mean_interval",
+    "paired_bootstrap",
+]
 
 MEANS = METRICS[:-1]
 """The metrics whose corpus score is a mean of rows: all but SEMQA."""
@@ -130,6 +136,45 @@ def mean_interval(
         scored = weights @ counts
         kept = scored > 0
         drawn.append((weights @ sums)[kept] / scored[kept])
+    return percentile_interval(np.concatenate(drawn), confidence)
+
+
+def geometric_interval(
+    groups: Sequence[Sequence[tuple[float, float]]],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> tuple[float, float] | None:
+    """Return the percentile interval of the geometric mean of two means, of pairs in groups.
+
+    Args:
+        groups: the pairs of each question, which are drawn together, none below zero; a group may be
+            empty.
+        resamples: how many corpora to draw.
+        seed: of the draws.
+        confidence: the mass of the interval, in (0, 1).
+
+    Returns:
+        None where there is no pair.
+
+    Raises:
+        InputError: resamples or confidence is out of range.
+
+    Example:
+        >>> geometric_interval([[(4.0, 9.0)], [(4.0, 9.0)]])
+        (6.0, 6.0)
+    """
+    _check_settings(resamples, confidence)
+    counts = np.array([len(group) for group in groups], dtype=np.float64)
+    if not counts.any():
+        return None
+    sums = np.array([np.sum(group, axis=0) if group else (0.0, 0.0) for group in groups])
+    drawn = []
+    for weights in _draws(len(sums), resamples, seed):
+        scored = weights @ counts
+        kept = scored > 0
+        drawn.append(np.sqrt((weights @ sums)[kept].prod(axis=1)) / scored[kept])
     return percentile_interval(np.concatenate(drawn), confidence)
 
 

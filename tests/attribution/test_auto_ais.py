@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -190,6 +191,18 @@ def test_the_summary_counts_sentences_and_whole_answers() -> None:
     assert found["counts"] == {"supported": 3, "not supported": 2, "unclear": 1}
     assert found["n"] == {"answers": 3, "sentences": 6, "empty": 1}
     assert found == summarise_checks(_checks([1, 1], [1, 0, 0.5], [0], []), seed=1)
+
+
+def test_answers_to_one_question_are_drawn_together() -> None:
+    """Two people who answer one question alike say no more of others than one of them."""
+    checks = _checks([1], [0], [1], [0], [1], [0])
+    alone = summarise_checks(checks[:2], qids=["a", "b"], seed=1)
+    assert alone == summarise_checks(checks[:2], seed=1)
+    assert alone["answers_interval"] == pytest.approx([9.45, 90.55], abs=0.01)  # Wilson's
+    repeated: Any = summarise_checks(checks, qids=["a", "b"] * 3, seed=1)
+    assert repeated["sentences_interval"] == alone["sentences_interval"] == [0, 100]
+    assert repeated["answers_interval"] == [0, 100]
+    assert summarise_checks(checks, qids=["a", "b"] * 3, resamples=0)["answers_interval"] is None
 
 
 def test_nothing_to_judge_is_unscored_and_no_nan() -> None:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from semqa import Source
 from semqa.bench import Plan, run
 from semqa.bench.report import BenchReport, load_runs, make_report, write_report
+from semqa.bench.report.comparison import comparison_table
 from semqa.bench.report.formats import to_csv, to_latex, to_markdown
 from semqa.bench.report.names import plot_names
 from semqa.bench.report.page import to_page
@@ -110,6 +111,16 @@ def test_comparisons_are_corrected_over_the_whole_table(runs: Path) -> None:
     )
     with pytest.raises(InputError, match="--baseline: got 'lead-9', expected one of 'extractive'"):
         make_report(loaded, baseline="lead-9")
+
+
+def test_tests_that_cannot_be_told_apart_are_said_to_be_so(runs: Path) -> None:
+    loaded = load_runs(runs).runs
+    for resamples, said in ((100, True), (10_000, False)):
+        compared = comparison_table(loaded, loaded[0], resamples)
+        assert compared is not None
+        assert any(note.startswith("No difference can be bold") for note in compared.notes) == said
+        if said:
+            assert not any(cell.strong for row in compared.rows for cell in row)
 
 
 def test_groups_cover_all_questions(runs: Path) -> None:

@@ -132,6 +132,7 @@ def test_disambig_and_dr_by_hand(data: Path, tmp_path: Path) -> None:
     # Its words without citations: in 1942 and may 1943, where people have another "in".
     rouge = 100 * 2 * (5 / 5) * (5 / 6) / (5 / 5 + 5 / 6)
     assert judged["dr"]["value"] == pytest.approx(math.sqrt(rouge * 100 / 3))
+    assert judged["dr"]["interval"] is None  # one question
     assert "auto_ais" not in judged
     assert [
         row.get("disambig", {}).get("unscored")

@@ -223,6 +223,11 @@ def test_a_bad_cell_is_named_with_its_line(fails: Callable[..., str], tmp_path: 
     assert fails("eval", "ais", "a.csv").startswith('error: a.csv:4: not a count in column "INT"')
 
 
+def test_a_file_without_verdicts_is_a_mistake(fails: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "ann_x.csv").write_text(released_csv([]), "utf-8")
+    assert "ann_x.csv: no verdicts: got a header alone" in fails("eval", "ais", "ann_x.csv")
+
+
 def test_the_help_names_every_option(run: Command) -> None:
     shown = run("eval", "ais", "--help").out
     for option in ("--ratings", "--test", "--baseline", "--by", "--agreement", "--json"):

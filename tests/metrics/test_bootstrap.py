@@ -10,7 +10,7 @@ import pytest
 
 from semqa import InputError
 from semqa.metrics import METRICS, ExampleScores, score, summarise
-from semqa.metrics.bootstrap import bootstrap_intervals, paired_bootstrap
+from semqa.metrics.bootstrap import bootstrap_intervals, geometric_interval, paired_bootstrap
 from semqa.metrics.example import examples_from_lists
 from semqa.metrics.official import official_rouge, published_figures, rouge_percentiles
 
@@ -65,6 +65,16 @@ def test_semqa_is_recomputed_on_each_resample() -> None:
     assert interval is not None
     assert interval[0] > 25
     assert interval[1] == 50
+
+
+def test_the_interval_of_a_geometric_mean_is_that_of_semqa() -> None:
+    pairs = [(value, 80 - value) for value in VALUES]
+    rows = [row(k % 25, f1, rougeLsum=lsum) for k, (f1, lsum) in enumerate(pairs)]
+    groups = [pairs[k::25] for k in range(25)]
+    assert geometric_interval(groups, seed=5) == pytest.approx(
+        bootstrap_intervals(rows, seed=5)["semqa"]
+    )
+    assert geometric_interval([[], []]) is None
 
 
 def test_answers_to_one_question_are_drawn_together() -> None:

@@ -104,9 +104,22 @@ def comparison_table(
             f"resamples over questions (seed {SEED}); two-sided p, corrected by Holm for all "
             f"{len(tests)} tests of this table; bold where below {LEVEL:g}. Intervals are not "
             "corrected: one without 0 is no proof beside a p that is not bold.",
+            *_too_many(len(tests), resamples),
             *notes,
         ),
     )
+
+
+def _too_many(tests: int, resamples: int) -> list[str]:
+    """Return what to know where a correction leaves nothing that could be told apart."""
+    least = tests / (1 + resamples)
+    if least < LEVEL:
+        return []
+    return [
+        f"No difference can be bold here: the least p of {resamples:,} resamples is "
+        f"{1 / (1 + resamples):.1g}, which Holm multiplies by {tests:,} tests. Put fewer runs into a "
+        "report."
+    ]
 
 
 def _qids(run: FinishedRun) -> set[str]:

@@ -63,8 +63,8 @@ def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
     notes = [
         "Judgements, not verifications: 0 to 100, each by the judge that is named; figures of two "
         "judges do not compare. Answers that failed or say nothing count nowhere but in "
-        "Disambig-F1, where they score 0. 95% intervals: percentiles over resamples of questions, "
-        "for sentences of answers; Wilson's for answers; none for DR.",
+        "Disambig-F1, where they score 0. 95% intervals: percentiles over resamples of questions; "
+        "Wilson's for AutoAIS of answers where each question has one answer.",
         *disambig_note([run for run, _ in told]),
     ]
     return Table("judged", "Judged", columns, rows, notes)

@@ -120,7 +120,7 @@ def dr_figure(run: FinishedRun) -> Figure:
             for item, record, read in zip(run.items, run.records, run.read, strict=True)
         ]
     told = sum_up([record.qid for record in run.records], run.read, rouge)
-    return Figure(told.dr, None, told.n, "" if told.n else "no sub-questions")
+    return Figure(told.dr, told.dr_interval, told.n, "" if told.n else "no sub-questions")
 
 
 def cells_of(

@@ -11,6 +11,7 @@ import typer
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
+from semqa.data.files import display_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -156,6 +157,12 @@ def ais(
         by=tuple(each.value for each in by or ()),
     )
     released = [read_released(path) for path in given]
+    for path, file in zip(given, released, strict=True):
+        if not file.rows:
+            raise InputError(
+                f"{display_name(path)}: no verdicts: got a header alone, expected rows below it; "
+                "check that it was written completely"
+            )
     found = report(released, [each for path in rated for each in read_ratings(path)], settings)
     if out is not None:
         if len(released) == 1 and not rated and not without and not drop_doubles:

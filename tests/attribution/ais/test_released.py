@@ -80,6 +80,15 @@ def test_counts_that_are_not_of_five(count: str, tmp_path: Path) -> None:
     }
 
 
+def test_truths_of_a_data_frame_are_numbers(tmp_path: Path) -> None:
+    truths = {"INT": "True", "INT & AIS": "false", "Flagged": "FALSE", "Q2": ""}
+    numbers = {"INT": "1", "INT & AIS": "0", "Flagged": "0", "Q2": ""}
+    read_truths = read(tmp_path, released_csv([truths]))
+    assert read_truths.verdicts == read(tmp_path, released_csv([numbers])).verdicts
+    with pytest.raises(InputError, match=r'column "# agree \(INT\)": got "True"'):
+        read(tmp_path, released_csv([{"# agree (INT)": "True"}]))
+
+
 def test_numbers_that_contradict_each_other_are_remarked(tmp_path: Path) -> None:
     rows = [
         {"Flagged": "1", "ex-idx": "1"},
