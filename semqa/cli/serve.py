@@ -166,6 +166,17 @@ def serve(
             metavar="NAME",
         ),
     ] = None,
+    allowed_origin: Annotated[
+        list[str] | None,
+        _option(
+            "An origin, such as https://chat.example.org, whose pages may use the server from a "
+            "browser (CORS); * for any that sends a key; repeat it for more.",
+            _SERVER,
+            "allowed_origin",
+            show_default=False,
+            metavar="ORIGIN",
+        ),
+    ] = None,
     rate_limit: Annotated[
         int, _option("Requests of one key in a minute; 0: no limit.", _LIMITS, "rate_limit", min=0)
     ] = 0,
@@ -260,6 +271,7 @@ def serve(
             engines=engines,
             create=create,
             allowed_hosts=tuple(allowed_host or ()),
+            allowed_origins=tuple(allowed_origin or ()),
             rate_limit=rate_limit,
             max_body=max_body,
             max_upload=max_upload,
@@ -306,7 +318,7 @@ def _leave() -> None:
 
 
 _NAMES = (
-    "port", "engine", "api_key", "max_body", "max_upload", "max_question", "max_sources",
+    "port", "engine", "api_key", "allowed_origin", "max_body", "max_upload", "max_question", "max_sources",
     "max_source_characters", "max_model_characters", "max_documents", "rate_limit",
     "answers_at_once", "answers_waiting", "request_timeout", "read_timeout", "write_timeout", "drain",
 )  # fmt: skip

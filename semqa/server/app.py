@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -120,6 +121,15 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     keys = KeyRing(settings.api_keys, store)
     rate = RateLimit(settings.rate_limit)
     app.add_middleware(Guard, settings=settings, keys=keys, rate=rate, measures=measures)
+    if settings.allowed_origins:
+        # Outermost: what the guard refuses is for the page to read, and preflights carry no key.
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.allowed_origins,
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=["x-request-id", "retry-after"],
+        )
     return app
 
 

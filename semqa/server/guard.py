@@ -177,15 +177,18 @@ class Guard:
                 "the server is not known by this name: got another Host, expected an address, a "
                 "name without a dot, or one of --allowed-host; add it, or give the server a key",
             )
-        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        origin, allowed = headers.get("origin", ""), self._settings.allowed_origins
+        foreign = bool(origin) and origin.partition("://")[2] != host
+        if foreign and origin in allowed:
             return
-        origin = headers.get("origin", "")
-        foreign = headers.get("sec-fetch-site", "same-origin") in ("cross-site", "same-site")
-        if foreign or (origin and origin.partition("://")[2] != host):
+        # A stranger's page may ask, but only where any origin is allowed could it read the reply.
+        if scope["method"] in ("GET", "HEAD", "OPTIONS") and not (foreign and "*" in allowed):
+            return
+        if foreign or headers.get("sec-fetch-site", "same-origin") in ("cross-site", "same-site"):
             raise _RefusedError(
                 403,
-                "not allowed: got a request of another page, expected one of this server's; give "
-                "the server a key to use it from elsewhere",
+                "not allowed: got a request of another page, expected one of this server's, or of "
+                "one of --allowed-origin; add it, or give the server a key",
             )
 
     def _known(self, host: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ class ServerSettings:
         create: makes an engine of its specification.
         allowed_hosts: names that the server is reached by, besides addresses and names without a
             dot. A page of another name cannot use a server that asks for no key.
+        allowed_origins: origins (``https://chat.example.org``) of pages elsewhere that may use the
+            server from a browser (CORS); ``*`` stands for any that sends a key.
         max_body: most bytes of a request.
         max_upload: most bytes of a request that uploads files.
         max_question: most characters of a question.
@@ -64,6 +67,7 @@ class ServerSettings:
     engines: tuple[str, ...] = ("extractive",)
     create: Callable[[str], Engine] = field(default=_create, repr=False, compare=False)
     allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
     max_body: int = 16 * 2**20
     max_upload: int = 128 * 2**20
     max_question: int = 8_000
@@ -97,6 +101,13 @@ class ServerSettings:
                     f"api_key: got a key of {len(key)} characters, expected at least 8 printable "
                     "ASCII characters without a space; choose another"
                 )
+        for origin in self.allowed_origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise InputError(
+                    f"allowed_origin: got {origin!r}, expected an origin as browsers send it: scheme "
+                    "and host in lower case, a port where it is no usual one, nothing behind; write "
+                    "such as https://chat.example.org, or * for any"
+                )
         for name in _FROM_ONE:
             if getattr(self, name) < 1:
                 raise InputError(
@@ -123,6 +134,8 @@ class ServerSettings:
         """The URL of the database, or the file of SQLite."""
         return self.database or self.data / "semqa.sqlite"
 
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 _FROM_ONE = (
     "max_body",

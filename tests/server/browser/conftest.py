@@ -106,11 +106,11 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
     with ExitStack() as stack:
 
-        def start(script: Script | None = None, pause: float = 0.0) -> Site:
+        def start(script: Script | None = None, pause: float = 0.0, **more: Any) -> Site:
             def create(spec: str) -> Engine:
                 return create_engine("extractive") if script is None else Scripted(script, pause)
 
-            settings = ServerSettings(data=tmp_path, port=0, create=create)
+            settings = ServerSettings(data=tmp_path, port=0, create=create, **more)
             library = Library(settings.library, encoder=None)
             app = create_app(settings, library=library)
             return Site(app, stack.enter_context(_running(app)))
@@ -134,12 +134,17 @@ def _running(app: FastAPI) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def problems() -> list[str]:
+    """What went wrong on the page; a test that expects a problem takes it out."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
     """A page in a fresh profile; the test fails if it breaks its policy, throws, or asks others."""
     context = browser.new_context(viewport={"width": 1400, "height": 860}, locale="en-GB")
     context.set_default_timeout(10_000)
     opened = context.new_page()
-    problems: list[str] = []
 
     def said(message: Any) -> None:
         # A request that is refused on purpose is told on the console, too.

@@ -1,0 +1,84 @@
+"""Pages of other origins: none may use the server but those that it was told of."""
+
+from __future__ import annotations
+
+import pytest
+
+from semqa import InputError
+from semqa.server import ServerSettings
+from tests.server.serving import client
+from tests.server.stand_ins import Written
+
+ASKED = {"question": "When?", "sources": [{"text": "It was in 1932."}]}
+KEY = "sk-first-key"
+CHAT, OTHER = "https://chat.example.org", "https://other.example.org"
+
+
+def from_page(origin: str, key: str = "") -> dict[str, str]:
+    """What a browser sends of a page elsewhere."""
+    headers = {"origin": origin, "sec-fetch-site": "cross-site"}
+    return headers | ({"authorization": f"Bearer {key}"} if key else {})
+
+
+@pytest.mark.parametrize(
+    ("allowed", "key", "origin", "good"),
+    [
+        ((), "", CHAT, False),
+        ((CHAT,), "", CHAT, True),
+        ((CHAT,), "", OTHER, False),
+        ((CHAT,), "", "null", False),
+        ((CHAT,), KEY, CHAT, True),
+        # With a key the request is answered, for not every client is a browser; a page cannot read it.
+        ((CHAT,), KEY, OTHER, False),
+        (("*",), KEY, OTHER, True),
+        (("*",), "", OTHER, False),
+        (("*", CHAT), "", CHAT, True),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_who_reads_what_the_server_says(
+    allowed: tuple[str, ...], key: str, origin: str, good: bool, method: str
+) -> None:
+    keys = (KEY,) if key else ()
+    with client(Written("[ 1 1932 ]"), allowed_origins=allowed, api_keys=keys) as server:
+        headers = from_page(origin, key)
+        path, body = ("/v1/models", None) if method == "GET" else ("/v1/answers", ASKED)
+        reply = server.request(method, path, json=body, headers=headers)
+        readable = reply.headers.get("access-control-allow-origin") in (origin, "*")
+        assert (reply.status_code == 200 and readable) == good
+        if method == "POST" and not key:
+            assert (reply.status_code == 200) == good
+
+
+def test_a_browser_asks_first_and_sends_no_key_then() -> None:
+    asking = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type,x-stainless-lang",
+    }
+    with client(Written("a"), allowed_origins=(CHAT,), api_keys=(KEY,)) as server:
+        told = server.options("/v1/chat/completions", headers=from_page(CHAT) | asking)
+        assert told.status_code == 200
+        assert told.headers["access-control-allow-origin"] == CHAT
+        allowed = told.headers["access-control-allow-headers"]
+        assert all(name in allowed for name in ("authorization", "x-stainless-lang"))
+        refused = server.options("/v1/chat/completions", headers=from_page(OTHER) | asking)
+        assert "access-control-allow-origin" not in refused.headers
+
+
+def test_a_page_reads_why_it_was_refused() -> None:
+    with client(Written("a"), allowed_origins=(CHAT,), api_keys=(KEY,)) as server:
+        refused = server.post("/v1/answers", json=ASKED, headers=from_page(CHAT))
+        assert refused.status_code == 401
+        assert refused.headers["access-control-allow-origin"] == CHAT
+        assert "x-request-id" in refused.headers["access-control-expose-headers"].lower()
+
+
+@pytest.mark.parametrize(
+    "origin", ["chat.example.org", f"{CHAT}/", f"{CHAT}/app", "null", "", "https://A.org", "a b"]
+)
+def test_what_is_no_origin_is_refused(origin: str) -> None:
+    with pytest.raises(InputError, match="allowed_origin: got"):
+        ServerSettings(allowed_origins=(origin,))
+    ServerSettings(
+        allowed_origins=(CHAT, "http://localhost:3000", "http://[::1]:80", "app://x", "*")
+    )
