@@ -20,6 +20,7 @@ from semqa.cli.inputs import (
     found_sources,
     gather_sources,
 )
+from semqa.cli.keys import Database
 from semqa.cli.options import (
     AsJson,
     DataFolder,
@@ -29,6 +30,7 @@ from semqa.cli.options import (
     SourcesOption,
 )
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
+from semqa.cli.owners import OwnerId, find_owner
 from semqa.cli.show import Format, counted, show_answer, show_prompt
 from semqa.errors import InputError
 
@@ -66,11 +68,13 @@ def answer(
             show_default=False,
         ),
     ] = None,
+    owner: OwnerId = None,
     passages: Annotated[
         int, typer.Option(min=1, max=100, help="How many passages of the collection.")
     ] = 8,
     reranker: RerankerName = None,
     data: DataFolder = None,
+    database: Database = None,
     engine: EngineName = "extractive",
     output_format: Annotated[
         Format | None,
@@ -140,11 +144,14 @@ def answer(
     if options.train is not None:
         check_stdin_once(options.train, *texts, sources)
     check_not_an_input(out, *texts, sources, options.train)
+    if owner is not None and collection is None:
+        raise InputError("--owner: got it without --collection, expected both; name a collection")
     given: tuple[Source, ...] = ()
     if collection is None or texts or sources is not None:
         given = gather_sources(texts, sources)
     if collection is not None:
-        given += found_sources(question, collection, data, passages, reranker)
+        whose = find_owner(owner, None, data, database)
+        given += found_sources(question, collection, data, passages, reranker, whose)
     request = _Request(question, given, output_format, with_prompt, found=collection is not None)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
     runs = _run_all(choices, request)

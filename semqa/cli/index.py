@@ -14,9 +14,10 @@ from typing import Annotated
 
 import typer
 
-from semqa.cli.keys import Database, key_store
+from semqa.cli.keys import Database
 from semqa.cli.options import AsJson, DataFolder
 from semqa.cli.output import json_line, say, write_result
+from semqa.cli.owners import OwnerId, OwnerKey, find_owner
 from semqa.cli.progress import progress_bar
 from semqa.data.home import data_folder
 from semqa.errors import InputError
@@ -47,25 +48,8 @@ def index(
             "one that comes with semqa[local], none leaves it at words."
         ),
     ] = "auto",
-    owner: Annotated[
-        str | None,
-        typer.Option(
-            help="Whose collection it is, for a server that asks for keys: the id of a key (semqa "
-            "keys list).",
-            show_default=False,
-            metavar="ID",
-        ),
-    ] = None,
-    api_key: Annotated[
-        str | None,
-        typer.Option(
-            envvar="SEMQA_INDEX_API_KEY",
-            help="The same, by the key itself: also one that only --api-key of semqa serve knows. "
-            "Better given by the environment.",
-            show_default=False,
-            metavar="KEY",
-        ),
-    ] = None,
+    owner: OwnerId = None,
+    api_key: OwnerKey = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
@@ -90,7 +74,7 @@ def index(
         encoder=None if encoder == "none" else encoder,
         limits=Limits(seconds=SECONDS),  # one's own files are trusted to be worth the wait
     )
-    target = library.obtain(_owner(owner, api_key, data, database), name)
+    target = library.obtain(find_owner(owner, api_key, data, database), name)
     started = time.perf_counter()
     with progress_bar(name, "files") as progress, _interruptible() as interrupted:
         report = index_folder(
@@ -128,31 +112,6 @@ def index(
         raise typer.Exit(130)
     if report.failed:
         raise typer.Exit(1)
-
-
-def _owner(owner: str | None, api_key: str | None, data: Path | None, database: str | None) -> str:
-    """Return whose collection it is; that of who needs no key unless a key is named.
-
-    Raises:
-        InputError: there is no such key.
-    """
-    if owner is None and not api_key:
-        return ""
-    store = key_store(data, database)
-    try:
-        if owner is None:
-            from semqa.server.keys import given_owner
-
-            return store.owner_of(api_key) or given_owner(api_key or "")
-        keys = store.keys()
-    finally:
-        store.close()
-    if owner not in [key.id for key in keys if key.revoked is None]:
-        raise InputError(
-            f"--owner: no such key: got {owner!r}, expected the id of a key that opens; see semqa "
-            "keys list"
-        )
-    return owner
 
 
 @contextmanager

@@ -46,7 +46,12 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
 
 
 def found_sources(
-    question: str, collection: str, data: Path | None, passages: int, reranker: str | None
+    question: str,
+    collection: str,
+    data: Path | None,
+    passages: int,
+    reranker: str | None,
+    owner: str = "",
 ) -> tuple[Source, ...]:
     """Return the passages of a collection that speak to a question best.
 
@@ -63,7 +68,7 @@ def found_sources(
             "some; make one with: semqa index DIR"
         )
     library = Library(where, reranker=reranker)
-    found = library.collection("", collection).search(question, passages)
+    found = library.collection(owner, collection).search(question, passages)
     if not found:
         raise InputError(
             f"--collection: nothing found: got a question that no passage of {collection!r} speaks "

@@ -14,6 +14,7 @@ import semqa
 from semqa.cli import (
     answer,
     bench,
+    collections,
     data,
     harness,
     index,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command(name="answer")(answer.answer)
 app.command(name="index")(index.index)
+app.add_typer(collections.app, name="collections")
 app.command(name="serve")(serve.serve)
 app.command(name="verify")(verify.verify)
 app.command(name="score")(score.score)

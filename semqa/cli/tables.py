@@ -19,6 +19,7 @@ __all__ = [
     "judged_table",
     "print_tables",
     "scores_table",
+    "things_table",
     "unscored_notes",
 ]
 
@@ -99,6 +100,16 @@ def figures_table(
             "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}",
             str(n),
         )
+    return table
+
+
+def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Table:
+    """Return one row a thing, by its name; characters in it that steer a terminal are made visible."""
+    from semqa.quotes.render.safe import safe_text
+
+    table = _table(*headers)
+    for row in rows:
+        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else safe_text(cell) for cell in row))
     return table
 
 

@@ -1,0 +1,121 @@
+"""`semqa collections`: what `semqa index` and uploads made: listing, showing, deleting."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semqa.cli.keys import Database
+from semqa.cli.options import AsJson, DataFolder
+from semqa.cli.output import json_line, say, write_result
+from semqa.cli.owners import OwnerId, OwnerKey, find_owner
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from semqa.retrieval.passages import Library
+
+__all__ = ["app"]
+
+app = typer.Typer(help="List, show and delete collections of documents.", no_args_is_help=True)
+
+Name = Annotated[
+    str, typer.Argument(help="Its name, from the list.", metavar="NAME", show_default=False)
+]
+
+
+@app.command(name="list")
+def list_collections(
+    data: DataFolder = None,
+    owner: OwnerId = None,
+    api_key: OwnerKey = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the collections, with how much is in them."""
+    whose = find_owner(owner, api_key, data, database)
+    library = _library(data)
+    found = [] if library is None else library.collections(whose)
+    if as_json:
+        write_result(json_line([asdict(each) for each in found], indent=2))
+    elif not found:
+        say("no collections: make one with semqa index DIR")
+    else:
+        from semqa.cli.tables import print_tables, things_table
+
+        rows = [(each.name, each.documents, each.passages, each.created) for each in found]
+        print_tables(things_table(("collection", "documents", "passages", "created"), rows))
+
+
+@app.command()
+def show(
+    name: Name,
+    data: DataFolder = None,
+    owner: OwnerId = None,
+    api_key: OwnerKey = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the documents of a collection."""
+    whose = find_owner(owner, api_key, data, database)
+    collection = _existing(name, data).collection(whose, name)
+    documents = sorted(collection.documents(), key=lambda each: each.name)
+    if as_json:
+        record = {**asdict(collection.info()), "items": [asdict(each) for each in documents]}
+        write_result(json_line(record, indent=2))
+    elif not documents:
+        say(f"{name}: no documents")
+    else:
+        from semqa.cli.tables import print_tables, things_table
+
+        headers = ("document", "kind", "passages", "characters", "added")
+        rows = [(d.name, d.kind, d.passages, d.characters, d.added) for d in documents]
+        print_tables(things_table(headers, rows))
+
+
+@app.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    data: DataFolder = None,
+    owner: OwnerId = None,
+    api_key: OwnerKey = None,
+    database: Database = None,
+) -> None:
+    """Delete a collection with its documents. The files that they were read from stay."""
+    whose = find_owner(owner, api_key, data, database)
+    library = _existing(name, data)
+    held = library.collection(whose, name).info()
+    told = f"{name}: {held.documents} documents, {held.passages} passages"
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InputError(
+                f"{told}: not deleted: got nobody to ask, expected --yes where no terminal is; add it"
+            )
+        typer.confirm(f"delete {told}?", abort=True, err=True)
+    library.delete(whose, name)
+    say(f"{told}: deleted")
+
+
+def _library(data: Path | None) -> Library | None:
+    """Return the collections of a data folder; None where nothing was ever put there."""
+    from semqa.data.home import data_folder
+    from semqa.retrieval.passages import Library
+
+    where = data_folder(data) / "library"
+    return Library(where, encoder=None) if where.is_dir() else None
+
+
+def _existing(name: str, data: Path | None) -> Library:
+    library = _library(data)
+    if library is None:
+        from semqa.data.home import data_folder
+
+        raise InputError(
+            f"collection: not found: got {name!r} and no collections in {data_folder(data)}, expected "
+            "some; make one with: semqa index DIR"
+        )
+    return library

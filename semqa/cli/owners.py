@@ -1,0 +1,63 @@
+"""Whose collections a command works on: options, and the owner that they name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from semqa.cli.keys import key_store
+from semqa.errors import InputError
+
+__all__ = ["OwnerId", "OwnerKey", "find_owner"]
+
+OwnerId = Annotated[
+    str | None,
+    typer.Option(
+        "--owner",
+        help="Whose collection it is, for a server that asks for keys: the id of a key (semqa keys "
+        "list).",
+        show_default=False,
+        metavar="ID",
+    ),
+]
+
+OwnerKey = Annotated[
+    str | None,
+    typer.Option(
+        "--api-key",
+        envvar="SEMQA_INDEX_API_KEY",
+        help="The same, by the key itself: also one that only --api-key of semqa serve knows. Better "
+        "given by the environment.",
+        show_default=False,
+        metavar="KEY",
+    ),
+]
+
+
+def find_owner(
+    owner: str | None, api_key: str | None, data: Path | None, database: str | None
+) -> str:
+    """Return whose collections are meant; those of who needs no key unless a key is named.
+
+    Raises:
+        InputError: there is no such key.
+    """
+    if owner is None and not api_key:
+        return ""
+    store = key_store(data, database)
+    try:
+        if owner is None:
+            from semqa.server.keys import given_owner
+
+            return store.owner_of(api_key) or given_owner(api_key or "")
+        keys = store.keys()
+    finally:
+        store.close()
+    if owner not in [key.id for key in keys if key.revoked is None]:
+        raise InputError(
+            f"--owner: no such key: got {owner!r}, expected the id of a key that opens; see semqa "
+            "keys list"
+        )
+    return owner
