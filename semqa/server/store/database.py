@@ -146,6 +146,8 @@ class Database:
             connection.isolation_level = None
             for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
                 connection.execute(f"PRAGMA {pragma}")
+            # SQLite's own knows the letters of ASCII alone.
+            connection.create_function("lower", 1, _lower, deterministic=True)
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
@@ -166,6 +168,10 @@ class Database:
             connect_args={"connect_timeout": 10},
             hide_parameters=True,
         )
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 def _of_file(path: Path) -> URL:

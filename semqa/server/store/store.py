@@ -154,8 +154,8 @@ class Store:
             owner: whose.
             limit: most of them.
             offset: how many to pass over.
-            title: what their titles hold, whatever its case (of the letters that the database knows:
-                those of ASCII, in SQLite).
+            title: what their titles hold, whatever its case (of the letters that the database knows: a
+                PostgreSQL of locale C knows those of ASCII).
         """
         table = self._tables.conversations
         query = table.select().where(table.c.owner == owner)

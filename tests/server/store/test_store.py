@@ -73,6 +73,15 @@ def test_conversations_are_listed_last_used_first(store: Store) -> None:
         store.conversation("me", first.id)
 
 
+def test_titles_are_found_whatever_their_case(store: Store) -> None:
+    store.create_conversation("me", "Ärger in ŁÓDŹ")
+    store.create_conversation("me", "Another")
+    for wanted in ("ärger", "łódź", "ÄRGER IN", "r in Łó"):
+        found = store.conversations("me", title=wanted)
+        assert [each.title for each in found] == ["Ärger in ŁÓDŹ"], wanted
+    assert store.conversations("me", title="arger") == []
+
+
 def test_deleting_takes_the_messages_along(store: Store, url: str) -> None:
     kept, gone = store.create_conversation("me"), store.create_conversation("me")
     for talk in (kept, gone):
