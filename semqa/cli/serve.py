@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import semqa
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
@@ -245,9 +246,12 @@ def serve(
     del config
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
+    from semqa.server.logs import log_to
+
+    log_to()
+    _log.info(f"semqa {semqa.__version__} starts")  # libraries and models take seconds to load
     from semqa.data.home import data_folder
     from semqa.server.app import create_app
-    from semqa.server.logs import log_to
     from semqa.server.running import Running
     from semqa.server.settings import ServerSettings
 
@@ -289,7 +293,6 @@ def serve(
         )
     except InputError as error:
         raise InputError(in_flags(str(error), _NAMES)) from error
-    log_to()
     app = create_app(settings)
     first = app.state.shelf.get(engines[0])
     if options.constraint is None or options.constraint.value != "off":
