@@ -10,9 +10,10 @@ import pytest
 from hypothesis import settings
 
 from tests.kernels.interpreting import import_triton
+from tests.offline import asked_hosts
 from tests.terminal import terminal
 
-__all__ = ["own_cache", "shared", "terminal"]
+__all__ = ["asked_hosts", "own_cache", "shared", "terminal"]
 
 # Inside vLLM it is tests/vllm that prepares Triton, which looks for backends once: when imported.
 if "SEMQA_TEST_RUNNER" not in os.environ:

@@ -84,7 +84,9 @@ class SentenceModel:
         if self.commit() is not None:
             # Unless a part of it is missing, what is on disk needs no network.
             with suppress(Exception):
-                return self._load(self._name, local_files_only=True)
+                # Told so itself, too: where peft is installed, it would ask the Hub for an adapter.
+                adapter = {"adapter_kwargs": {"local_files_only": True}}
+                return self._load(self._name, local_files_only=True, model_kwargs=adapter)
         hub = require("huggingface_hub", extra="local", purpose=self._purpose)
         try:
             # Asked once and first: where there is no network, the loader goes on for a minute.
@@ -100,7 +102,7 @@ class SentenceModel:
                 f"{self._instead + download if self._instead else ''}"
             ) from error
 
-    def _load(self, name: str, **more: bool) -> Any:
+    def _load(self, name: str, **more: object) -> Any:
         library = require("sentence_transformers", extra="local", purpose=self._purpose)
         with _without_bars(self._purpose):
             return getattr(library, self._kind)(name, device=self._device, **more)

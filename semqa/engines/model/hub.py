@@ -9,9 +9,12 @@ from semqa.engines.model.quiet import quiet_hub
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from semqa.errors import SemqaError
 
-__all__ = ["explained", "first_line", "is_on_disk_only"]
+__all__ = ["explained", "first_line", "for_weights", "is_on_disk_only"]
 
 _SECONDS = 5.0
 """How long the Hub may take to answer the first question."""
@@ -40,6 +43,20 @@ def is_on_disk_only(name: str, revision: str | None) -> bool:
             return True
         raise explained(name, revision, error) from error
     return False
+
+
+def for_weights(shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a model's `from_pretrained`.
+
+    Where peft is installed, transformers looks for an adapter, too, and asks the Hub for it for 20
+    seconds though files on disk were to do.
+
+    Args:
+        shared: the options that configuration and tokenizer are loaded with.
+    """
+    if not shared.get("local_files_only"):
+        return dict(shared)
+    return {**shared, "adapter_kwargs": {"local_files_only": True}}
 
 
 def _has_copy(name: str, revision: str | None) -> bool:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, is_on_disk_only
+from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
 from semqa.engines.model.quiet import quiet
 from semqa.engines.transformers.device import choose_device
 from semqa.engines.transformers.tokenizer import check_tokenizer
@@ -69,7 +69,7 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
             tokenizer = load_tokenizer(name, folder, shared)
             kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
             model, report = kind.from_pretrained(
-                where, config=config, output_loading_info=True, **shared, **weights
+                where, config=config, output_loading_info=True, **for_weights(shared), **weights
             )
             missing = sorted(report["missing_keys"])
             if missing:

@@ -298,13 +298,16 @@ def test_without_a_network_it_is_asked_once(hub: Hub, capfd: pytest.CaptureFixtu
     assert capfd.readouterr().err == ""
 
 
-def test_a_model_that_is_here_needs_no_network(hub: Hub, tmp_path: Path) -> None:
+def test_a_model_that_is_here_needs_no_network(
+    hub: Hub, tmp_path: Path, asked_hosts: list[str]
+) -> None:
     made = create_engine("transformers:me/cached", OPTIONS)
     assert hub.asked == [("me/cached", None)]
     kept = create_engine(f"transformers:{save('gpt2', tmp_path / 'model')}", OPTIONS)
     assert made.answer(QUESTION, SOURCES) == kept.answer(QUESTION, SOURCES)
     with pytest.raises(UnavailableError, match=r"^model me/cached: not here, and the Hub was not"):
         create_engine("transformers:me/cached", OPTIONS | {"revision": "v2"})
+    assert asked_hosts == []
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from semqa.attribution.attrscore.label import LABELS, RELATIONS, Label
 from semqa.engines.model.files import folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, is_on_disk_only
+from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
 from semqa.engines.model.quiet import quiet
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require
@@ -97,7 +97,9 @@ def _seq2seq(
             f"model {name}: not an encoder-decoder: got a {config.model_type} model, expected one "
             "that writes after reading, such as T5, for --kind seq2seq; choose --kind classifier"
         )
-    model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder or name, config=config, **shared)
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(
+        folder or name, config=config, **for_weights(shared)
+    )
     return Trained(model.float(), tokenizer, "seq2seq", (), False)
 
 
@@ -124,6 +126,6 @@ def _classifier(
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
     model: Any = AutoModelForSequenceClassification.from_pretrained(
-        folder or name, config=config, ignore_mismatched_sizes=True, **shared
+        folder or name, config=config, ignore_mismatched_sizes=True, **for_weights(shared)
     )
     return Trained(model.float(), tokenizer, "classifier", labels, not reused)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from semqa.engines.model.encoding import PromptEncoder
 from semqa.engines.model.files import folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, is_on_disk_only
+from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
 from semqa.engines.model.identity import model_identity
 from semqa.engines.model.quiet import quiet
 from semqa.engines.transformers.device import choose_device
@@ -89,7 +89,7 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
                 config=config,
                 output_loading_info=True,
                 **dtype_option(dtype),
-                **shared,
+                **for_weights(shared),
             )
             missing = sorted(report["missing_keys"])
             if missing:
