@@ -21,8 +21,10 @@ help:  ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Each stamp is redone when the project's dependencies or packages change. More includes less, so
-# each installs what it needs at one go.
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+# each installs what it needs at one go. Python compiles what it imports; pip would compile all that
+# there is, which takes as long as the rest.
+PIP_INSTALL := pip install --quiet --disable-pip-version-check --no-compile
+INSTALL := $(BIN)/python -m $(PIP_INSTALL) --editable
 $(VENV)/.made:
 	@echo "==> Making a virtual environment in $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -65,12 +67,12 @@ test: $(VENV)/.test  ## Run the tests.
 $(VLLM)/.locked: requirements/vllm.txt
 	@echo "==> Making a virtual environment with vLLM in $(VLLM)"
 	@$(PYTHON) -m venv $(VLLM)
-	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	@$(VLLM)/bin/python -m $(PIP_INSTALL) --no-deps \
 	  --requirement requirements/vllm.txt
 	@touch $@
 
 $(VLLM)/.made: $(VLLM)/.locked pyproject.toml
-	@$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(VLLM)/bin/python -m $(PIP_INSTALL) --no-deps --editable .
 	@touch $@
 
 # A process has one of vLLM's model runners. The second one's kernels are interpreted here, so it has

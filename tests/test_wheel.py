@@ -58,7 +58,7 @@ def test_a_clean_environment_answers_from_another_folder(wheel: Path, tmp_path: 
     subprocess.run(
         [
             sys.executable, "-m", "pip", "--python", python, "install", "--quiet",
-            "--disable-pip-version-check", wheel,
+            "--disable-pip-version-check", "--no-compile", wheel,
         ],
         check=True,
     )  # fmt: skip
