@@ -9,17 +9,15 @@ by another, from the rows that it left. They change no other score.
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
 from semqa.attribution.ais.auto_report import summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
 from semqa.attribution.judges import (
     AnsweringJudge,
-    Entailment,
     EntailmentJudge,
-    TooLongError,
-    unless_too_long,
+    PatientJudge,
 )
 from semqa.bench.disambig import disambig_to_dict, read_answers, rouge_of, sum_up
 from semqa.bench.results import RESAMPLES, SEED
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.attribution.citations import CitationScores
-    from semqa.attribution.judges import Judge, Pair, Reading, Span
+    from semqa.attribution.judges import Judge
     from semqa.bench.plan import Item
     from semqa.bench.record import Record
 
@@ -87,9 +85,10 @@ def _judge_support(
         for item, record in zip(items, records, strict=True)
     ]
     checks = check_answers(answers, judge)
-    patient = _Patient(judge)
+    patient = PatientJudge(judge)
     citations = score_citations(
-        [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers], patient
+        [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers],
+        cast("EntailmentJudge", patient),
     )
     summary |= {
         "margin": MARGIN,
@@ -112,8 +111,8 @@ def _judge_readings(
     rows: list[dict[str, object]],
 ) -> int:
     """Add what can be read off the answers; return how much was too long for the judge."""
-    reader = _PatientReader(judge)
-    read = read_answers(items, records, reader)
+    reader = PatientJudge(judge)
+    read = read_answers(items, records, cast("AnsweringJudge", reader))
     rouge = [
         rouge_of(item, record.prediction) if scores.pairs else None
         for item, record, scores in zip(items, records, read, strict=True)
@@ -123,37 +122,6 @@ def _judge_readings(
         told = {"pairs": [pair.to_dict() for pair in scores.pairs], "f1": scores.f1}
         row["disambig"] = told | ({"unscored": scores.unscored} if scores.unscored else {})
     return reader.too_long
-
-
-class _Patient:
-    """A judge for which what is too long for it is not entailed, in place of the end of a run."""
-
-    def __init__(self, judge: EntailmentJudge) -> None:
-        self.name, self.identity = judge.name, judge.identity
-        self.too_long = 0
-        self._judge = judge
-
-    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return what the judge says, and neutral for what is too long for it."""
-        results = unless_too_long(self._judge.entailment, pairs)
-        self.too_long += sum(isinstance(each, TooLongError) for each in results)
-        neutral = Entailment(0.0, 1.0, 0.0)
-        return [neutral if isinstance(each, TooLongError) else each for each in results]
-
-
-class _PatientReader:
-    """A judge that finds no answer to a question that is too long for it."""
-
-    def __init__(self, judge: AnsweringJudge) -> None:
-        self.name, self.identity = judge.name, judge.identity
-        self.too_long = 0
-        self._judge = judge
-
-    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return what the judge finds, and nothing for what is too long for it."""
-        results = unless_too_long(self._judge.answer, readings)
-        self.too_long += sum(isinstance(each, TooLongError) for each in results)
-        return [None if isinstance(each, TooLongError) else each for each in results]
 
 
 def _mean(records: Sequence[Record], values: Sequence[float | None]) -> dict[str, object]:

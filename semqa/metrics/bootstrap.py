@@ -126,37 +126,28 @@ def mean_interval(
         >>> mean_interval([[1.0], [1.0, 1.0], []])
         (1.0, 1.0)
     """
-    _check_settings(resamples, confidence)
-    counts = np.array([len(group) for group in groups], dtype=np.float64)
-    if not counts.any():
-        return None
-    sums = np.array([sum(group) for group in groups], dtype=np.float64)
-    drawn = []
-    for weights in _draws(len(sums), resamples, seed):
-        scored = weights @ counts
-        kept = scored > 0
-        drawn.append((weights @ sums)[kept] / scored[kept])
-    return percentile_interval(np.concatenate(drawn), confidence)
+    alone = [[(value,) for value in group] for group in groups]
+    return geometric_interval(alone, resamples=resamples, seed=seed, confidence=confidence)
 
 
 def geometric_interval(
-    groups: Sequence[Sequence[tuple[float, float]]],
+    groups: Sequence[Sequence[tuple[float, ...]]],
     *,
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
 ) -> tuple[float, float] | None:
-    """Return the percentile interval of the geometric mean of two means, of pairs in groups.
+    """Return the percentile interval of the geometric mean of means, of values that come in groups.
 
     Args:
-        groups: the pairs of each question, which are drawn together, none below zero; a group may be
-            empty.
+        groups: the rows of each question, which are drawn together; a group may be empty. Each row has
+            a value for each of the means, none below zero unless there is but one.
         resamples: how many corpora to draw.
         seed: of the draws.
         confidence: the mass of the interval, in (0, 1).
 
     Returns:
-        None where there is no pair.
+        None where there is no row.
 
     Raises:
         InputError: resamples or confidence is out of range.
@@ -169,12 +160,16 @@ def geometric_interval(
     counts = np.array([len(group) for group in groups], dtype=np.float64)
     if not counts.any():
         return None
-    sums = np.array([np.sum(group, axis=0) if group else (0.0, 0.0) for group in groups])
+    means = len(next(row for group in groups for row in group))
+    sums = np.array(
+        [[sum(column) for column in zip(*g, strict=True)] or [0.0] * means for g in groups]
+    )
     drawn = []
     for weights in _draws(len(sums), resamples, seed):
         scored = weights @ counts
         kept = scored > 0
-        drawn.append(np.sqrt((weights @ sums)[kept].prod(axis=1)) / scored[kept])
+        each = (weights @ sums)[kept] / scored[kept, np.newaxis]
+        drawn.append(each[:, 0] if means == 1 else each.prod(axis=1) ** (1 / means))
     return percentile_interval(np.concatenate(drawn), confidence)
 
 

@@ -13,6 +13,7 @@ from semqa.attribution.judges.base import (
 )
 from semqa.attribution.judges.cached import CachedJudge
 from semqa.attribution.judges.length import TooLongError, unless_too_long
+from semqa.attribution.judges.patient import PatientJudge
 from semqa.attribution.judges.registry import create_judge
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "EntailmentJudge",
     "Judge",
     "Pair",
+    "PatientJudge",
     "Reading",
     "Span",
     "TooLongError",

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from semqa.cli.eval.judging import (
-    JudgeBatch,
-    JudgeCache,
-    JudgeDevice,
-    JudgeDtype,
-    JudgeName,
-    JudgeUrl,
-    NoJudgeCache,
-    judge_progress,
-    open_judge,
-)
+from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
+from semqa.cli.eval.judging import judge_progress
 from semqa.cli.eval.options import RecordOut, Resamples, Seed
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -42,7 +33,9 @@ Family = Annotated[
 ]
 
 
+@takes_judge_options
 def run(
+    asking: JudgeOptions,
     file: Annotated[
         Path,
         typer.Argument(
@@ -52,7 +45,6 @@ def run(
             show_default=False,
         ),
     ],
-    judge: JudgeName = "lexical",
     by: Annotated[
         Literal["prompt", "entailment"] | None,
         typer.Option(
@@ -88,12 +80,6 @@ def run(
     out: RecordOut = None,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
-    judge_cache: JudgeCache = None,
-    no_judge_cache: NoJudgeCache = False,
-    device: JudgeDevice = None,
-    dtype: JudgeDtype = None,
-    batch_size: JudgeBatch = None,
-    url: JudgeUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a judge for the label of each claim, and score the labels.
@@ -109,15 +95,7 @@ def run(
     check_not_an_input(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
     asks = _prompt(family, prompt, shots, exemplars)
-    asked = open_judge(
-        judge,
-        judge_cache,
-        no_cache=no_judge_cache,
-        device=device,
-        dtype=dtype,
-        batch_size=batch_size,
-        base_url=url,
-    )
+    asked = asking.open()
     try:
         prompted = any(value is not None for value in (family, prompt, shots, exemplars))
         way = way_of(asked, by, prompted=prompted)

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.eval.judging import (
-    JudgeBatch,
-    JudgeCache,
-    JudgeDevice,
-    JudgeDtype,
-    JudgeName,
-    JudgeUrl,
-    NoJudgeCache,
-    count_note,
-    entailment_judge,
-    judge_progress,
-    open_judge,
-)
+from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
+from semqa.cli.eval.judging import count_note, entailment_judge, judge_progress
 from semqa.cli.eval.options import RecordOut, Rescore, Seed, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -46,7 +35,9 @@ Margin = Annotated[
 ]
 
 
+@takes_judge_options
 def auto_ais(
+    asking: JudgeOptions,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -65,13 +56,6 @@ def auto_ais(
             show_default=False,
         ),
     ] = None,
-    judge: JudgeName = "lexical",
-    judge_cache: JudgeCache = None,
-    no_judge_cache: NoJudgeCache = False,
-    judge_device: JudgeDevice = None,
-    judge_dtype: JudgeDtype = None,
-    judge_batch_size: JudgeBatch = None,
-    judge_url: JudgeUrl = None,
     prompt: Annotated[
         str | None,
         typer.Option(
@@ -111,17 +95,9 @@ def auto_ais(
         run = read_run(rescore, margin)
     else:
         given = read_given(file or Path("-"), references, allow_missing=allow_missing)
-        asked = open_judge(
-            judge,
-            judge_cache,
-            no_cache=no_judge_cache,
-            device=judge_device,
-            dtype=judge_dtype,
-            batch_size=judge_batch_size,
-            base_url=judge_url,
-            prompt=prompt,
+        run = _judge(
+            given, asking.open(prompt), MARGIN if margin is None else margin, question, seed
         )
-        run = _judge(given, asked, MARGIN if margin is None else margin, question, seed)
     record = run.to_dict()
     if out is not None:
         from semqa.attribution.records import write_record

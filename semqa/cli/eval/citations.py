@@ -10,7 +10,7 @@ import typer
 
 from semqa.cli.eval.auto_ais import read_given
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
-from semqa.cli.eval.judging import entailment_judge, judge_progress, unparsed_note
+from semqa.cli.eval.judging import entailment_judge, judge_progress, too_long_note, unparsed_note
 from semqa.cli.eval.options import RecordOut, Resamples, Rescore, Seed, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -95,6 +95,7 @@ def citations(
         rows_again,
         summarise_citations,
     )
+    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.records import describe_judge, read_record, versions
 
     check_rescore(rescore, (file,), references)
@@ -107,13 +108,18 @@ def citations(
         examples = _examples(file or Path("-"), references, allow_missing=allow_missing)
         settings = Settings(at_most, official)
         asked = asking.open()
+        patient = PatientJudge(asked)
         try:
             with judge_progress(asked, "judging"):
-                rows = citation_rows(examples, entailment_judge(asked), settings)
+                rows = citation_rows(examples, entailment_judge(patient), settings)
         finally:
             asked.close()
-        notes = [f"judge: {asked.name}", *unparsed_note(asked)]
-        config = {"judge": describe_judge(asked), **dataclasses.asdict(settings)}
+        notes = [f"judge: {asked.name}", *unparsed_note(asked), *too_long_note(patient)]
+        config = {
+            "judge": describe_judge(asked),
+            **dataclasses.asdict(settings),
+            "too_long": patient.too_long,
+        }
         head = {"kind": CITATIONS, "config": config, "versions": versions("numpy", "rapidfuzz")}
     head["results"] = summarise_citations(rows, resamples=resamples, seed=seed)
     _finish(head, rows, out, notes, as_json=as_json)
@@ -162,7 +168,7 @@ def disambig(
         rows_again,
         summarise_disambig,
     )
-    from semqa.attribution.judges import AnsweringJudge
+    from semqa.attribution.judges import AnsweringJudge, PatientJudge
     from semqa.attribution.records import describe_judge, read_record, versions
 
     check_rescore(rescore, (file,), predictions)
@@ -175,7 +181,8 @@ def disambig(
     else:
         examples = read_alce(given) if predictions is None else read_asqa(given, predictions, split)
         asked = asking.open()
-        if not isinstance(asked, AnsweringJudge):
+        patient = PatientJudge(asked)
+        if not isinstance(patient, AnsweringJudge):
             raise InputError(
                 f"--judge: got {asked.name}, expected one that answers questions; choose lexical, "
                 "engine:SPEC or transformers:qa=MODEL"
@@ -184,12 +191,20 @@ def disambig(
         try:
             with judge_progress(asked, "reading"):
                 rows = disambig_rows(
-                    examples, disambig_scores(examples, asked, official=official), settings
+                    examples, disambig_scores(examples, patient, official=official), settings
                 )
         finally:
             asked.close()
-        notes = [f"judge: {asked.name}", *unparsed_note(asked, "no answer")]
-        config = {"judge": describe_judge(asked), "official": official}
+        notes = [
+            f"judge: {asked.name}",
+            *unparsed_note(asked, "no answer"),
+            *too_long_note(patient, "no answer"),
+        ]
+        config = {
+            "judge": describe_judge(asked),
+            "official": official,
+            "too_long": patient.too_long,
+        }
         head = {"kind": DISAMBIG, "config": config, "versions": versions("numpy", "rapidfuzz")}
     head["results"] = summarise_disambig(rows, resamples=resamples, seed=seed)
     _finish(head, rows, out, notes, as_json=as_json)

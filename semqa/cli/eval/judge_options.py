@@ -46,8 +46,12 @@ class JudgeOptions:
             return self
         return replace(self, judge_cache=folder / f"run-{name.encode().hex()}")
 
-    def open(self) -> CachedJudge:
-        """Create the judge; see `judging.open_judge`."""
+    def open(self, prompt: str | None = None) -> CachedJudge:
+        """Create the judge; see `judging.open_judge`.
+
+        Args:
+            prompt: a template of the user's own for entailment, for a judge that is an engine.
+        """
         return judging.open_judge(
             self.judge,
             self.judge_cache,
@@ -56,6 +60,7 @@ class JudgeOptions:
             dtype=self.judge_dtype,
             batch_size=self.judge_batch,
             base_url=self.judge_url,
+            prompt=prompt,
         )
 
 

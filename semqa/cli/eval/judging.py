@@ -1,6 +1,6 @@
 """The judge of a command: its options, its cache, and how far it is.
 
-Commands take the options by their types (`JudgeName` and so on) and hand them to `open_judge`.
+Commands of ``eval`` take all of the options by `judge_options`; others some, by their types.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge
+    from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge, PatientJudge
 
 __all__ = [
     "JUDGE_PANEL",
@@ -34,6 +34,7 @@ __all__ = [
     "judge_progress",
     "open_judge",
     "say_interrupted",
+    "too_long_note",
     "unparsed_note",
 ]
 
@@ -209,6 +210,15 @@ def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
         return []
     one = unparsed == 1
     shown = f"{unparsed} {'reply' if one else 'replies'} of the judge could not be read"
+    return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
+
+
+def too_long_note(judge: PatientJudge, taken_for: str = "neutral") -> list[str]:
+    """Return a remark if something was too long for the judge."""
+    if not judge.too_long:
+        return []
+    one = judge.too_long == 1
+    shown = f"{judge.too_long} {'input was' if one else 'inputs were'} too long for the judge"
     return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
 
 

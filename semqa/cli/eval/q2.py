@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from semqa.cli.eval.default_command import DefaultCommand
+from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import (
     JUDGE_PANEL,
-    JudgeBatch,
-    JudgeCache,
-    JudgeDevice,
-    JudgeDtype,
-    JudgeName,
-    JudgeUrl,
-    NoJudgeCache,
     count_note,
     entailment_judge,
     judge_progress,
-    open_judge,
     say_interrupted,
 )
 from semqa.cli.eval.options import RecordOut, Resamples, Rescore, Seed, check_rescore
@@ -65,7 +58,9 @@ app.command("meta")(meta)
 
 
 @app.command("run")
+@takes_judge_options
 def run(
+    asking: JudgeOptions,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -76,13 +71,6 @@ def run(
     ] = None,
     rescore: Rescore = None,
     out: RecordOut = None,
-    judge: JudgeName = "lexical",
-    judge_cache: JudgeCache = None,
-    no_judge_cache: NoJudgeCache = False,
-    judge_device: JudgeDevice = None,
-    judge_dtype: JudgeDtype = None,
-    judge_batch_size: JudgeBatch = None,
-    judge_url: JudgeUrl = None,
     prompt: Annotated[
         str | None,
         typer.Option(
@@ -144,17 +132,6 @@ def run(
     check_rescore(rescore, files)
     check_stdin_once(*(files or ()), rescore)
     check_not_an_input(out, *(files or ()), rescore)
-    opened = partial(
-        open_judge,
-        judge,
-        judge_cache,
-        no_cache=no_judge_cache,
-        device=judge_device,
-        dtype=judge_dtype,
-        batch_size=judge_batch_size,
-        base_url=judge_url,
-        prompt=prompt,
-    )
     computed = partial(compute_baselines, baseline, model=bertscore_model, layer=bertscore_layer)
     settings = Settings(beams, every_question, keep_personal, not no_nli, official)
     if rescore is not None:
@@ -171,7 +148,7 @@ def run(
                 "--limit": limit is not None,
             }
         )
-        asked = opened() if "nli" in (baseline or ()) else None
+        asked = asking.open(prompt) if "nli" in (baseline or ()) else None
         responses = [score.response for score in found.scores]
         found = computed(responses, asked, official=found.settings.official).added_to(found)
     else:
@@ -181,7 +158,7 @@ def run(
             for path in files or ()
         ]
         responses = with_ids(read)[:limit]
-        asked = opened()
+        asked = asking.open(prompt)
         measure = _measure(read, asked, spans, settings)
         baselines = computed(responses, asked, official=official)
         found = baselines.added_to(_run(read, responses, asked, measure, settings))

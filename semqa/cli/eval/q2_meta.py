@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.eval.judging import (
-    JudgeBatch,
-    JudgeCache,
-    JudgeDevice,
-    JudgeDtype,
-    JudgeName,
-    JudgeUrl,
-    NoJudgeCache,
-    open_judge,
-)
+from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.q2_options import (
     BaselineOption,
     BertScoreLayer,
@@ -44,7 +35,9 @@ __all__ = ["meta"]
 RATES = (0.05, 0.1, 0.15, 0.2, 0.25)
 
 
+@takes_judge_options
 def meta(
+    asking: JudgeOptions,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -113,13 +106,6 @@ def meta(
             "--out", "-o", help="Write all figures and curves here, as JSON.", show_default=False
         ),
     ] = None,
-    judge: JudgeName = "lexical",
-    judge_cache: JudgeCache = None,
-    no_judge_cache: NoJudgeCache = False,
-    judge_device: JudgeDevice = None,
-    judge_dtype: JudgeDtype = None,
-    judge_batch_size: JudgeBatch = None,
-    judge_url: JudgeUrl = None,
     paired: Annotated[
         bool,
         typer.Option(
@@ -160,17 +146,7 @@ def meta(
     wanted = list(dict.fromkeys(baseline or ()))
     if not wanted and not measure and not any(each.scores for each in judged):
         wanted = ["overlap", "bleu"]
-    asked = None
-    if "nli" in wanted:
-        asked = open_judge(
-            judge,
-            judge_cache,
-            no_cache=no_judge_cache,
-            device=judge_device,
-            dtype=judge_dtype,
-            batch_size=judge_batch_size,
-            base_url=judge_url,
-        )
+    asked = asking.open() if "nli" in wanted else None
     found = compute_baselines(
         wanted,
         [each.response for each in judged],

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
-from semqa.cli.eval.judging import judge_progress
+from semqa.cli.eval.judging import judge_progress, too_long_note
 from semqa.cli.eval.options import RecordOut, Rescore, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, write_result
+from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.judges import CachedJudge
+    from semqa.attribution.judges import CachedJudge, PatientJudge
     from semqa.attribution.prompts import JudgePrompt
     from semqa.attribution.tofueval.judging import Judgement
 
@@ -31,6 +31,7 @@ __all__ = [
     "judge",
     "load_prompt",
     "summarise",
+    "tell_too_long",
     "topics",
 ]
 
@@ -77,6 +78,7 @@ def topics(
     as_json: AsJson = False,
 ) -> None:
     """Ask a language model for the topics of dialogues."""
+    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval.summaries import find_topics
 
     check_not_an_input(out, *(files or ()))
@@ -84,10 +86,12 @@ def topics(
     template = load_prompt(prompt, "tofueval-topics")
     asked = asking.open()
     with judge_progress(asked, "topics"):
-        found = find_topics(list(documents.values()), asked, count=count, prompt=template)
+        patient = PatientJudge(asked)
+        found = find_topics(list(documents.values()), patient, count=count, prompt=template)
     rows = [{"doc_id": f.doc_id, "topics": list(f.topics), "reply": f.reply} for f in found]
     record = _record("tofueval topics", asked, template, {"count": count}, rows)
     shown = [f"{f.doc_id}: {'; '.join(f.topics) or 'no topic in the reply'}" for f in found]
+    tell_too_long(record, patient, "a reply without a topic")
     finish(record, out, shown, as_json=as_json)
 
 
@@ -119,6 +123,7 @@ def summarise(
     as_json: AsJson = False,
 ) -> None:
     """Ask a language model for summaries of dialogues, each on one topic."""
+    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval.inputs import read_wanted
     from semqa.attribution.tofueval.summaries import summarise as ask
 
@@ -139,15 +144,19 @@ def summarise(
     template = load_prompt(prompt, "tofueval-summary")
     asked = asking.open()
     with judge_progress(asked, "summaries"):
+        patient = PatientJudge(asked)
         found = ask(
             [(documents[doc_id], topic) for doc_id, topic in pairs],
-            asked,
+            patient,
             words=words,
             model=model_name or "",
             prompt=template,
         )
+    if patient.too_long:
+        found = [summary for summary in found if summary.text]
     rows = [each.to_dict() for each in found]
     record = _record("tofueval summaries", asked, template, {"words": words}, rows)
+    tell_too_long(record, patient, "no summary")
     finish(record, out, [f"{s.doc_id}, {s.topic}: {s.text}" for s in found], as_json=as_json)
 
 
@@ -230,6 +239,7 @@ def classify(
     """
     from collections import Counter
 
+    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval.classify import classify_errors
 
     check_stdin_once(*(files or ()), *(documents or ()))
@@ -239,11 +249,13 @@ def classify(
     template = load_prompt(prompt, "tofueval-error-types")
     asked = asking.open()
     with judge_progress(asked, "errors"):
-        found = classify_errors(wrong, known, asked, template)
+        patient = PatientJudge(asked)
+        found = classify_errors(wrong, known, patient, template)
     counts = Counter(name for each in found for name in each.errors)
     unread = sum(not each.errors for each in found)
     record = _record("tofueval errors", asked, template, {}, [each.to_dict() for each in found])
     record["results"] = {"sentences": len(found), "types": dict(counts), "unread": unread}
+    tell_too_long(record, patient, "a reply without a type")
     shown = [f"{name}: {count}" for name, count in counts.most_common()]
     finish(
         record, out, [*shown, f"no type in the reply: {unread} of {len(found)}"], as_json=as_json
@@ -280,6 +292,13 @@ def finish(
         print_tables(judged_table(table))
     for line in shown or ():
         write_result(line)
+
+
+def tell_too_long(record: dict[str, Any], judge: PatientJudge, taken_for: str) -> None:
+    """Put into a record how much was too long for the judge, and tell a person."""
+    record["config"]["too_long"] = judge.too_long
+    for note in too_long_note(judge, taken_for):
+        say(note)
 
 
 def _record(

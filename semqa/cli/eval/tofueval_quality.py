@@ -10,7 +10,13 @@ import typer
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import judge_progress
 from semqa.cli.eval.options import RecordOut, Rescore, check_rescore
-from semqa.cli.eval.tofueval_ask import PromptFile, Summaries, finish, load_prompt
+from semqa.cli.eval.tofueval_ask import (
+    PromptFile,
+    Summaries,
+    finish,
+    load_prompt,
+    tell_too_long,
+)
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.errors import InputError
@@ -52,6 +58,7 @@ def completeness(
     as_json: AsJson = False,
 ) -> None:
     """Judge how many of their topic's key points summaries make."""
+    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.records import read_record
     from semqa.attribution.tofueval.inputs import read_texts, whole_summaries
     from semqa.attribution.tofueval.quality import judge_coverage
@@ -78,9 +85,11 @@ def completeness(
     template = load_prompt(prompt, "tofueval-key-points") if by_prompt else None
     asked = asking.open()
     with judge_progress(asked, "key points"):
-        found = judge_coverage(summaries, points, asked, template, by_prompt=by_prompt)
-    config = _config(asked, template, by_prompt=by_prompt)
-    _finish_coverage({"kind": COVERED, **config}, found, out, as_json=as_json)
+        patient = PatientJudge(asked)
+        found = judge_coverage(summaries, points, patient, template, by_prompt=by_prompt)
+    made = {"kind": COVERED, **_config(asked, template, by_prompt=by_prompt)}
+    tell_too_long(made, patient, "a reply that cannot be read" if by_prompt else "not made")
+    _finish_coverage(made, found, out, as_json=as_json)
 
 
 @takes_judge_options
@@ -103,6 +112,7 @@ def relevance(
     as_json: AsJson = False,
 ) -> None:
     """Rate how much of summaries is about their topic, and tell it in bins: low, medium, high."""
+    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval.inputs import read_texts, whole_summaries
     from semqa.attribution.tofueval.quality import rate_relevance
 
@@ -118,12 +128,14 @@ def relevance(
         template = load_prompt(prompt, "tofueval-relevance")
         asked = asking.open()
         with judge_progress(asked, "relevance"):
-            found = rate_relevance(summaries, asked, template)
+            patient = PatientJudge(asked)
+            found = rate_relevance(summaries, patient, template)
         rows = [
             {**_named(key), "rating": rating, "reply": reply}
             for (key, _), (rating, reply) in zip(summaries, found, strict=True)
         ]
         config = _config(asked, template)
+        tell_too_long(config, patient, "a reply without a rating")
     results = _binned(rows)
     record = {"kind": RATED, **config, "results": results, "rows": rows}
     shown = [

@@ -234,3 +234,22 @@ def test_models_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> No
     for pair in read["pairs"]:
         (span,) = judge.answer([Reading(pair["question"], text)])
         assert pair["found"] == ("" if span is None else span.text)
+
+
+def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:
+    save_classifier(tmp_path / "nli")
+    save_reader(tmp_path / "qa")
+    long = {**RUN["data"][0], "output": "word " * 3000 + "[1].", "qa_pairs": [
+        {"question": "why " * 3000, "short_answers": ["no"]},
+    ]}  # fmt: skip
+    Path("long.json").write_text(json.dumps({**RUN, "data": [*RUN["data"], long]}), "utf-8")
+    for command, kind, taken_for in (
+        ("citations", "nli", "neutral"),
+        ("disambig", "qa", "no answer"),
+    ):
+        spec = f"transformers:{kind}={tmp_path / kind}"
+        told = semqa(command, "long.json", "--judge", spec, "--judge-device", "cpu", "-o", "r.json")
+        assert told.code == 0
+        assert f"1 input was too long for the judge, and counts as {taken_for}" in told.err
+        record = json.loads(Path("r.json").read_text("utf-8"))
+        assert (record["config"]["too_long"], len(record["rows"])) == (1, 3)

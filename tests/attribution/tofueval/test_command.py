@@ -300,3 +300,27 @@ def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
             said = parse_verdict(row["reply"])
             assert row["label"] == (None if said is None else "yes" if said else "no")
         assert "no verdict" in semqa(*judged, spec).out
+
+
+def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path) -> None:
+    save("llama-chat", tmp_path / "lm")
+    model = ("--judge", f"engine:transformers:{tmp_path / 'lm'}", "--judge-device", "cpu")
+    long = "word " * 3000
+    write_lines(tmp_path / "long.jsonl", [*DOCUMENTS, {"doc_id": "d3", "source": long}])
+    topics = [{"doc_id": doc_id, "topic": "Bridge"} for doc_id in ("d1", "d3")]
+    write_lines(tmp_path / "wanted.jsonl", topics)
+    more = [*SUMMARIES, {**SUMMARIES[0], "model_name": "c", "summary": long}]
+    write_lines(tmp_path / "more.jsonl", more)
+    for args, rows, taken_for in (
+        (("summarise", "long.jsonl", "--topics", "wanted.jsonl"), 1, "no summary"),
+        (
+            ("completeness", "more.jsonl", "-k", "toy_completeness.csv", "--by-prompt"),
+            3,
+            "a reply that cannot be read",
+        ),
+    ):
+        told = semqa(*args, *model, "-o", "r.json")
+        assert told.code == 0, told.err
+        assert f"1 input was too long for the judge, and counts as {taken_for}" in told.err
+        record = json.loads((tmp_path / "r.json").read_text("utf-8"))
+        assert (record["config"]["too_long"], len(record["rows"])) == (1, rows)
