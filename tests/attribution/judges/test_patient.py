@@ -83,7 +83,7 @@ def test_it_can_what_the_other_can() -> None:
 def test_other_mistakes_are_not_kept_silent() -> None:
     class Broken(Short):
         def _check(self, texts: Sequence[str]) -> None:
-            raise ValueError("broken")
+            raise ValueError(f"broken by {len(texts)}")
 
     judge = PatientJudge(Broken())
     with pytest.raises(ValueError, match="broken"):
