@@ -78,46 +78,6 @@ def test_a_collection_is_for_whom_a_key_stands(semqa: Command, docs: Path, tmp_p
     assert "--owner: no such key: got 'nobody'" in lost.err
 
 
-def test_collections_are_listed_shown_and_deleted(semqa: Command, docs: Path) -> None:
-    assert semqa("collections", "list", env=ENV).err.startswith("no collections")
-    assert semqa("collections", "list", "--json", env=ENV).json == []
-    semqa("index", docs, *WORDS, env=ENV)
-    semqa("index", docs, *WORDS, "--collection", "other", env=ENV)
-    told = semqa("collections", "list", "--json", env=ENV).json
-    assert [(c["name"], c["documents"], c["passages"]) for c in told] == [
-        ("My papers", 2, 3), ("other", 2, 3),
-    ]  # fmt: skip
-    assert "My papers" in semqa("collections", "list", env=ENV).out
-    shown = semqa("collections", "show", "other", env=ENV).out
-    assert all(name in shown for name in ("harbour.txt", "report.pdf", "pdf"))
-    record = semqa("collections", "show", "other", "--json", env=ENV).json
-    assert [each["name"] for each in record["items"]] == ["harbour.txt", "report.pdf"]
-    unasked = semqa("collections", "delete", "other", env=ENV)
-    assert (unasked.code, len(semqa("collections", "list", "--json", env=ENV).json)) == (2, 2)
-    assert "expected --yes" in unasked.err
-    gone = semqa("collections", "delete", "other", "--yes", env=ENV)
-    assert (gone.code, gone.err) == (0, "other: 2 documents, 3 passages: deleted\n")
-    assert [c["name"] for c in semqa("collections", "list", "--json", env=ENV).json] == [
-        "My papers"
-    ]
-    assert len(list(docs.iterdir())) == 2
-
-
-def test_what_belongs_to_a_key_is_reached_by_it_alone(semqa: Command, docs: Path) -> None:
-    semqa("keys", "create", "ann", env=ENV)
-    (key,) = semqa("keys", "list", "--json", env=ENV).json
-    hers = ("--owner", key["id"])
-    semqa("index", docs, *WORDS, *hers, env=ENV)
-    assert semqa("collections", "list", "--json", env=ENV).json == []
-    assert len(semqa("collections", "list", *hers, "--json", env=ENV).json) == 1
-    asked = ("answer", "When was the harbour built?", "--collection", "My papers", "--json")
-    assert "1890" in semqa(*asked, *hers, env=ENV).json["plain"]
-    for command in (asked, ("collections", "delete", "My papers", "--yes")):
-        lost = semqa(*command, env=ENV)
-        assert "collection: not found: got 'My papers'" in lost.err
-    assert semqa("collections", "delete", "My papers", "--yes", *hers, env=ENV).code == 0
-
-
 def test_mistakes(fails: Callable[..., str], docs: Path, tmp_path: Path) -> None:
     assert "nothing: no folder: got nothing of that name" in fails("index", "nothing")
     empty = tmp_path / "empty"

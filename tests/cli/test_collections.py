@@ -1,0 +1,68 @@
+"""`semqa collections`: what there is, whose it is, and how it goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.attribution.commands import Command, command_in
+from tests.documents import makers
+
+WORDS = ("--encoder", "none")
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Call as `semqa`; runs in this process, with a data folder of its own."""
+    monkeypatch.setenv("SEMQA_DATA", str(tmp_path / "data"))
+    return command_in(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "My papers"
+    folder.mkdir()
+    (folder / "harbour.txt").write_text("The harbour of Oslo was built in 1890. It burnt twice.")
+    (folder / "report.pdf").write_bytes(makers.pdf([["One."], ["Zebras eat grass."]]))
+    return folder
+
+
+def test_collections_are_listed_shown_and_deleted(run: Command, docs: Path) -> None:
+    assert run("collections", "list").err.startswith("no collections")
+    assert run("collections", "list", "--json").json == []
+    run("index", docs, *WORDS)
+    run("index", docs, *WORDS, "--collection", "other")
+    told = run("collections", "list", "--json").json
+    assert [(c["name"], c["documents"], c["passages"]) for c in told] == [
+        ("My papers", 2, 3), ("other", 2, 3),
+    ]  # fmt: skip
+    assert "My papers" in run("collections", "list").out
+    shown = run("collections", "show", "other").out
+    assert all(name in shown for name in ("harbour.txt", "report.pdf", "pdf"))
+    record = run("collections", "show", "other", "--json").json
+    assert [each["name"] for each in record["items"]] == ["harbour.txt", "report.pdf"]
+    unasked = run("collections", "delete", "other")
+    assert (unasked.code, len(run("collections", "list", "--json").json)) == (2, 2)
+    assert "expected --yes" in unasked.err
+    gone = run("collections", "delete", "other", "--yes")
+    assert (gone.code, gone.err) == (0, "other: 2 documents, 3 passages: deleted\n")
+    assert [c["name"] for c in run("collections", "list", "--json").json] == ["My papers"]
+    assert len(list(docs.iterdir())) == 2
+
+
+def test_what_belongs_to_a_key_is_reached_by_it_alone(run: Command, docs: Path) -> None:
+    run("keys", "create", "ann")
+    (key,) = run("keys", "list", "--json").json
+    hers = ("--owner", key["id"])
+    run("index", docs, *WORDS, *hers)
+    assert run("collections", "list", "--json").json == []
+    assert len(run("collections", "list", *hers, "--json").json) == 1
+    asked = ("answer", "When was the harbour built?", "--collection", "My papers", "--json")
+    assert "1890" in run(*asked, *hers).json["plain"]
+    for command in (asked, ("collections", "delete", "My papers", "--yes")):
+        lost = run(*command)
+        assert "collection: not found: got 'My papers'" in lost.err
+    assert run("collections", "delete", "My papers", "--yes", *hers).code == 0
