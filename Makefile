@@ -15,7 +15,7 @@ VLLM_OPTIONS := --override-ini filterwarnings=default --disable-warnings
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-vllm lint types check bench clean
+.PHONY: help demo test test-vllm test-vllm-slow test-vllm-1 test-vllm-2 lint types check bench clean
 
 help:  ## Show this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,20 +75,28 @@ $(VLLM)/.made: $(VLLM)/.locked pyproject.toml
 	@$(VLLM)/bin/python -m $(PIP_INSTALL) --no-deps --editable .
 	@touch $@
 
-# A process has one of vLLM's model runners. The second one's kernels are interpreted here, so it has
-# a core to itself, and the rest of it comes behind the first.
+# A process has one of vLLM's model runners. The second one's kernels are interpreted here: the slow
+# part takes as long as the others together.
 VLLM_TEST = $(VLLM_PY) -m pytest $(VLLM_OPTIONS)
 VLLM_SLOW := $(addprefix tests/vllm/test_,device.py engine.py hostile.py)
 VLLM_REST := $(addprefix tests/vllm/test_,server.py set_ups.py)
-test-vllm: $(VLLM)/.made  ## Run the tests inside the real vLLM, both model runners.
-	@mkdir -p build
+test-vllm: $(VLLM)/.warm  ## Run the tests inside the real vLLM, both model runners.
+	@echo "==> Running the tests inside vLLM, two at a time; each part is shown when it ends"
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going --output-sync=target \
+	  test-vllm-slow test-vllm-1 test-vllm-2
+
+test-vllm-slow: $(VLLM)/.warm
+	@SEMQA_TEST_RUNNER=2 $(VLLM_TEST) $(VLLM_SLOW)
+
+test-vllm-1: $(VLLM)/.warm
+	@SEMQA_TEST_RUNNER=1 $(VLLM_TEST) tests/vllm tests/engines/vllm
+
+test-vllm-2: $(VLLM)/.warm
+	@SEMQA_TEST_RUNNER=2 $(VLLM_TEST) $(VLLM_REST)
+
+$(VLLM)/.warm: $(VLLM)/.made
 	@$(VLLM_PY) -c 'from semqa.decoding import warm_up; warm_up()'
-	@echo "==> Running the tests inside vLLM, both model runners at once (build/test-vllm-2.log)"
-	@SEMQA_TEST_RUNNER=2 $(VLLM_TEST) $(VLLM_SLOW) > build/test-vllm-2.log 2>&1 & second=$$!; \
-	  SEMQA_TEST_RUNNER=1 $(VLLM_TEST) tests/vllm tests/engines/vllm; first=$$?; \
-	  SEMQA_TEST_RUNNER=2 $(VLLM_TEST) $(VLLM_REST); rest=$$?; \
-	  wait $$second; second=$$?; cat build/test-vllm-2.log; \
-	  [ $$first -eq 0 ] && [ $$rest -eq 0 ] && [ $$second -eq 0 ]
+	@touch $@
 
 lint: $(VENV)/.dev  ## Check style and formatting.
 	@echo "==> ruff"
@@ -99,7 +107,7 @@ types: $(VENV)/.dev  ## Check types.
 	@echo "==> mypy --strict"
 	@$(PY) -m mypy semqa kernels prompts tests benchmarks scripts
 
-check: test lint types  ## Everything that CI runs.
+check: test lint types  ## Tests, style and types.
 
 bench: $(VENV)/.test  ## Run the benchmarks behind the README's figures.
 	@for script in $(filter-out benchmarks/machine.py,$(wildcard benchmarks/*.py)); do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
