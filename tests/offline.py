@@ -27,4 +27,6 @@ def asked_hosts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", no_network)
+    # Its client asks once a process what to call itself, whatever else it is asked.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY", True)
     return asked

@@ -23,6 +23,7 @@ from semqa.attribution.judges.base import (
     EntailmentJudge,
     Span,
 )
+from semqa.data.sqlite import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class _Store:
 
     def _prepare(self) -> None:
         run = self._connection.execute
-        run("PRAGMA journal_mode=WAL")
+        use_write_ahead_log(self._connection, _WAIT_SECONDS)
         run("PRAGMA synchronous=NORMAL")  # with WAL: whole after a crash, at worst a little older
         (found,) = run("PRAGMA application_id").fetchone()
         (tables,) = run("SELECT count(*) FROM sqlite_master").fetchone()

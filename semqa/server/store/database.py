@@ -12,6 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
+from semqa.data.sqlite import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 __all__ = ["Database"]
+
+_WAIT_SECONDS = 30.0
+"""How long a connection to SQLite waits for another that writes."""
 
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 _LOCK = 0x73656D7161
@@ -136,7 +140,7 @@ class Database:
             poolclass=QueuePool,
             pool_size=8,
             max_overflow=24,
-            connect_args={"timeout": 30, "check_same_thread": False},
+            connect_args={"timeout": _WAIT_SECONDS, "check_same_thread": False},
             hide_parameters=True,
         )
 
@@ -144,7 +148,8 @@ class Database:
         def prepare(connection: Any, _: object) -> None:
             # Transactions are begun below: the driver's own do not cover changes of tables.
             connection.isolation_level = None
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            use_write_ahead_log(connection, _WAIT_SECONDS)
+            for pragma in ("synchronous=FULL", "foreign_keys=ON"):
                 connection.execute(f"PRAGMA {pragma}")
             # SQLite's own knows the letters of ASCII alone.
             connection.create_function("lower", 1, _lower, deterministic=True)
