@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,17 @@ if "SEMQA_TEST_RUNNER" not in os.environ:
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("semqa", deadline=None)
 settings.load_profile("semqa")
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector pass over what was imported: it is there to stay, and is millions of things."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Give back to the collector what it passed over."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
