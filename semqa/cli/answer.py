@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["answer"]
 
+ASTRAY = "too few of the question's words stand in these sources: the quotes may not answer it"
+
 
 @takes_engine_options
 def answer(
@@ -176,7 +178,11 @@ def answer(
         for run in runs:
             if run.check is not None:
                 say(run.check.shown().headline)
-    if output_format not in (Format.JSON, Format.TERMINAL):
+    if output_format is Format.JSON:
+        for run in runs:
+            if run.astray:  # the record has the other remarks in fields of their own
+                say(ASTRAY)
+    elif output_format is not Format.TERMINAL:
         for run in runs:
             if compare or (run.choice.prompts is not None and not run.choice.constrained):
                 switch = "on" if run.choice.constrained else "off"
@@ -207,6 +213,9 @@ class _Run(NamedTuple):
     generation: Generation | None
     check: AnswerCheck | None = None
     """What a judge says of its sentences; beside the verification of quotes, never part of it."""
+    astray: bool = False
+    """Whether the engine would rather not have answered; passages that were named are quoted all the
+    same, for who named them may know better than a count of words."""
 
     def cut_off(self) -> list[str]:
         """Return a remark if the budget of tokens cut the answer off."""
@@ -219,7 +228,7 @@ class _Run(NamedTuple):
         """Return what a reader should know of how the answer came about."""
         made = self.generation
         if made is None:
-            return []
+            return [ASTRAY] if self.astray else []
         told = self.cut_off()
         # Which way an endpoint offers is not plain from what was asked.
         if made.constraint != "off" and "base_url" in self.choice.options:
@@ -292,6 +301,7 @@ def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
 
 def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     from semqa.engines import PromptedEngine
+    from semqa.engines.abstention import abstains
 
     prompt = None
     if isinstance(engine, PromptedEngine):
@@ -307,7 +317,8 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     started = time.perf_counter()
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
-    return _Run(choice, engine.name, result, seconds, prompt, generation)
+    astray = not request.found and abstains(engine, request.question, request.sources)
+    return _Run(choice, engine.name, result, seconds, prompt, generation, astray=astray)
 
 
 def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation | None]:

@@ -41,6 +41,20 @@ def test_the_sample_is_answered_well(semqa: Command) -> None:
     assert "penguin" not in record["plain"]
 
 
+@pytest.mark.parametrize("output_format", ["marked", "terminal", "json"])
+def test_passages_that_hardly_speak_to_the_question_are_quoted_with_a_remark(
+    semqa: Command, output_format: str
+) -> None:
+    """Who names passages may know that they answer; a count of words cannot, and says what it saw."""
+    given = ("--sources", ANTARCTICA, "--format", output_format)
+    lost = semqa("answer", "How tall is the moon?", *given)
+    told = lost.out if output_format == "terminal" else lost.err
+    assert lost.code == 0
+    assert "the quotes may not answer it" in told
+    right = semqa("answer", QUESTION, *given)
+    assert "may not answer" not in right.out + right.err
+
+
 @pytest.mark.parametrize(
     ("output_format", "start"),
     [
