@@ -85,7 +85,7 @@ def match_predictions(
         raise InputError(
             f"{name}: missing predictions: got none for {len(missing)} of {len(questions)} questions "
             f"({listed}{_more(len(missing) - _LISTED)}), expected one for each; add them, or allow "
-            "missing ones to score them as empty answers"
+            "missing ones (--allow-missing)"
         )
     return [predictions.get(question.qid, "") for question in questions]
 

@@ -42,6 +42,8 @@ MAX_SOURCES = 1_000
 """Most sources of one question, unless `SEMQA_MAX_SOURCES` says otherwise."""
 
 _LIKE_JSON = re.compile(rb"\s*(?:\{\s*\"|\[\s*[{\]])")
+_DOCUMENTS = {".pdf": "PDF", ".docx": "Word", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML"}
+"""Endings whose bytes are not what a reader sees: quotes of them would be of nobody's use."""
 
 MAX_SOURCES_BYTES = 64 * 2**20
 """Most bytes of all sources together, unless `SEMQA_MAX_BYTES` says otherwise."""
@@ -67,10 +69,22 @@ def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
 
 def _read_text_file(path: Path | str, budget: ByteBudget) -> Source:
     name = display_name(path)
-    if str(path) != STDIN and Path(path).suffix.lower() in (".json", ".jsonl"):
+    ending = "" if str(path) == STDIN else Path(path).suffix.lower()
+    if ending in (".json", ".jsonl"):
         raise InputError(
             f"{name}: not a text file: got JSON by its name, expected plain text such as .txt or "
             ".md; give it as a file of sources (--sources)"
+        )
+    if ending in _DOCUMENTS:
+        raise InputError(
+            f"{name}: not a text file: got {_DOCUMENTS[ending]} by its name, expected plain text such "
+            "as .txt or .md; save its text as one, or bring its folder into a collection (semqa index "
+            "DIR) and ask that"
+        )
+    if str(path) != STDIN and Path(path).is_dir():
+        raise InputError(
+            f"{name}: cannot be read: got a folder, expected a file; name files in it, or bring it "
+            "into a collection (semqa index DIR) and ask that"
         )
     with open_input(path, budget) as file:
         return _text_source(
@@ -101,7 +115,17 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
         InputError: the file or a source is not usable; the message names file, line and field.
     """
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
-        return _json_sources(file.read_all(), file.name)
+        raw = file.read_all()
+        if _text_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
+            raise InputError(
+                f"{file.name}: not JSON: got plain text by its name, expected objects with 'text', one "
+                "a line; give it as a text file (--source)"
+            )
+        return _json_sources(raw, file.name)
+
+
+def _text_by_name(path: Path | str) -> bool:
+    return str(path) != STDIN and Path(path).suffix.lower() in (".txt", ".text", ".md", ".markdown")
 
 
 def read_piped_sources() -> tuple[Source, ...]:

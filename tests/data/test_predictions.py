@@ -87,7 +87,6 @@ def test_missing_predictions_are_counted_and_may_be_allowed() -> None:
         match_predictions(asked, {"b": "x"})
     assert str(caught.value) == (
         'predictions: missing predictions: got none for 7 of 8 questions ("a", "c", "d", "e", "f" '
-        "and 2 more), expected one for each; add them, or allow missing ones to score them as "
-        "empty answers"
+        "and 2 more), expected one for each; add them, or allow missing ones (--allow-missing)"
     )
     assert match_predictions(asked, {"b": "x"}, allow_missing=True) == ["", "x"] + [""] * 6

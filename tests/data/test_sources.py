@@ -45,6 +45,12 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3, expected UTF-8"),
         ("a.jsonl", b"{}", "a.jsonl: not a text file: got JSON by its name, expected plain text"),
         ("a.JSON", b"{}", "a.JSON: not a text file: got JSON by its name, expected plain text"),
+        ("a.pdf", b"%PDF-1.7", "a.pdf: not a text file: got PDF by its name, expected plain text"),
+        (
+            "a.html",
+            b"<p>x",
+            "got HTML by its name, expected plain text such as .txt or .md; save its",
+        ),
     ],
 )
 def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
@@ -54,12 +60,20 @@ def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
     assert expected in str(caught.value)
 
 
+def test_a_text_given_as_json_lines_is_told_where_it_belongs() -> None:
+    Path("a.txt").write_text("It rained.", "utf-8")
+    with pytest.raises(InputError, match=r"a\.txt: not JSON: got plain text .* \(--source\)"):
+        read_sources_jsonl("a.txt")
+    Path("a.txt").write_text('{"text": "It rained."}', "utf-8")
+    assert read_sources_jsonl("a.txt") == (Source("It rained."),)
+
+
 def test_no_files_and_no_such_file() -> None:
     with pytest.raises(InputError, match="sources: none given: got no file"):
         read_sources([])
     with pytest.raises(InputError, match=r"gone\.txt: cannot be read: got 'no such file'"):
         read_sources(["gone.txt"])
-    with pytest.raises(InputError, match="got a folder, expected a file"):
+    with pytest.raises(InputError, match=r"got a folder, expected a file; .*semqa index DIR"):
         read_sources(["."])
 
 
