@@ -55,7 +55,8 @@ def fetch_command(
         write_result(json_line({"files": [_entry(file, cache_dir) for file in chosen]}))
 
 
-@app.command("ls")
+@app.command("ls", hidden=True)  # as shells call it
+@app.command("list")
 def list_command(cache_dir: CacheDir = None, as_json: AsJson = False) -> None:
     """List the files that can be fetched, and which are in the cache."""
     from semqa.data.fetch import REMOTE_FILES

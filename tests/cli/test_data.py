@@ -28,7 +28,7 @@ def test_check_names_every_bad_line(semqa: Command, tmp_path: Path) -> None:
 
 def test_ls_shows_the_cache(semqa: Command, tmp_path: Path) -> None:
     env = {"SEMQA_CACHE": str(tmp_path / "cache")}
-    record = semqa("data", "ls", "--json", env=env).json
+    record = semqa("data", "list", "--json", env=env).json
     assert {(file["split"], file["state"]) for file in record["files"]} == {
         ("train", "absent"), ("dev", "absent"), ("test", "absent"),
     }  # fmt: skip

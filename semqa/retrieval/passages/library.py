@@ -200,6 +200,6 @@ def check_collection_name(name: str) -> str:
 
 def _not_found(name: str) -> NotFoundError:
     return NotFoundError(
-        f"collection: not found: got {name[:80]!a}, expected the name of a collection; make it first "
-        "(semqa index DIR, or an upload to a server)"
+        f"collection: not found: got {name[:80]!a}, expected the name of a collection; see which there "
+        "are (semqa collections list), or make it (semqa index DIR, or an upload to a server)"
     )
