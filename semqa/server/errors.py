@@ -55,6 +55,9 @@ _FULL = re.compile(
 )
 """What the system, SQLite and PostgreSQL say where a disk is full."""
 
+_SHOWN_PATH = 100
+"""Characters of a path that an error repeats."""
+
 
 class BusyError(UnavailableError):
     """So many answers are under way that another one would wait too long."""
@@ -136,7 +139,13 @@ def add_handlers(app: FastAPI) -> None:
             raise error
         if _is_full(error.__cause__):  # a body that is kept on the disk while it comes
             return reply(request, *as_error(error))
-        return reply(request, error.status_code, str(error.detail), error.headers)
+        told = str(error.detail)
+        if told in ("Not Found", "Method Not Allowed"):  # the framework's own, of no help
+            told = (
+                f"{told.lower()}: got {request.method} {request.url.path[:_SHOWN_PATH]!a}, expected a "
+                "method and a path that /openapi.json has; correct the address"
+            )
+        return reply(request, error.status_code, told, error.headers)
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         if not isinstance(error, RequestValidationError):

@@ -114,6 +114,18 @@ def test_headers_keep_browsers_in_check() -> None:
             assert headers["x-frame-options"] == "DENY"
 
 
+def test_an_address_that_is_none_is_told_where_they_stand() -> None:
+    with client(Written("a")) as server:
+        for method, path, status in (("POST", "/v1/responses", 404), ("GET", "/v1/answers", 405)):
+            reply = server.request(method, path)
+            assert reply.status_code == status
+            message = reply.json()["error"]["message"]
+            assert f"got {method} '{path}', expected" in message
+            assert "/openapi.json" in message
+        long = server.get("/" + "x" * 5_000).json()["error"]["message"]
+        assert len(long) < 300
+
+
 def test_request_ids() -> None:
     with client(Written("a")) as server:
         given = server.get("/v1/none", headers={"x-request-id": "abc-1"})
