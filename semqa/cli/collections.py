@@ -18,7 +18,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from semqa.retrieval.passages import Library
 
-__all__ = ["app"]
+__all__ = ["app", "told_size"]
 
 app = typer.Typer(help="List, show and delete collections of documents.", no_args_is_help=True)
 
@@ -89,7 +89,7 @@ def delete(
     whose = find_owner(owner, api_key, data, database)
     library = _existing(name, data)
     held = library.collection(whose, name).info()
-    told = f"{name}: {held.documents} documents, {held.passages} passages"
+    told = f"{name}: {told_size(held.documents, held.passages)}"
     if not yes:
         if not sys.stdin.isatty():
             raise InputError(
@@ -107,6 +107,14 @@ def _library(data: Path | None) -> Library | None:
 
     where = data_folder(data) / "library"
     return Library(where, encoder=None) if where.is_dir() else None
+
+
+def told_size(documents: int, passages: int) -> str:
+    """Return how much a collection holds, in words."""
+    counts = {"document": documents, "passage": passages}
+    return ", ".join(
+        f"{count:,} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items()
+    )
 
 
 def _existing(name: str, data: Path | None) -> Library:

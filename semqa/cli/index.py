@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from semqa.cli.collections import told_size
 from semqa.cli.keys import Database
 from semqa.cli.options import AsJson, DataFolder
 from semqa.cli.output import json_line, say, write_result
@@ -101,7 +102,7 @@ def index(
             "of other kinds": report.skipped,
         }
         done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        held = f"{total.documents} documents, {total.passages} passages"
+        held = told_size(total.documents, total.passages)
         write_result(f"{name}: {done or 'nothing to do'}; {held} in {seconds:.1f} s")
         for message in list(report.failed.values())[:SHOWN]:
             say(message)

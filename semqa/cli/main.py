@@ -38,19 +38,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(name="answer")(answer.answer)
-app.command(name="index")(index.index)
-app.add_typer(collections.app, name="collections")
-app.command(name="serve")(serve.serve)
-app.command(name="verify")(verify.verify)
-app.command(name="score")(score.score)
-app.add_typer(bench.app, name="bench")
-app.command(name="train")(train.train)
-app.command(name="report")(report.report)
-app.add_typer(data.app, name="data")
-app.add_typer(evaluation.app, name="eval")
-app.add_typer(harness.app, name="harness")
-app.add_typer(keys.app, name="keys")
+_ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Measuring", "Models"
+app.command(name="answer", rich_help_panel=_ASK)(answer.answer)
+app.command(name="verify", rich_help_panel=_ASK)(verify.verify)
+app.command(name="index", rich_help_panel=_ASK)(index.index)
+app.add_typer(collections.app, name="collections", rich_help_panel=_ASK)
+app.command(name="serve", rich_help_panel=_SERVE)(serve.serve)
+app.add_typer(keys.app, name="keys", rich_help_panel=_SERVE)
+app.add_typer(data.app, name="data", rich_help_panel=_MEASURE)
+app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
+app.command(name="score", rich_help_panel=_MEASURE)(score.score)
+app.command(name="report", rich_help_panel=_MEASURE)(report.report)
+app.add_typer(evaluation.app, name="eval", rich_help_panel=_MEASURE)
+app.add_typer(harness.app, name="harness", rich_help_panel=_MEASURE)
+app.command(name="train", rich_help_panel=_TRAIN)(train.train)
 
 
 def _version(wanted: bool) -> None:

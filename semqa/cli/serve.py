@@ -236,7 +236,7 @@ def serve(
         float, _option("Seconds that open answers get when the server stops.", _LIMITS, "drain")
     ] = 30.0,
 ) -> None:
-    """Serve the page, and interfaces for other programs.
+    """Serve a page that answers from your documents, and interfaces for other programs.
 
     The page is at /; POST /v1/answers, /v1/chat/completions (OpenAI) and
     /v1/messages (Anthropic) answer questions, over documents that were

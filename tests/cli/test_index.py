@@ -55,6 +55,10 @@ def test_a_folder_is_indexed_once_and_asked(semqa: Command, docs: Path) -> None:
 def test_what_cannot_be_read_is_told(semqa: Command, docs: Path) -> None:
     (docs / "bad.pdf").write_text("no pdf")
     (docs / "sheet.xlsx").write_text("a table")
+    (docs / "one").mkdir()
+    (docs / "one" / "a.txt").write_text("It rained.")
+    assert "1 added; 1 document, 1 passage in" in semqa("index", docs / "one", *WORDS, env=ENV).out
+    (docs / "one" / "a.txt").unlink()
     outcome = semqa("index", docs, *WORDS, "--collection", "mine", env=ENV)
     assert outcome.code == 1
     assert outcome.out.startswith("mine: 2 added, 1 failed, 1 of other kinds; 2 documents")
