@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from semqa.cli.inputs import check_stdin_once, gather_sources
 from semqa.cli.options import AsJson, SourceOption, SourcesOption
 from semqa.cli.output import json_line, say, terminal_width, use_color, write_result
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +27,19 @@ MAX_ANSWER_BYTES = 16 * 2**20
 WORTH_SHOWING = 0.6
 """Similarity from which the nearest passage helps a reader; chance resemblance lies below."""
 
+NO_SOURCES = (
+    "no sources: got neither --source nor --sources, expected the passages that the answer quotes; "
+    "name text files or a JSON lines file"
+)
+
 
 def verify(
     answer: Annotated[
         Path,
-        typer.Argument(help="File with the marked answer; - for standard input."),
+        typer.Argument(
+            help="File with the marked answer, or with what semqa answer --json or a server wrote, which "
+            "brings its sources along; - for standard input."
+        ),
     ] = Path("-"),
     source: SourceOption = None,
     sources: SourcesOption = None,
@@ -41,20 +51,11 @@ def verify(
     saying which and why. An answer that quotes nothing has nothing to check:
     that is said, and the exit code is 0.
     """
-    from semqa.data.files import ByteBudget, decode_text, display_name, open_input
-    from semqa.errors import InputError
     from semqa.quotes import QuotedAnswer
     from semqa.quotes.nearest import NearestSearch
 
-    if not source and sources is None:
-        raise InputError(
-            "no sources: got neither --source nor --sources, expected the passages that the "
-            "answer quotes; name text files or a JSON lines file"
-        )
     check_stdin_once(answer, *(source or []), sources)
-    given = gather_sources(source or [], sources)
-    with open_input(answer, ByteBudget(MAX_ANSWER_BYTES)) as file:
-        text = decode_text(file.read_all(), display_name(answer))
+    text, given = _read(answer, source or [], sources)
     result = QuotedAnswer.parse(text.rstrip("\r\n"), given)
     search = NearestSearch(given)
     if as_json:
@@ -70,6 +71,25 @@ def verify(
         say("the nearest passages were not looked for in the end: too many, or sources too long")
     if not result.verified:
         raise typer.Exit(1)
+
+
+def _read(answer: Path, files: Sequence[Path], listed: Path | None) -> tuple[str, Sequence[Source]]:
+    """Return an answer and its sources: those that were named, or else its record's own."""
+    from semqa.data.answers import answer_in
+    from semqa.data.files import ByteBudget, decode_text, display_name, open_input
+
+    named = bool(files) or listed is not None
+    if not named and str(answer) == "-" and (sys.stdin is None or sys.stdin.isatty()):
+        raise InputError(NO_SOURCES)
+    given = gather_sources(files, listed) if named else ()
+    with open_input(answer, ByteBudget(MAX_ANSWER_BYTES)) as file:
+        text = decode_text(file.read_all(), display_name(answer))
+    record = answer_in(text, display_name(answer))
+    if record is not None:
+        return record.text, given if named else record.sources
+    if not named:
+        raise InputError(NO_SOURCES)
+    return text, given
 
 
 def _record(result: QuotedAnswer, search: NearestSearch) -> dict[str, object]:

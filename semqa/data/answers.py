@@ -9,14 +9,13 @@ from semqa.data.files import BOM, ByteBudget, InputFile, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
 from semqa.data.sources import source_of
 from semqa.errors import InputError
+from semqa.quotes.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from semqa.quotes.source import Source
-
-__all__ = ["GivenAnswer", "read_answers"]
+__all__ = ["GivenAnswer", "answer_in", "read_answers"]
 
 MAX_BYTES = 256 * 2**20
 MAX_SOURCES = 10_000
@@ -43,7 +42,8 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
     """Read answers with their sources.
 
     An object has ``answer`` (or ``prediction``) and ``sources``, an array of objects with ``text``
-    and perhaps ``title`` and ``url``; it may have ``question``, and ``qid`` or ``id``.
+    and perhaps ``title``, ``url`` and ``number``, without which they are numbered in order; it may
+    have ``question``, and ``qid`` or ``id``.
 
     Args:
         path: the file; ``-`` is standard input.
@@ -65,6 +65,24 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
         places[one.key] = row.where
         found.append(one)
     return found
+
+
+def answer_in(text: str, name: str) -> GivenAnswer | None:
+    """Return the answer that a text is a record of: one JSON object with ``answer`` and ``sources``.
+
+    Returns:
+        None where the text is none, and so an answer itself.
+
+    Raises:
+        InputError: it is one, and not usable.
+    """
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        row = as_row(decode_json(text, name), name)
+    except InputError:
+        return None
+    return _answer(row, 1) if {"answer", "sources"} <= row.fields.keys() else None
 
 
 def _rows(raw: bytes, name: str) -> Iterator[Row]:
@@ -93,12 +111,24 @@ def _answer(row: Row, number: int) -> GivenAnswer:
             f"{row.where}: no usable sources: got {got} in the field 'sources', expected an array "
             f"of 1 to {MAX_SOURCES:,} objects with 'text'; add it, or give --references"
         )
-    return GivenAnswer(
-        key,
-        row.text("question", ""),
-        text,
-        tuple(
-            source_of(as_row(each, f"{row.where}: source {place}"))
-            for place, each in enumerate(sources, 1)
-        ),
-    )
+    return GivenAnswer(key, row.text("question", ""), text, _numbered(row, sources))
+
+
+def _numbered(row: Row, sources: list[object]) -> tuple[Source, ...]:
+    """Return the sources by number; those that a record leaves out are empty, as nobody quotes them."""
+    placed: dict[int, Source] = {}
+    for place, each in enumerate(sources, 1):
+        one = as_row(each, f"{row.where}: source {place}")
+        number = one.fields.get("number", place)
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InputError(
+                f"{one.where}: wrong type in field 'number': got {describe(number)}, expected a whole "
+                "number; correct it"
+            )
+        if not 1 <= number <= MAX_SOURCES or number in placed:
+            raise InputError(
+                f"{one.where}: wrong number: got {number}{' again' if number in placed else ''}, "
+                f"expected one from 1 to {MAX_SOURCES:,}, once; correct it"
+            )
+        placed[number] = source_of(one)
+    return tuple(placed.get(number, Source("")) for number in range(1, max(placed) + 1))

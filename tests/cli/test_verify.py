@@ -55,6 +55,39 @@ def test_answer_from_a_file(semqa: Command, tmp_path: Path) -> None:
     assert semqa("verify", "answer.txt", "--source", "source.txt").code == 0
 
 
+def test_a_record_brings_its_sources_along(semqa: Command, tmp_path: Path) -> None:
+    made = semqa("answer", "Who crossed Antarctica?", "--sources", ANTARCTICA, "--json").out
+    whole = semqa("verify", "--json", stdin=made.encode())
+    assert (whole.code, whole.json["answer"]) == (0, json.loads(made)["answer"])
+    # Sources that are named are the ones that count.
+    (tmp_path / "other.txt").write_text("It rained.", encoding="utf-8")
+    assert semqa("verify", "--source", "other.txt", stdin=made.encode()).code == 1
+    # A server leaves out the sources that nobody quotes, and says which numbers the others have.
+    part = {"answer": '[ 3 He said "yes" ]', "sources": [{"number": 3, "text": 'He said "yes".'}]}
+    assert semqa("verify", stdin=json.dumps(part).encode()).code == 0
+    part["answer"] = "[ 1 He said ]"
+    lost = semqa("verify", stdin=json.dumps(part).encode())
+    assert (lost.code, "it stands in source 3" in lost.out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [([0], "got 0, expected"), ([1, 1], "got 1 again, expected"), ([10**9], "got 1000000000, exp")],
+)
+def test_numbers_of_a_records_sources_are_checked(
+    fails: Callable[..., str], numbers: list[int], told: str
+) -> None:
+    sources = [{"number": number, "text": "It rained."} for number in numbers]
+    record = json.dumps({"answer": "[ 1 It rained. ]", "sources": sources})
+    assert told in fails("verify", stdin=record.encode())
+
+
+def test_json_that_is_no_record_is_an_answer_like_any_other(semqa: Command) -> None:
+    text = '{"text": "By [ 1 Børge Ousland ]."}'
+    outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode())
+    assert (outcome.code, outcome.json["answer"]) == (0, text)
+
+
 def test_nothing_quoted_is_said(semqa: Command) -> None:
     outcome = semqa("verify", "--sources", ANTARCTICA, stdin=b"No idea.")
     assert outcome.code == 0
