@@ -57,7 +57,9 @@ def answer(
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="More source files, after those of --source.", metavar="FILE", show_default=False
+            help="Text files, one source each, after those of --source.",
+            metavar="FILE",
+            show_default=False,
         ),
     ] = None,
     source: SourceOption = None,

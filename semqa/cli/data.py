@@ -11,6 +11,7 @@ import typer
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, print_error, write_result
 from semqa.cli.progress import progress_bar
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
@@ -43,6 +44,10 @@ def fetch_command(
     from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
 
     splits = [file.split for file in REMOTE_FILES if file.dataset == name]
+    if splits and split not in (*splits, "all"):
+        raise InputError(
+            f"--split: got {split!r}, expected {', '.join(splits)} or all; choose one of them"
+        )
     chosen = [
         remote_file(name, part) for part in (splits if split == "all" and splits else [split])
     ]

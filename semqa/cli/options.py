@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "DataFolder", "EngineName", "RerankerName", "SourceOption", "SourcesOption"]
+__all__ = [
+    "RERANKER_HELP",
+    "AsJson",
+    "DataFolder",
+    "EngineName",
+    "RerankerName",
+    "SourceOption",
+    "SourcesOption",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -30,13 +38,17 @@ EngineName = Annotated[
     ),
 ]
 
+RERANKER_HELP = (
+    "A cross-encoder of sentence-transformers, a folder or a name on the Hub, that reads the best "
+    "passages again, each with the question."
+)
+
 RerankerName = Annotated[
     str | None,
     typer.Option(
         "--reranker",
         envvar="SEMQA_RERANKER",
-        help="A cross-encoder of sentence-transformers, a folder or a name on the Hub, that reads the "
-        "best passages again, each with the question.",
+        help=RERANKER_HELP,
         show_default="none",
         metavar="MODEL",
     ),

@@ -16,7 +16,7 @@ import semqa
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
-from semqa.cli.options import RerankerName
+from semqa.cli.options import RERANKER_HELP
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -155,7 +155,10 @@ def serve(
             metavar="ENGINE",
         ),
     ] = None,
-    reranker: RerankerName = None,
+    reranker: Annotated[
+        str | None,
+        _option(RERANKER_HELP, _SERVER, "reranker", show_default="none", metavar="MODEL"),
+    ] = None,
     allowed_host: Annotated[
         list[str] | None,
         _option(
