@@ -46,7 +46,8 @@ def fetch_command(
     splits = [file.split for file in REMOTE_FILES if file.dataset == name]
     if splits and split not in (*splits, "all"):
         raise InputError(
-            f"--split: got {split!r}, expected {', '.join(splits)} or all; choose one of them"
+            f"dataset {name}: unknown split: got {split!r}, expected {', '.join(splits)} or all; "
+            "choose one of them"
         )
     chosen = [
         remote_file(name, part) for part in (splits if split == "all" and splits else [split])

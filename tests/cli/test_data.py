@@ -46,5 +46,5 @@ def test_no_network_is_one_line(semqa: Command, tmp_path: Path) -> None:
 def test_mistakes(fails: Callable[..., str]) -> None:
     assert "unknown name: got 'quotsum'" in fails("data", "fetch", "quotsum")
     told = fails("data", "fetch", "quotesum", "--split", "de")
-    assert "--split: got 'de', expected train, dev, test or all" in told
+    assert "unknown split: got 'de', expected train, dev, test or all" in told
     assert "cannot be read" in fails("data", "check", "none.jsonl")
