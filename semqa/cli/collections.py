@@ -11,12 +11,12 @@ import typer
 
 from semqa.cli.keys import Database
 from semqa.cli.options import AsJson, DataFolder
-from semqa.cli.output import json_line, say, write_result
+from semqa.cli.output import json_line, print_error, say, write_result
 from semqa.cli.owners import OwnerId, OwnerKey, find_owner
-from semqa.errors import InputError
+from semqa.errors import InputError, NotFoundError, UnavailableError
 
 if TYPE_CHECKING:
-    from semqa.retrieval.passages import Library
+    from semqa.retrieval.passages import CollectionInfo, Library
 
 __all__ = ["app", "told_size"]
 
@@ -36,18 +36,20 @@ def list_collections(
     as_json: AsJson = False,
 ) -> None:
     """List the collections, with how much is in them."""
-    whose = find_owner(owner, api_key, data, database)
+    whose = find_owner(owner, api_key, data, database, revoked=True)
     library = _library(data)
-    found = [] if library is None else library.collections(whose)
+    found, damaged = ([], 0) if library is None else _infos(library, whose)
     if as_json:
         write_result(json_line([asdict(each) for each in found], indent=2))
-    elif not found:
+    elif not found and not damaged:
         say("no collections: make one with semqa index DIR")
-    else:
+    elif found:
         from semqa.cli.tables import print_tables, things_table
 
         rows = [(each.name, each.documents, each.passages, each.created) for each in found]
         print_tables(things_table(("collection", "documents", "passages", "created"), rows))
+    if damaged:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -60,7 +62,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the documents of a collection."""
-    whose = find_owner(owner, api_key, data, database)
+    whose = find_owner(owner, api_key, data, database, revoked=True)
     collection = _existing(name, data).collection(whose, name)
     documents = sorted(collection.documents(), key=lambda each: each.name)
     if as_json:
@@ -86,10 +88,14 @@ def delete(
     database: Database = None,
 ) -> None:
     """Delete a collection with its documents. The files that they were read from stay."""
-    whose = find_owner(owner, api_key, data, database)
+    whose = find_owner(owner, api_key, data, database, revoked=True)
     library = _existing(name, data)
-    held = library.collection(whose, name).info()
-    told = f"{name}: {told_size(held.documents, held.passages)}"
+    collection = library.collection(whose, name)
+    try:
+        held = collection.info()
+        told = f"{name}: {told_size(held.documents, held.passages)}"
+    except UnavailableError:
+        told = f"{name}: damaged, nobody knows how many documents"
     if not yes:
         if not sys.stdin.isatty():
             raise InputError(
@@ -98,6 +104,21 @@ def delete(
         typer.confirm(f"delete {told}?", abort=True, err=True)
     library.delete(whose, name)
     say(f"{told}: deleted")
+
+
+def _infos(library: Library, owner: str) -> tuple[list[CollectionInfo], int]:
+    """Return how much is in each collection, and how many cannot be read, which are told."""
+    found: list[CollectionInfo] = []
+    damaged = 0
+    for name in library.names(owner):
+        try:
+            found.append(library.collection(owner, name).info())
+        except NotFoundError:  # removed meanwhile
+            continue
+        except UnavailableError as error:  # the others are none the worse for it
+            print_error(str(error))
+            damaged += 1
+    return found, damaged
 
 
 def _library(data: Path | None) -> Library | None:

@@ -37,9 +37,21 @@ OwnerKey = Annotated[
 
 
 def find_owner(
-    owner: str | None, api_key: str | None, data: Path | None, database: str | None
+    owner: str | None,
+    api_key: str | None,
+    data: Path | None,
+    database: str | None,
+    *,
+    revoked: bool = False,
 ) -> str:
     """Return whose collections are meant; those of who needs no key unless a key is named.
+
+    Args:
+        owner: the id of a key.
+        api_key: a key.
+        data: the data folder.
+        database: URL of the database of keys; None for SQLite in the folder.
+        revoked: whether the id may be that of a key that was taken back.
 
     Raises:
         InputError: there is no such key.
@@ -55,9 +67,9 @@ def find_owner(
         keys = store.keys()
     finally:
         store.close()
-    if owner not in [key.id for key in keys if key.revoked is None]:
+    if owner not in [key.id for key in keys if revoked or key.revoked is None]:
+        kind = "a key" if revoked else "a key that opens"
         raise InputError(
-            f"--owner: no such key: got {owner!r}, expected the id of a key that opens; see semqa "
-            "keys list"
+            f"--owner: no such key: got {owner!a}, expected the id of {kind}; see semqa keys list"
         )
     return owner

@@ -66,3 +66,37 @@ def test_what_belongs_to_a_key_is_reached_by_it_alone(run: Command, docs: Path) 
         lost = run(*command)
         assert "collection: not found: got 'My papers'" in lost.err
     assert run("collections", "delete", "My papers", "--yes", *hers).code == 0
+
+
+def test_what_a_key_left_that_was_taken_back_can_be_seen_and_deleted(
+    run: Command, docs: Path
+) -> None:
+    run("keys", "create", "ann")
+    (key,) = run("keys", "list", "--json").json
+    hers = ("--owner", key["id"])
+    run("index", docs, *WORDS, *hers)
+    run("keys", "revoke", key["id"])
+    assert "expected the id of a key that opens" in run("index", docs, *WORDS, *hers).err
+    assert len(run("collections", "list", *hers, "--json").json) == 1
+    assert run("collections", "delete", "My papers", "--yes", *hers).code == 0
+    assert run("collections", "list", *hers, "--json").json == []
+
+
+def test_a_damaged_one_hides_no_others_and_can_be_deleted(
+    run: Command, docs: Path, tmp_path: Path
+) -> None:
+    run("index", docs, *WORDS, "--collection", "bad")
+    for path in (tmp_path / "data" / "library").glob("documents_*/**/*.manifest"):
+        path.write_bytes(b"")
+    run("index", docs, *WORDS, "--collection", "good")
+    listed = run("collections", "list", "--json")
+    assert (listed.code, [c["name"] for c in listed.json]) == (1, ["good"])
+    assert listed.err.startswith("error: collection 'bad': ")
+    assert run("collections", "delete", "bad", "--yes").code == 0
+    assert run("collections", "list").code == 0
+
+
+def test_a_name_that_is_no_text_is_not_found(run: Command, docs: Path) -> None:
+    run("index", docs, *WORDS)
+    lost = run("collections", "delete", "\udcff", "--yes")
+    assert (lost.code, "not found: got '\\udcff'" in lost.err) == (2, True)

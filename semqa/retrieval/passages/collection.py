@@ -27,7 +27,7 @@ from semqa.retrieval.passages.search import Search
 from semqa.retrieval.passages.store import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.documents import Passage
     from semqa.retrieval.passages.dense import Dense
@@ -73,7 +73,8 @@ class Collection:
         created: str,
         dense: Dense | None,
         limits: Limits | None,
-        reranker: Reranker | None = None,
+        reranker: Reranker | None,
+        listed: Callable[[], bool],
     ) -> None:
         self.name = name
         self._store = store
@@ -81,6 +82,7 @@ class Collection:
         self._created = created
         self._dense = dense
         self._reranker = reranker
+        self._listed = listed
         self.limits = limits or Limits()
 
     def put(self, name: str, data: bytes) -> DocumentInfo:
@@ -303,9 +305,10 @@ class Collection:
                 yield
         except UnavailableError as error:
             with self._store.errors():
-                if f"documents_{self._key}" not in self._store.names():
+                # Its tables go after it was struck off, one by one.
+                if not self._listed():
                     raise self._gone() from error
-            raise
+            raise UnavailableError(f"collection {self.name!a}: {error}") from error
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -88,6 +88,11 @@ class Library:
                 found.append(self._collection(row).info())
         return found
 
+    def names(self, owner: str = "") -> list[str]:
+        """Return the names of an owner's collections, without looking into them."""
+        with self._store.errors():
+            return sorted(row["name"] for row in self._rows(f"owner = {literal(owner)}"))
+
     def create(self, owner: str, name: str) -> Collection:
         """Make an empty collection.
 
@@ -126,7 +131,7 @@ class Library:
         return self._collection(row)
 
     def delete(self, owner: str, name: str) -> None:
-        """Remove a collection with its documents.
+        """Remove a collection with its documents, also one whose tables are damaged.
 
         Raises:
             NotFoundError: the owner has none of that name.
@@ -138,9 +143,11 @@ class Library:
             self._catalogue.delete(f"key = {literal(row['key'])}")
             # What a kill leaves of them here, or before in `create`, goes with the next removal.
             kept = {each["key"] for each in self._rows("true")}
-            for table in self._store.names():
-                if table != _CATALOGUE and table.rpartition("_")[2] not in kept:
-                    self._store.drop(table)
+            tables = [table for table in self._store.names() if table != _CATALOGUE]
+        left = {table: key for table in tables if (key := table.rpartition("_")[2]) not in kept}
+        for table, key in left.items():
+            with self._store.writing(key):  # who is writing to it ends first
+                self._store.drop(table)
 
     def _create(self, owner: str, name: str) -> Collection:
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -162,6 +169,8 @@ class Library:
         return found
 
     def _find(self, owner: str, name: str) -> dict[str, str] | None:
+        if not _storable(owner + name):
+            return None
         rows = self._rows(f"owner = {literal(owner)} AND name = {literal(name)}")
         return rows[0] if rows else None
 
@@ -174,6 +183,7 @@ class Library:
             self._dense,
             self._limits,
             self._reranker,
+            lambda: bool(self._rows(f"key = {literal(row['key'])}")),
         )
 
 
@@ -196,6 +206,11 @@ def check_collection_name(name: str) -> str:
             "without slashes and control characters, not beginning with a dot; choose another"
         )
     return name
+
+
+def _storable(text: str) -> bool:
+    """Whether a text has no halves of surrogate pairs, which no table takes."""
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _not_found(name: str) -> NotFoundError:

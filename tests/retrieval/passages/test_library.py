@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from semqa.errors import InputError, NotFoundError, UnavailableError
+from semqa.errors import InputError, NotFoundError, SemqaError, UnavailableError
 from semqa.retrieval.encoder import FEW
 from semqa.retrieval.passages import Collection, Library, index, leftovers, live, rerank
 from semqa.retrieval.passages import collection as collection_module
@@ -460,7 +460,57 @@ def test_a_list_without_what_is_removed_meanwhile(
 ) -> None:
     library.create("", "goes")
     library.create("", "stays")
-    rows = library._rows("true")
-    library.delete("", "goes")
-    monkeypatch.setattr(library, "_rows", lambda _: rows)
+    rows = library._rows
+
+    def rows_before(condition: str) -> list[dict[str, str]]:
+        found = rows(condition)
+        monkeypatch.undo()
+        library.delete("", "goes")
+        return found
+
+    monkeypatch.setattr(library, "_rows", rows_before)
     assert [info.name for info in library.collections("")] == ["stays"]
+
+
+def test_who_writes_to_what_is_removed_meanwhile_is_told_so(library: Library) -> None:
+    held = [library.create("", f"notes {i}") for i in range(5)]
+    told: list[BaseException] = []
+
+    def write(collection: Collection) -> None:
+        try:
+            for i in range(20):
+                collection.put(f"{i}.txt", HARBOUR)
+        except SemqaError as error:
+            told.append(error)
+
+    for i, collection in enumerate(held):
+        writer = threading.Thread(target=write, args=(collection,))
+        writer.start()
+        time.sleep(0.03 + i / 60)
+        library.delete("", collection.name)  # waits for the write that is under way
+        writer.join()
+    assert [type(error) for error in told] == [NotFoundError] * 5
+    assert library._store.names() == ["collections"]
+
+
+def test_one_whose_tables_are_damaged_is_named_and_can_be_removed(
+    library: Library, tmp_path: Path
+) -> None:
+    library.create("", "good").put("a.txt", HARBOUR)
+    for name, damage in (("emptied", lambda path: path.write_bytes(b"")), ("lost", Path.unlink)):
+        bad = library.create("", name)
+        for path in (tmp_path / "library" / f"documents_{bad._key}.lance").rglob("*.*"):
+            damage(path)
+        opened = Library(tmp_path / "library", encoder=None)
+        for call in (opened.collections, opened.collection("", name).info):
+            with pytest.raises(UnavailableError, match=f"collection '{name}': "):
+                call()
+        assert opened.names() == sorted(["good", name])
+        opened.delete("", name)
+        assert [info.name for info in opened.collections()] == ["good"]
+
+
+def test_no_collection_has_a_name_that_cannot_be_kept(library: Library) -> None:
+    for owner, name in (("", "\udcff"), ("\ud800", "notes")):
+        with pytest.raises(NotFoundError):
+            library.collection(owner, name)
