@@ -128,6 +128,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
             allow_origins=settings.allowed_origins,
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["*"],
+            allow_private_network=True,  # a page on the net, and a server beside the browser
             expose_headers=["x-request-id", "retry-after"],
         )
     return app

@@ -102,7 +102,7 @@ class ServerSettings:
                     "ASCII characters without a space; choose another"
                 )
         for origin in self.allowed_origins:
-            if origin != "*" and not _ORIGIN.fullmatch(origin):
+            if origin != "*" and not (_ORIGIN.fullmatch(origin) and not _USUAL.search(origin)):
                 raise InputError(
                     f"allowed_origin: got {origin!r}, expected an origin as browsers send it: scheme "
                     "and host in lower case, a port where it is no usual one, nothing behind; write "
@@ -136,6 +136,9 @@ class ServerSettings:
 
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+
+_USUAL = re.compile(r"^http://.*:0*80$|^https://.*:0*443$")
+"""Ports that browsers leave away."""
 
 _FROM_ONE = (
     "max_body",

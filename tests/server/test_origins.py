@@ -65,6 +65,19 @@ def test_a_browser_asks_first_and_sends_no_key_then() -> None:
         assert "access-control-allow-origin" not in refused.headers
 
 
+def test_a_page_on_the_net_may_use_a_server_in_a_private_network() -> None:
+    asking = {
+        "access-control-request-method": "POST",
+        "access-control-request-private-network": "true",
+    }
+    with client(Written("a"), allowed_origins=(CHAT,)) as server:
+        told = server.options("/v1/answers", headers=from_page(CHAT) | asking)
+        assert told.status_code == 200
+        assert told.headers["access-control-allow-private-network"] == "true"
+        refused = server.options("/v1/answers", headers=from_page(OTHER) | asking)
+        assert refused.status_code == 400
+
+
 def test_a_page_reads_why_it_was_refused() -> None:
     with client(Written("a"), allowed_origins=(CHAT,), api_keys=(KEY,)) as server:
         refused = server.post("/v1/answers", json=ASKED, headers=from_page(CHAT))
@@ -74,11 +87,13 @@ def test_a_page_reads_why_it_was_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["chat.example.org", f"{CHAT}/", f"{CHAT}/app", "null", "", "https://A.org", "a b"]
-)
+    "origin",
+    ["chat.example.org", f"{CHAT}/", f"{CHAT}/app", "null", "", "https://A.org", "a b",
+     f"{CHAT}:443", "http://[::1]:80"],
+)  # fmt: skip
 def test_what_is_no_origin_is_refused(origin: str) -> None:
     with pytest.raises(InputError, match="allowed_origin: got"):
         ServerSettings(allowed_origins=(origin,))
     ServerSettings(
-        allowed_origins=(CHAT, "http://localhost:3000", "http://[::1]:80", "app://x", "*")
+        allowed_origins=(CHAT, "http://localhost:3000", "http://[::1]:443", "app://x", "*")
     )
