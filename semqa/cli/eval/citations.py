@@ -103,7 +103,8 @@ def citations(
     check_not_an_input(out, file, references, rescore)
     if rescore is not None:
         record = read_record(rescore, CITATIONS)
-        head, rows, notes = dict(record.fields), rows_again(record), []
+        head, rows = dict(record.fields), rows_again(record)
+        notes = _note_again(head, "neutral")
     else:
         examples = _examples(file or Path("-"), references, allow_missing=allow_missing)
         settings = Settings(at_most, official)
@@ -114,7 +115,7 @@ def citations(
                 rows = citation_rows(examples, entailment_judge(patient), settings)
         finally:
             asked.close()
-        notes = [f"judge: {asked.name}", *unparsed_note(asked), *too_long_note(patient)]
+        notes = [f"judge: {asked.name}", *unparsed_note(asked), *too_long_note(patient.too_long)]
         config = {
             "judge": describe_judge(asked),
             **dataclasses.asdict(settings),
@@ -177,7 +178,8 @@ def disambig(
     given = file or Path("-")
     if rescore is not None:
         record = read_record(rescore, DISAMBIG)
-        head, rows, notes = dict(record.fields), rows_again(record), []
+        head, rows = dict(record.fields), rows_again(record)
+        notes = _note_again(head, "no answer")
     else:
         examples = read_alce(given) if predictions is None else read_asqa(given, predictions, split)
         asked = asking.open()
@@ -198,7 +200,7 @@ def disambig(
         notes = [
             f"judge: {asked.name}",
             *unparsed_note(asked, "no answer"),
-            *too_long_note(patient, "no answer"),
+            *too_long_note(patient.too_long, "no answer"),
         ]
         config = {
             "judge": describe_judge(asked),
@@ -208,6 +210,13 @@ def disambig(
         head = {"kind": DISAMBIG, "config": config, "versions": versions("numpy", "rapidfuzz")}
     head["results"] = summarise_disambig(rows, resamples=resamples, seed=seed)
     _finish(head, rows, out, notes, as_json=as_json)
+
+
+def _note_again(head: Mapping[str, Any], taken_for: str) -> list[str]:
+    """Return the remark of a record's run on what was too long for its judge."""
+    config = head.get("config")
+    count = config.get("too_long") if isinstance(config, dict) else None
+    return too_long_note(count, taken_for) if isinstance(count, int) else []
 
 
 def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> list[AnswerExample]:

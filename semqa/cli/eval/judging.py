@@ -17,7 +17,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge, PatientJudge
+    from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge
 
 __all__ = [
     "JUDGE_PANEL",
@@ -213,12 +213,12 @@ def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
     return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
 
 
-def too_long_note(judge: PatientJudge, taken_for: str = "neutral") -> list[str]:
-    """Return a remark if something was too long for the judge."""
-    if not judge.too_long:
+def too_long_note(too_long: int, taken_for: str = "neutral") -> list[str]:
+    """Return a remark on how much was too long for the judge, if anything."""
+    if not too_long:
         return []
-    one = judge.too_long == 1
-    shown = f"{judge.too_long} {'input was' if one else 'inputs were'} too long for the judge"
+    one = too_long == 1
+    shown = f"{too_long} {'input was' if one else 'inputs were'} too long for the judge"
     return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
-from semqa.cli.eval.judging import judge_progress, too_long_note
+from semqa.cli.eval.judging import count_note, judge_progress, too_long_note
 from semqa.cli.eval.options import RecordOut, Rescore, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -152,11 +152,13 @@ def summarise(
             model=model_name or "",
             prompt=template,
         )
-    if patient.too_long:
-        found = [summary for summary in found if summary.text]
+    asked_for = len(found)
+    found = [summary for summary in found if summary.text]
     rows = [each.to_dict() for each in found]
     record = _record("tofueval summaries", asked, template, {"words": words}, rows)
     tell_too_long(record, patient, "no summary")
+    for note in count_note(asked_for - len(found) - patient.too_long, "no summary"):
+        say(note)
     finish(record, out, [f"{s.doc_id}, {s.topic}: {s.text}" for s in found], as_json=as_json)
 
 
@@ -297,7 +299,7 @@ def finish(
 def tell_too_long(record: dict[str, Any], judge: PatientJudge, taken_for: str) -> None:
     """Put into a record how much was too long for the judge, and tell a person."""
     record["config"]["too_long"] = judge.too_long
-    for note in too_long_note(judge, taken_for):
+    for note in too_long_note(judge.too_long, taken_for):
         say(note)
 
 

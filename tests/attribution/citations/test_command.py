@@ -253,3 +253,5 @@ def test_what_is_too_long_for_a_model_ends_no_run(semqa: Command, tmp_path: Path
         assert f"1 input was too long for the judge, and counts as {taken_for}" in told.err
         record = json.loads(Path("r.json").read_text("utf-8"))
         assert (record["config"]["too_long"], len(record["rows"])) == (1, 3)
+        again = semqa(command, "--rescore", "r.json")
+        assert again.err == f"1 input was too long for the judge, and counts as {taken_for}\n"

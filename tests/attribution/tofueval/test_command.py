@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from semqa.attribution.judges.lexical import LexicalJudge
 from tests.attribution.commands import Command, command_in
 from tests.judge_models import save_classifier
 from tests.models import save
@@ -107,6 +108,16 @@ def test_from_documents_to_scores_without_a_model(semqa: Command, tmp_path: Path
     assert made["config"]["prompt"]["name"] == "tofueval-summary"
     judged = semqa("judge", "made.json", "-d", "docs.jsonl", "--method", "direct", "--json").json
     assert {row["label"] for row in judged["rows"]} == {"yes"}  # it copies
+
+
+def test_an_empty_reply_is_no_summary(semqa: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_lines(Path("wanted.jsonl"), [{"doc_id": d, "topic": "Bridge"} for d in ("d1", "d2")])
+    with monkeypatch.context() as patch:
+        patch.setattr(LexicalJudge, "complete", lambda *_, **__: ["The council votes.", " \n"])
+        told = semqa("summarise", "docs.jsonl", "--topics", "wanted.jsonl", "-o", "made.json")
+    assert told.out == "d1, Bridge: The council votes.\n"
+    assert "1 reply of the judge could not be read, and counts as no summary" in told.err
+    assert len(semqa("judge", "made.json", "-d", "docs.jsonl", "--json").json["rows"]) == 1
 
 
 @pytest.mark.parametrize("method", ["direct", "explained", "entailment"])
