@@ -134,7 +134,7 @@ def _mean(records: Sequence[Record], values: Sequence[float | None]) -> dict[str
     if not scored:
         return {"value": None, "interval": None, "n": 0, "unscored": "no answer has any"}
     around = mean_interval(list(groups.values()), resamples=RESAMPLES, seed=SEED)
-    interval = list(around) if around is not None and len(groups) > 1 else None
+    interval = None if around is None else list(around)
     return {"value": fmean(scored), "interval": interval, "n": len(scored)}
 
 

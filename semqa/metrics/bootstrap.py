@@ -83,7 +83,8 @@ def bootstrap_intervals(
         confidence: the mass of the interval, in (0, 1).
 
     Returns:
-        Metric to (low, high); without the metrics that have no scored row, or a NaN.
+        Metric to (low, high); without the metrics that fewer than two questions have, which is no
+        spread, and those that are NaN.
 
     Raises:
         InputError: resamples or confidence is out of range.
@@ -96,7 +97,10 @@ def bootstrap_intervals(
     intervals = {}
     for metric, column in zip(METRICS, np.concatenate(drawn).T, strict=True):
         factors = [MEANS.index(factor) for factor in _factors(metric)]
-        if np.isfinite(sums[:, factors]).all() and counts[:, factors].any(axis=0).all():
+        if (
+            np.isfinite(sums[:, factors]).all()
+            and (np.count_nonzero(counts[:, factors], axis=0) > 1).all()
+        ):
             intervals[metric] = percentile_interval(column[np.isfinite(column)], confidence)
     return intervals
 
@@ -117,7 +121,7 @@ def mean_interval(
         confidence: the mass of the interval, in (0, 1).
 
     Returns:
-        None where there is no value.
+        None where fewer than two questions have a value: one shows no spread.
 
     Raises:
         InputError: resamples or confidence is out of range.
@@ -147,7 +151,7 @@ def geometric_interval(
         confidence: the mass of the interval, in (0, 1).
 
     Returns:
-        None where there is no row.
+        None where fewer than two questions have a row: one shows no spread.
 
     Raises:
         InputError: resamples or confidence is out of range.
@@ -158,7 +162,7 @@ def geometric_interval(
     """
     _check_settings(resamples, confidence)
     counts = np.array([len(group) for group in groups], dtype=np.float64)
-    if not counts.any():
+    if np.count_nonzero(counts) < 2:
         return None
     means = len(next(row for group in groups for row in group))
     sums = np.array(

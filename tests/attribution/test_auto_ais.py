@@ -203,6 +203,8 @@ def test_answers_to_one_question_are_drawn_together() -> None:
     assert repeated["sentences_interval"] == alone["sentences_interval"] == [0, 100]
     assert repeated["answers_interval"] == [0, 100]
     assert summarise_checks(checks, qids=["a", "b"] * 3, resamples=0)["answers_interval"] is None
+    of_one: Any = summarise_checks(checks, qids=["a"] * 6, seed=1)
+    assert (of_one["sentences_interval"], of_one["answers_interval"]) == (None, None)
 
 
 def test_nothing_to_judge_is_unscored_and_no_nan() -> None:

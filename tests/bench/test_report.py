@@ -148,6 +148,16 @@ def test_a_group_counts_the_questions_that_have_a_score(tmp_path: Path) -> None:
     assert lead[1].n == 2
 
 
+def test_runs_over_one_question_have_no_intervals_and_are_not_compared(tmp_path: Path) -> None:
+    for engine in ("lead-1", "tail-1"):
+        run(Plan(DATA, engine, limit=1), tmp_path / engine)
+    report = make_report(load_runs(tmp_path))
+    assert report.notes == ["nothing is compared: one question shows no spread"]
+    cells = [cell for row in table(report, "scores").rows for cell in row if cell.n]
+    assert cells
+    assert all(cell.low is None for cell in cells)
+
+
 def test_runs_over_other_questions_are_not_compared(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "lead-1", tmp_path / "a")
     run(Plan(DATA, "tail-1", limit=2), tmp_path / "b")

@@ -10,7 +10,12 @@ import pytest
 
 from semqa import InputError
 from semqa.metrics import METRICS, ExampleScores, score, summarise
-from semqa.metrics.bootstrap import bootstrap_intervals, geometric_interval, paired_bootstrap
+from semqa.metrics.bootstrap import (
+    bootstrap_intervals,
+    geometric_interval,
+    mean_interval,
+    paired_bootstrap,
+)
 from semqa.metrics.example import examples_from_lists
 from semqa.metrics.official import official_rouge, published_figures, rouge_percentiles
 
@@ -87,11 +92,18 @@ def test_answers_to_one_question_are_drawn_together() -> None:
 
 def test_intervals_of_unscored_and_few_rows() -> None:
     assert not bootstrap_intervals([])
-    one = bootstrap_intervals([row(1, 40.0, sem_f1=None, sem_f1_harmonic=None)])
+    few = bootstrap_intervals([row(k, 40.0, sem_f1=None, sem_f1_harmonic=None) for k in (1, 2)])
     scored = ["rouge1", "rouge2", "rougeL", "rougeLsum", "sem_recall"]
-    assert list(one.items()) == [(metric, (40, 40)) for metric in scored]
+    assert list(few.items()) == [(metric, (40, 40)) for metric in scored]
+
+
+def test_one_question_shows_no_spread() -> None:
+    """However many answer it; a metric counts the questions that have it."""
+    assert not bootstrap_intervals([row(1, 40.0), row(1, 60.0)])
     half = bootstrap_intervals([row(1, 40.0), row(2, 60.0, sem_f1=None)])
-    assert half["sem_f1"] == (40, 40)
+    assert "sem_f1" not in half
+    assert half["rouge1"] == (40.0, 60.0)
+    assert mean_interval([[1.0, 2.0], []]) is None
 
 
 def test_a_metric_with_a_nan_has_no_interval() -> None:

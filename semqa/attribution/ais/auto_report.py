@@ -91,9 +91,10 @@ def _resampled(
     values: Callable[[AnswerCheck], list[float]],
     resamples: int,
     seed: int,
-) -> list[float]:
-    """Return the 95% percentile interval of a mean, questions drawn with replacement."""
+) -> list[float] | None:
+    """Return the 95% percentile interval of a mean, questions drawn with replacement, if any."""
     from semqa.metrics.bootstrap import mean_interval
 
     drawn = [[value for check in group for value in values(check)] for group in groups]
-    return list(mean_interval(drawn, resamples=resamples, seed=seed) or ())
+    around = mean_interval(drawn, resamples=resamples, seed=seed)
+    return None if around is None else list(around)

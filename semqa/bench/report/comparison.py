@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from semqa.bench.report.runs import FinishedRun
     from semqa.metrics.bootstrap import PairedTest
 
-__all__ = ["choose_baseline", "comparison_table"]
+__all__ = ["choose_baseline", "comparison_table", "not_compared"]
 
 RESAMPLES, SEED = 10_000, 0
 LEVEL = 0.05
@@ -63,7 +63,7 @@ def comparison_table(
     for run in runs:
         if run is baseline:
             continue
-        if run.data != baseline.data or _qids(run) != _qids(baseline):
+        if not _same_questions(run, baseline):
             notes.append(f"Not compared, for it is over other questions: {run.label}.")
             continue
         for metric in SCORES:
@@ -120,6 +120,19 @@ def _too_many(tests: int, resamples: int) -> list[str]:
         f"{1 / (1 + resamples):.1g}, which Holm multiplies by {tests:,} tests. Put fewer runs into a "
         "report."
     ]
+
+
+def not_compared(runs: Sequence[FinishedRun], baseline: FinishedRun) -> str:
+    """Return why there is nothing to compare a run with."""
+    if not any(_same_questions(run, baseline) for run in runs if run is not baseline):
+        return f"no other run is over the questions of {baseline.label}"
+    if len(_qids(baseline)) == 1:
+        return "one question shows no spread"
+    return f"no question has a score of {baseline.label} and of another run"
+
+
+def _same_questions(run: FinishedRun, other: FinishedRun) -> bool:
+    return run.data == other.data and _qids(run) == _qids(other)
 
 
 def _qids(run: FinishedRun) -> set[str]:

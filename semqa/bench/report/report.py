@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from semqa.bench.report.baselines import baselines_table
-from semqa.bench.report.comparison import choose_baseline, comparison_table
+from semqa.bench.report.comparison import choose_baseline, comparison_table, not_compared
 from semqa.bench.report.examples import make_examples
 from semqa.bench.report.exemplars import exemplars_table
 from semqa.bench.report.judged import judged_table
@@ -84,7 +84,7 @@ def make_report(
     compared = comparison_table(runs, against)
     notes = [*loaded.notes]
     if compared is None and len(runs) > 1:
-        notes.append(f"nothing is compared: no other run is over the questions of {against.label}")
+        notes.append(f"nothing is compared: {not_compared(runs, against)}")
     broken = [breakdown(runs, key) for key in GROUPINGS]
     tables = [
         main_table(runs),
