@@ -318,6 +318,8 @@ class Collection:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         with self._writing():
+            if not self._listed():  # who removes it waits for the lock
+                raise self._gone()
             note = self._store.note(self._key)
             with noted(note, self._passages, self._documents):
                 yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import uuid
 from contextlib import suppress
@@ -16,6 +17,7 @@ from semqa.retrieval.passages.reranker import Reranker
 from semqa.retrieval.passages.store import Store, literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from semqa.documents import Limits
@@ -26,6 +28,8 @@ __all__ = ["Library"]
 LONGEST_NAME = 100
 
 _CATALOGUE = "collections"
+
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
 class Library:
@@ -140,13 +144,22 @@ class Library:
             row = self._find(owner, name)
             if row is None:
                 raise _not_found(name)
-            self._catalogue.delete(f"key = {literal(row['key'])}")
+            try:
+                self._catalogue.delete(f"key = {literal(row['key'])}")
+            except (OSError, RuntimeError) as error:
+                if not _FULL.search(str(error)):
+                    raise
+                # To strike it off takes room as well, and who removes it may want to make some.
+                self._drop([f"{kind}_{row['key']}" for kind in ("passages", "documents")])
+                self._catalogue.delete(f"key = {literal(row['key'])}")
             # What a kill leaves of them here, or before in `create`, goes with the next removal.
             kept = {each["key"] for each in self._rows("true")}
             tables = [table for table in self._store.names() if table != _CATALOGUE]
-        left = {table: key for table in tables if (key := table.rpartition("_")[2]) not in kept}
-        for table, key in left.items():
-            with self._store.writing(key):  # who is writing to it ends first
+        self._drop([table for table in tables if _key_of(table) not in kept])
+
+    def _drop(self, tables: Sequence[str]) -> None:
+        for table in tables:
+            with self._store.writing(_key_of(table)):  # who is writing to it ends first
                 self._store.drop(table)
 
     def _create(self, owner: str, name: str) -> Collection:
@@ -206,6 +219,10 @@ def check_collection_name(name: str) -> str:
             "without slashes and control characters, not beginning with a dot; choose another"
         )
     return name
+
+
+def _key_of(table: str) -> str:
+    return table.rpartition("_")[2]
 
 
 def _storable(text: str) -> bool:

@@ -510,6 +510,29 @@ def test_one_whose_tables_are_damaged_is_named_and_can_be_removed(
         assert [info.name for info in opened.collections()] == ["good"]
 
 
+def test_a_full_disk_does_not_keep_what_would_make_room(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = library.create("", "large")
+    library.create("", "other").put("a.txt", HARBOUR)
+    catalogue = library._catalogue
+
+    class Full:
+        """Takes no writes while the collection's tables are there."""
+
+        def delete(self, condition: str) -> None:
+            if list((tmp_path / "library").glob(f"*_{held._key}.lance")):
+                raise RuntimeError("Unable to copy data to file: No space left on device")
+            catalogue.delete(condition)
+
+        def search(self) -> object:
+            return catalogue.search()
+
+    monkeypatch.setitem(library.__dict__, "_catalogue", Full())
+    library.delete("", "large")
+    assert [info.name for info in library.collections()] == ["other"]
+
+
 def test_no_collection_has_a_name_that_cannot_be_kept(library: Library) -> None:
     for owner, name in (("", "\udcff"), ("\ud800", "notes")):
         with pytest.raises(NotFoundError):
