@@ -27,6 +27,7 @@ from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers
 from semqa.server.guard import Guard
+from semqa.server.head import Head
 from semqa.server.keys import KeyRing
 from semqa.server.measures import Measures
 from semqa.server.rate import RateLimit
@@ -120,13 +121,14 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     _document(app)
     keys = KeyRing(settings.api_keys, store)
     rate = RateLimit(settings.rate_limit)
+    app.add_middleware(Head)
     app.add_middleware(Guard, settings=settings, keys=keys, rate=rate, measures=measures)
     if settings.allowed_origins:
         # Outermost: what the guard refuses is for the page to read, and preflights carry no key.
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
-            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_methods=["GET", "HEAD", "POST", "PATCH", "DELETE"],
             allow_headers=["*"],
             allow_private_network=True,  # a page on the net, and a server beside the browser
             expose_headers=["x-request-id", "retry-after"],
