@@ -300,8 +300,9 @@ def _known_id(noun: str, given: str) -> str:
 
 def _missing(noun: str, given: str) -> NotFoundError:
     shown = given if len(given) <= 60 else given[:59] + "…"
+    hint = "see semqa keys list" if noun == "key" else "list them"
     return NotFoundError(
-        f"there is no such {noun}: got {shown!r}, expected the id of one of yours; list them"
+        f"there is no such {noun}: got {shown!r}, expected the id of one of yours; {hint}"
     )
 
 
