@@ -101,7 +101,13 @@ def delete(
             raise InputError(
                 f"{told}: not deleted: got nobody to ask, expected --yes where no terminal is; add it"
             )
-        typer.confirm(f"delete {told}?", abort=True, err=True)
+        try:
+            sure = typer.confirm(f"delete {told}?", err=True)
+        except typer.Abort:  # Ctrl-C, or no more to read
+            raise typer.Exit(130) from None
+        if not sure:
+            say(f"{name}: kept")
+            raise typer.Exit(1)
     library.delete(whose, name)
     say(f"{told}: deleted")
 

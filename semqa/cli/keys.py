@@ -102,9 +102,9 @@ def revoke(
     say(f"key {key} is revoked")
 
 
-def key_store(data: Path | None, database: str | None) -> Any:
+def key_store(data: Path | None, database: str | None, purpose: str = "semqa keys") -> Any:
     """Open the database that a server keeps its keys in."""
-    require("sqlalchemy", extra="serve", purpose="semqa keys")
+    require("sqlalchemy", extra="serve", purpose=purpose)
     from semqa.data.home import data_folder
     from semqa.server.settings import ServerSettings
     from semqa.server.store.opening import open_store

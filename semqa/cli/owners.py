@@ -58,7 +58,7 @@ def find_owner(
     """
     if owner is None and not api_key:
         return ""
-    store = key_store(data, database)
+    store = key_store(data, database, "a key's collections")
     try:
         if owner is None:
             from semqa.server.keys import given_owner

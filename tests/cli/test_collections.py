@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -100,3 +103,32 @@ def test_a_name_that_is_no_text_is_not_found(run: Command, docs: Path) -> None:
     run("index", docs, *WORDS)
     lost = run("collections", "delete", "\udcff", "--yes")
     assert (lost.code, "not found: got '\\udcff'" in lost.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "left"),
+    [(b"n\n", 1, 1), (b"\x03", 130, 1), (b"y\n", 0, 0)],
+)
+def test_a_person_is_asked_first(
+    run: Command, docs: Path, typed: bytes, code: int, left: int
+) -> None:
+    run("index", docs, *WORDS)
+    assert ended_with(["collections", "delete", "My papers"], typed) == code
+    assert len(run("collections", "list", "--json").json) == left
+
+
+def ended_with(args: list[str], typed: bytes) -> int:
+    """The exit code of a command in a terminal, where this was typed when it asked."""
+    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "semqa", *args])
+    said = b""
+    while b"[y/N]" not in said:
+        said += os.read(terminal, 4096)
+    os.write(terminal, typed)
+    with suppress(OSError):  # Linux's way to say that the other end is closed
+        while os.read(terminal, 4096):
+            pass
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
