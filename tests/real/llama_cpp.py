@@ -3,7 +3,7 @@
     with serving(gguf_file()) as address:
         ...  # an OpenAI-compatible API at f"{address}/v1"
 
-By hand: ``python -m tests.models.llama_cpp FILE.gguf``; it ends when its input does (Ctrl-D).
+By hand: ``python -m tests.real.llama_cpp FILE.gguf``; it ends when its input does (Ctrl-D).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def serving(
         log: where the server's own messages go; they are dropped without it.
     """
     command = [
-        sys.executable, "-P", "-m", "tests.models.llama_cpp", str(gguf),
+        sys.executable, "-P", "-m", "tests.real.llama_cpp", str(gguf),
         "--context", str(context), "--slots", str(slots), "--threads", str(threads),
     ]  # fmt: skip
     with (log or Path(os.devnull)).open("wb") as messages:
