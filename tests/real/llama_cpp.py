@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def serving(
-    gguf: Path, *, context: int = 8192, slots: int = 2, threads: int = 2, log: Path | None = None
+    gguf: Path, *, context: int = 8192, slots: int = 2, threads: int = 1, log: Path | None = None
 ) -> Iterator[str]:
     """Run the server while the block runs, on a free port; yield its address.
 
@@ -34,7 +34,7 @@ def serving(
         gguf: the model.
         context: tokens of a request and its answer.
         slots: requests answered at once.
-        threads: threads of computation.
+        threads: threads of computation. On a busy machine more than one wait for each other, long.
         log: where the server's own messages go; they are dropped without it.
     """
     command = [
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--context", type=int, default=8192)
     parser.add_argument("--slots", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     params = xllamacpp.CommonParams()
     params.model.path = str(given.gguf)
