@@ -9,6 +9,7 @@ By hand: ``python -m tests.real.llama_cpp FILE.gguf``; it ends when its input do
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -19,9 +20,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["serving"]
+__all__ = ["gguf_file", "serving"]
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def gguf_file() -> Path:
+    """Return the path of the packaged SmolLM2-135M-Instruct."""
+    spec = importlib.util.spec_from_file_location("smollm2", ROOT / "scripts" / "smollm2.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path: Path = module.gguf_file()
+    return path
 
 
 @contextmanager
