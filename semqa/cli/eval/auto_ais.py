@@ -140,7 +140,13 @@ def _judge(
         question,
         seed,
         [
-            CheckedExample(one.key, one.question, read.answer.marked, read.answer.verified, check)
+            CheckedExample(
+                one.key,
+                one.question,
+                read.answer.marked,
+                read.answer.verdict(one.question).value,
+                check,
+            )
             for one, read, check in zip(given, answers, checks, strict=True)
         ],
     )
