@@ -405,15 +405,15 @@ def test_the_record_survives_json_and_says_what_it_was() -> None:
 
 def test_repairs_are_shown() -> None:
     answer = repair("[1 bing Crosby] [ 1 6% ] [ 1 Josh Gates hosted Destination Truth ]", SOURCES)
-    told = "2 were repaired. 1 more was no quote and lost its brackets."
-    assert " ".join(to_ansi(answer, color=False).split()).endswith(told)
+    told = "✗ 3 quotes: 2 verified, 1 dropped. 2 were repaired."
+    assert told in " ".join(to_ansi(answer, color=False).split())
     assert "[ 1 Bing Crosby ] (repaired)" in to_ansi(answer, color=False)
     assert "[ 2 Josh Gates hosted Destination Truth ] (was [1])" in to_ansi(answer, color=False)
     assert "**Bing Crosby**[^1] *(repaired)*" in to_markdown(answer)
     page = to_html(answer)
     assert "repaired from [1 bing Crosby]" in page
-    assert 'class="check poor"' in page
-    assert 'class="check good"' in to_html(repair("[1 Bing Crosby]", SOURCES))
+    assert 'class="check unverified"' in page
+    assert 'class="check quoted"' in to_html(repair("[1 bing Crosby]", SOURCES))
 
 
 HOSTILE = 10**6
