@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["GivenAnswer", "answer_in", "read_answers"]
+__all__ = ["GivenAnswer", "answer_in", "answer_of", "read_answers"]
 
 MAX_BYTES = 256 * 2**20
 MAX_SOURCES = 10_000
@@ -70,7 +70,7 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
     found: list[GivenAnswer] = []
     places: dict[str, str] = {}
     for number, row in enumerate(_rows(raw, name), 1):
-        one = _answer(row, number)
+        one = answer_of(row, number)
         if one.key in places:
             raise InputError(
                 f"{row.where}: doubled key: got {one.key!r} as at {places[one.key]}, expected one "
@@ -96,7 +96,7 @@ def answer_in(text: str, name: str) -> GivenAnswer | None:
         row = as_row(decode_json(text, name), name)
     except InputError:
         return None
-    return _answer(row, 1) if {"answer", "sources"} <= row.fields.keys() else None
+    return answer_of(row) if {"answer", "sources"} <= row.fields.keys() else None
 
 
 def _rows(raw: bytes, name: str) -> Iterator[Row]:
@@ -115,7 +115,16 @@ def _rows(raw: bytes, name: str) -> Iterator[Row]:
         yield from map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
 
 
-def _answer(row: Row, number: int) -> GivenAnswer:
+def answer_of(row: Row, number: int = 1) -> GivenAnswer:
+    """Return the answer that a record holds.
+
+    Args:
+        row: the record.
+        number: of the record; its key if it has none.
+
+    Raises:
+        InputError: the record is not usable.
+    """
     key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
     text = row.text("prediction") if "answer" not in row.fields else row.text("answer")
     sources = row.fields.get("sources")

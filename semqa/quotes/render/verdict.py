@@ -32,7 +32,7 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
     """
     verdict = answer.verdict(question)
     if verdict is Verdict.ABSTAINED:
-        return "Abstained: nothing is quoted, and nothing is claimed."
+        return "No answer, so nothing to check."
     quotes = answer.quotes
     if not quotes and not answer.dropped:
         return "! Nothing is quoted, so nothing can be checked."
