@@ -52,10 +52,10 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [] }) {
 export const verdictWords = (answer) => verdictText(answer).replace(/^[✓✗!] /, "");
 
 // What the verdict means, for a reader who does not know how answers are checked.
-export function meaning({ verdict, quotes }) {
+export function meaning({ verdict, claims = [] }) {
   if (verdict === "quoted") return "Checked: every quote is in its source, word for word. Not checked: whether the answer is right.";
-  if (verdict === "unverified") return "Words in red were presented as quotes and are not in the source they name. Do not rely on them.";
-  if (verdict === "unquoted") return quotes.length ? "Words with dots underneath are not in any quote. Nothing was checked about them." : "Nothing in this answer was checked against the sources.";
+  if (verdict === "unverified") return "Words marked in red were presented as quotes and are not in the source they name.";
+  if (verdict === "unquoted" && claims.length) return "Words with dots underneath are not in a quote. Nothing was checked about them.";
   return "";
 }
 
