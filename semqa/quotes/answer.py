@@ -7,7 +7,7 @@ models, prompts or HTTP.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
@@ -108,6 +108,35 @@ class QuotedAnswer:
             answer_at += len(written)
             plain_at += len(shown)
         return cls(tuple(segments), numbered)
+
+    def with_dropped(self, marks: Iterable[Dropped]) -> QuotedAnswer:
+        """Return the answer with marks that a repair dropped, as a record of it lists them.
+
+        Raises:
+            InputError: a mark is not in free text, or not in order.
+        """
+        dropped = tuple(marks)
+        marked, plain, at = self.marked, self.plain, 0
+        free = [s for s in self.segments if isinstance(s, FreeText)]
+        borders = {0, *(segment.plain_end for segment in self.segments)}
+        for mark in dropped:
+            low, high = mark.plain_start, mark.plain_end
+            fits = (
+                at <= low <= high
+                and plain[low:high] == mark.text
+                and marked[mark.answer_start : mark.answer_end] == mark.text
+                and (
+                    any(s.plain_start <= low and high <= s.plain_end for s in free)
+                    or (low == high and low in borders)
+                )
+            )
+            if not fits:
+                raise InputError(
+                    f'"dropped": the words {mark.text[:40]!r} are not at {low} to {high} of the '
+                    "answer's free text."
+                )
+            at = high
+        return replace(self, dropped=dropped)
 
     @property
     def quotes(self) -> tuple[Quote, ...]:
