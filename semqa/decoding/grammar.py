@@ -175,7 +175,8 @@ def _run_rules(least: int) -> Iterator[tuple[str, str]]:
 
 
 def _lark_quotes(fields: Sequence[_Field], span: str) -> list[str]:
-    names, rules = [], []
+    names: list[str] = []
+    rules = []
     for number, parts in fields:
         names.append(f"Q{len(names)}")
         spans = " | ".join(f"%regex {json.dumps({'substring_chunks': part})}" for part in parts)
