@@ -79,7 +79,9 @@ def _convert(gguf: Path, folder: Path) -> None:
         gguf.parent, gguf_file=gguf.name, dtype=torch.float32
     )
     config = read.config
-    del config.quantization_config  # the weights are plain by now; save_pretrained refuses otherwise
+    del (
+        config.quantization_config
+    )  # the weights are plain by now; save_pretrained refuses otherwise
     model = type(read)(config)
     model.load_state_dict(read.state_dict())
     model.generation_config = read.generation_config

@@ -3,12 +3,13 @@
     with serving(gguf_file()) as address:
         ...  # an OpenAI-compatible API at f"{address}/v1"
 
-By hand: ``python -m tests.models.llama_cpp FILE.gguf``; it ends when its input does (Ctrl-D).
+By hand: ``python -m tests.real.llama_cpp FILE.gguf``; it ends when its input does (Ctrl-D).
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -19,14 +20,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["serving"]
+__all__ = ["gguf_file", "serving"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def gguf_file() -> Path:
+    """Return the path of the packaged SmolLM2-135M-Instruct."""
+    spec = importlib.util.spec_from_file_location("smollm2", ROOT / "scripts" / "smollm2.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path: Path = module.gguf_file()
+    return path
+
+
 @contextmanager
 def serving(
-    gguf: Path, *, context: int = 8192, slots: int = 2, threads: int = 2, log: Path | None = None
+    gguf: Path, *, context: int = 8192, slots: int = 2, threads: int = 1, log: Path | None = None
 ) -> Iterator[str]:
     """Run the server while the block runs, on a free port; yield its address.
 
@@ -34,11 +46,11 @@ def serving(
         gguf: the model.
         context: tokens of a request and its answer.
         slots: requests answered at once.
-        threads: threads of computation.
+        threads: threads of computation. On a busy machine more than one wait for each other, long.
         log: where the server's own messages go; they are dropped without it.
     """
     command = [
-        sys.executable, "-P", "-m", "tests.models.llama_cpp", str(gguf),
+        sys.executable, "-P", "-m", "tests.real.llama_cpp", str(gguf),
         "--context", str(context), "--slots", str(slots), "--threads", str(threads),
     ]  # fmt: skip
     with (log or Path(os.devnull)).open("wb") as messages:
@@ -79,7 +91,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--context", type=int, default=8192)
     parser.add_argument("--slots", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     params = xllamacpp.CommonParams()
     params.model.path = str(given.gguf)
