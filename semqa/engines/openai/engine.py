@@ -59,8 +59,8 @@ class OpenAIEngine:
         model: its name at the endpoint.
         options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default zero-shot.
-        base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``
-            or ``OPENAI_BASE_URL``.
+        base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
+            ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
         name: what the engine is called; by default ``openai:MODEL``.
         say: told in words what takes long, which is nothing here.

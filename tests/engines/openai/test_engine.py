@@ -278,14 +278,16 @@ def test_what_a_server_does_not_take_is_said_otherwise() -> None:
             return error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.")
         if body["messages"][0]["role"] == "system":
             return error(400, "System role not supported")
+        if "temperature" in body:
+            return error(400, "Unsupported value: 'temperature' does not support 0 with this model.")
         return Answer("By [ 1 Bing Crosby ].")
 
     with serving(picky) as server:
         engine = engine_for(server)
         assert generated(engine).text == "By [ 1 Bing Crosby ]."
-        assert len(server.asked) == 3
-        generated(engine)
         assert len(server.asked) == 4
+        generated(engine)
+        assert len(server.asked) == 5
         assert server.asked[-1].body["max_completion_tokens"] == 256
         engine.close()
 
