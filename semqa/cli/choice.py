@@ -125,10 +125,9 @@ def choose(engine: str, given: EngineOptions) -> Choice:
             del own["encoder"]
     settings = PromptSettings(**own)
     if "base_url" in accepted and "base_url" not in options:
-        from semqa.engines.openai.endpoint import url_of_environment
+        from semqa.engines.openai.endpoint import default_url
 
-        if url := url_of_environment():
-            options["base_url"] = url  # for the record of what was asked
+        options["base_url"] = default_url()  # for the record of what was asked
     if "constraint" not in accepted:
         return Choice(engine, options, settings)
     options.setdefault("constraint", "on")

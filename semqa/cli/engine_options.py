@@ -34,6 +34,7 @@ class Switch(StrEnum):
     AUTO = "auto"
     PROCESSOR = "processor"
     GRAMMAR = "grammar"
+    POINTING = "pointing"
     REPAIR = "repair"
 
 
@@ -117,7 +118,7 @@ class EngineOptions:
         Switch | None,
         _option(
             "Whether only verbatim quotes can be written (language models): on, off; for openai also "
-            "how: auto, processor, grammar, repair.",
+            "how: auto, processor, grammar, pointing, repair.",
             _RULES,
             "on",
         ),
