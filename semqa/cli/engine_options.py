@@ -52,6 +52,13 @@ class Boundary(StrEnum):
     CHAR = "char"
 
 
+class Decoding(StrEnum):
+    """What a model chooses among."""
+
+    SPANS = "spans"
+    TOKENS = "tokens"
+
+
 class Backend(StrEnum):
     """What starts vLLM's processes for several GPUs."""
 
@@ -158,6 +165,14 @@ class EngineOptions:
         _option("Makes quotes likelier: added to the logits that open one.", _RULES, "0"),
     ] = None
 
+    decoding: Annotated[
+        Decoding | None,
+        _option(
+            "Choose among whole quotes, or token by token (transformers).",
+            _DECODING,
+            "spans where possible",
+        ),
+    ] = None
     max_new_tokens: Annotated[
         int | None, _option("Most tokens of an answer.", _DECODING, "256", min=1)
     ] = None
