@@ -84,7 +84,7 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
     first = {bytes(vocabulary.token_bytes(int(t))) for t in np.flatnonzero(lengths == 1)}
     poor = not all(bytes([byte]) in first for byte in _NEEDED_BYTES)
     arrays: dict[int, NDArray[Any]] = {
-        memory.NODES: _node_records(trie, lengths),
+        memory.NODES: _node_records(trie),
         memory.NODE_BYTE: trie.byte,
         memory.TOKEN_IDS: trie.token_ids,
         memory.CHILD_TABLES: np.ascontiguousarray(trie.tables).reshape(-1),
@@ -267,7 +267,7 @@ def _may_reopen(data: bytes) -> bool:
     return len(after.split()) > _MOST_WORDS_BEHIND
 
 
-def _node_records(trie: Trie, lengths: NDArray[np.int32]) -> NDArray[np.int32]:
+def _node_records(trie: Trie) -> NDArray[np.int32]:
     """Join the columns of a trie to records, see `memory.NODES`."""
     nodes = trie.byte.size
     parent = np.zeros(nodes, np.int64)

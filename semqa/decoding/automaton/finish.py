@@ -1,5 +1,6 @@
-"""What it takes to finish an answer, in tokens; needed near the end of a budget, and always where the
-vocabulary cannot write every text.
+"""What it takes to finish an answer, in tokens.
+
+Needed near the end of a budget, and always if the vocabulary cannot write every text.
 
 A cost is that of one real way, the tail of which is a way again: so if a state's cost fits its
 budget, some token leads to a state of which the same is true, and no mask is ever empty. The costs of
