@@ -1,0 +1,205 @@
+"""Decoding span by span: the model chooses among whole quotes, and writes the words between them.
+
+Masking token by token chooses the first token of a quote blind to what it leads to. Here the model
+reads each candidate to its closing bracket, and what it has read is not decoded again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from semqa.engines.abstention import ABSTENTION
+from semqa.engines.model.continuation import ContinuationEncoder
+from semqa.engines.model.spans import GAIN, closing, connectors, plan, propose
+from semqa.engines.transformers.cache import Reader
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from semqa.decoding import CopyConstraint, Vocabulary
+    from semqa.decoding.constraint import State
+    from semqa.engines.base import Request
+    from semqa.engines.model.spans import Place
+    from semqa.engines.transformers.cache import Tried
+
+__all__ = ["SpanDecoder"]
+
+_GLUE_TOKENS = 12
+"""The longest run of its own that the model may put before a quote."""
+
+_ALTERNATIVES = 2
+"""Candidates of a place that are read after the model's own words."""
+
+
+class SpanDecoder:
+    """Writes answers span by span with a causal model.
+
+    Args:
+        model: a causal model of transformers.
+        tokenizer: its tokenizer.
+        vocabulary: the tokens.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, vocabulary: Vocabulary) -> None:
+        self.reader = Reader(model)
+        self.vocabulary = vocabulary
+        self.encode = ContinuationEncoder(tokenizer, vocabulary)
+
+    def run(
+        self,
+        prompt: Sequence[int],
+        generic: Sequence[int],
+        constraint: CopyConstraint,
+        request: Request,
+        *,
+        budget: int | None = None,
+        say: Callable[[int], bool] | None = None,
+    ) -> list[int]:
+        """Return the tokens of one answer, up to and with its end token.
+
+        Args:
+            prompt: the tokens of the prompt.
+            generic: the same with the generic question.
+            constraint: which tokens may come next.
+            request: what is asked.
+            budget: most tokens of the answer; None for no limit.
+            say: told each token, returns whether to go on.
+        """
+        answer = _Answer(self, constraint, request, constraint.start(budget), say)
+        with torch.inference_mode():
+            return answer.write(prompt, generic)
+
+
+class _Answer:
+    """One answer while it is written."""
+
+    def __init__(
+        self,
+        decoder: SpanDecoder,
+        constraint: CopyConstraint,
+        request: Request,
+        start: State,
+        say: Callable[[int], bool] | None,
+    ) -> None:
+        self._encode, self._reader = decoder.encode, decoder.reader
+        self._vocabulary = decoder.vocabulary
+        self._constraint, self._request = constraint, request
+        self._state, self._say = start, say
+        self._tokens: list[int] = []
+        self._wanted = True
+
+    def write(self, prompt: Sequence[int], generic: Sequence[int]) -> list[int]:
+        """Write the answer, and return its tokens."""
+        for place in self._plan(prompt, generic):
+            self._quote(place)
+            if not self._wanted:
+                return self._tokens
+        return self._end()
+
+    @property
+    def _written(self) -> str:
+        return self._vocabulary.decode(self._tokens)
+
+    def _plan(self, prompt: Sequence[int], generic: Sequence[int]) -> list[Place]:
+        """Choose what to quote: by what the proposals are worth, and what the question adds."""
+        question, sources = self._request
+        places = propose(question, sources, self._constraint.policy.sources)
+        texts = [candidate.text for place in places for candidate in place.candidates]
+        rows = [self._encoded(text) or [] for text in texts]
+        known = [number for number, row in enumerate(rows) if row]
+        scores = []
+        for ids in (generic, prompt):  # the answer follows the second
+            self._reader.start(ids)
+            found = [-np.inf] * len(rows)
+            tried = self._reader.tries([rows[number] for number in known])
+            for number, one in zip(known, tried, strict=True):
+                found[number] = one.log_probability
+            scores.append(found)
+        return plan(places, *(_by_place(places, found) for found in scores))
+
+    def _quote(self, place: Place) -> None:
+        """Add the words before a quote and the quote, or nothing if the constraint refuses all."""
+        written = self._written
+        before = [*connectors(written, place)]
+        own = self._own_words()
+        if own is not None:
+            before.append(own)
+        options = []
+        for candidate in place.candidates[:_ALTERNATIVES]:
+            for words in dict.fromkeys(before):
+                row = self._encoded(words + candidate.text)
+                if row is not None:
+                    options.append((candidate, row))
+        if not options:
+            return
+        tried = self._reader.tries([row for _, row in options])
+        scores = [
+            candidate.worth + GAIN * one.log_probability
+            for (candidate, _), one in zip(options, tried, strict=True)
+        ]
+        best = tried[int(np.argmax(scores))]
+        self._take(best)
+
+    def _own_words(self) -> str | None:
+        """Return the words that the model itself would put before a quote; None if it opens none."""
+        reader, state, tokens = self._reader.fork(), self._state, []
+        for _ in range(_GLUE_TOKENS):
+            token = self._likeliest(reader.logits, state)
+            state = self._constraint.advance(state, token)
+            if self._constraint.has_ended(state):
+                return None
+            tokens.append(token)
+            if self._constraint.in_quote(state):
+                text = self._vocabulary.decode([*self._tokens, *tokens])[len(self._written) :]
+                return text[: text.rindex("[")]
+            reader.feed([token])
+        return None
+
+    def _likeliest(self, logits: torch.Tensor, state: State) -> int:
+        bits = np.unpackbits(self._constraint.mask(state).view(np.uint8), bitorder="little")
+        allowed = torch.from_numpy(bits[: len(logits)].astype(bool)).to(logits.device)
+        return int(logits[: len(allowed)].masked_fill(~allowed, -torch.inf).argmax())
+
+    def _encoded(self, text: str) -> list[int] | None:
+        """Return a text's tokens, if the constraint allows them here."""
+        tokens = self._encode(text)
+        return None if tokens is None or self._after(tokens) is None else tokens
+
+    def _after(self, tokens: Sequence[int]) -> State | None:
+        state = self._state
+        try:
+            for token in tokens:
+                state = self._constraint.advance(state, token)
+        except InputError:
+            return None
+        return state
+
+    def _take(self, tried: Tried) -> None:
+        self._reader.take(tried)
+        self._add(tried.ids)
+
+    def _add(self, tokens: Sequence[int] | None) -> None:
+        for token in tokens or ():
+            self._state = self._constraint.advance(self._state, token)
+            self._tokens.append(token)
+            self._wanted = self._wanted and (self._say is None or self._say(token))
+
+    def _end(self) -> list[int]:
+        """End the last sentence and the answer; without a quote, abstain."""
+        last = closing(self._written) if self._tokens else ABSTENTION
+        self._add(self._encoded(last))
+        if not self._constraint.is_accepting(self._state):
+            self._add(self._constraint.shortest_completion(self._state))
+        else:
+            ends = set(self._constraint.allowed(self._state).tolist())
+            self._add([next(end for end in self._vocabulary.eos_ids if end in ends)])
+        return self._tokens
+
+
+def _by_place(places: Sequence[Place], values: Sequence[float]) -> list[list[float]]:
+    left = iter(values)
+    return [[next(left) for _ in place.candidates] for place in places]
