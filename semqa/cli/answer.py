@@ -31,7 +31,7 @@ from semqa.cli.options import (
 )
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
 from semqa.cli.owners import OwnerId, find_owner
-from semqa.cli.show import Format, show_answer, show_prompt
+from semqa.cli.show import Format, show_answer, show_prompt, show_verdict
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -186,8 +186,10 @@ def answer(
                 say(ASTRAY)
     elif output_format is not Format.TERMINAL:
         for run in runs:
-            told = run.told(question, compared=compare)
-            if told:
+            constrained = run.choice.constrained
+            free = run.choice.prompts is not None and not constrained
+            label = f"constraint {'on' if constrained else 'off'}: " if compare or free else ""
+            if told := show_verdict(run.result, question, run.remarks(), label):
                 say(told)
 
 
@@ -242,19 +244,6 @@ class _Run(NamedTuple):
             )
             told.append(f"{kept}: {made.breach}")
         return told
-
-    def told(self, question: str, *, compared: bool) -> str:
-        """Return what is said beside formats without a verdict; empty for a quoted answer."""
-        from semqa.quotes import Verdict
-        from semqa.quotes.render import verdict_text
-
-        remarks = self.remarks()
-        free = self.choice.prompts is not None and not self.choice.constrained
-        if not (compared or free or self.result.verdict(question) is not Verdict.QUOTED):
-            return "; ".join(remarks)
-        switch = f"constraint {'on' if self.choice.constrained else 'off'}: "
-        shown = [verdict_text(self.result, question), *(f"({remark})" for remark in remarks)]
-        return f"{switch if compared or free else ''}{' '.join(shown)}"
 
     def page(self, request: _Request, *, color: bool) -> str:
         """Return the answer in the format that was asked for, which is not JSON."""

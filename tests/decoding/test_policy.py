@@ -157,7 +157,7 @@ def test_the_tables(impl: Any, policy: QuotePolicy, text: str, right: bool) -> N
         assert replay(made(impl, policy), text) == right
     if right:
         answer = QuotedAnswer.parse(text, SOURCES)
-        assert answer.verified
+        assert all(quote.verified for quote in answer.quotes)
         assert len(answer.quotes) == text.count("[")
 
 

@@ -122,7 +122,7 @@ _BRACKETS: dict[str, dict[bool, set[int]]] = {}
 def check(text: str, walk: Walk) -> int:
     """Hold an answer against the parser and the oracle; return how many quotes it has."""
     parsed = QuotedAnswer.parse(text, walk.sources)
-    assert parsed.verified, text
+    assert all(quote.verified for quote in parsed.quotes), text
     assert parsed.marked == text
     assert len(parsed.quotes) == text.count("[") == text.count("]")
     assert parsed.counts["malformed"] == 0

@@ -131,7 +131,7 @@ class Engine:
         policy = policy or QuotePolicy()
         assert completion.finish_reason == "stop"
         answer = QuotedAnswer.parse(completion.text, sources)
-        assert answer.verified, completion.text
+        assert all(quote.verified for quote in answer.quotes), completion.text
         assert len(answer.quotes) >= policy.min_quotes
         assert "[" not in "".join(s.text for s in answer.segments if s not in answer.quotes)
         tokens = list(completion.token_ids)

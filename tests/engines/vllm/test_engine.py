@@ -93,7 +93,7 @@ def test_answers_quote_what_stands_there(engine: VllmEngine) -> None:
     made = engine.generate(REQUESTS * 4)
     for request, generation in zip(REQUESTS * 4, made, strict=True):
         answer = QuotedAnswer.parse(generation.text, request.sources)
-        assert answer.verified
+        assert all(quote.verified for quote in answer.quotes)
         assert len(answer.quotes) >= 2
         assert generation.finished
         assert generation.constraint == "processor"
@@ -233,7 +233,10 @@ def test_two_processes_share_each_layer(folder: Path, monkeypatch: pytest.Monkey
     assert isinstance(made, VllmEngine)
     try:
         for request, generation in zip(REQUESTS, made.generate(REQUESTS), strict=True):
-            assert QuotedAnswer.parse(generation.text, request.sources).verified
+            assert all(
+                quote.verified
+                for quote in QuotedAnswer.parse(generation.text, request.sources).quotes
+            )
             assert generation.finished
             assert generation.breach is None
     finally:
