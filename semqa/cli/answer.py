@@ -31,6 +31,7 @@ from semqa.cli.options import (
 )
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
 from semqa.cli.owners import OwnerId, find_owner
+from semqa.cli.saved import with_default
 from semqa.cli.show import Format, counted, show_answer, show_prompt
 from semqa.errors import InputError
 
@@ -79,7 +80,7 @@ def answer(
     reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
-    engine: EngineName = "extractive",
+    engine: EngineName = None,
     output_format: Annotated[
         Format | None,
         typer.Option(
@@ -126,7 +127,7 @@ def answer(
     which is one source.
     """
     output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
-    choice = choose(engine, options)
+    choice = choose(*with_default(engine, options))
     _check_model_only(choice, with_prompt=with_prompt, compare=compare, options=options)
     if compare and output_format is Format.HTML:
         raise InputError(
