@@ -312,11 +312,13 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
         if prompt.dropped:
             asked = len(prompt.exemplars) + prompt.dropped
             say(f"{len(prompt.exemplars)} of {asked} exemplars fit into the model's context")
+    if choice.constrained:
+        warm_up(engine)
+    if isinstance(engine, PromptedEngine):
+        prompt = engine.prompt(request.question, request.sources)  # as the endpoint wants it
         if request.with_prompt and request.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
-    if choice.constrained:
-        warm_up(engine)
     started = time.perf_counter()
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
