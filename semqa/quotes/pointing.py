@@ -106,8 +106,8 @@ class Pointing:
             return object_schema(
                 parts_schema({"say": say, "from": clause, "to": clause, "words": words})
             )
-        part = {"say": {**say, "maxLength": 60}, "from": clause, "to": clause}
-        part["words"] = {**words, "maxLength": 120}
+        part = {"say": {**say, "maxLength": 40}, "from": clause, "to": clause}
+        part["words"] = {**words, "maxLength": 80}
         return object_schema(parts_schema(part, most=min(_MOST_PARTS, len(self._sources) + 2)))
 
     def read(self, text: str) -> str | None:
