@@ -13,7 +13,7 @@ import torch
 
 from semqa.engines.abstention import ABSTENTION
 from semqa.engines.model.continuation import ContinuationEncoder
-from semqa.engines.model.spans import closing, connectors, plan, propose
+from semqa.engines.model.spans import DEFAULT_MAX_WORDS, closing, connectors, plan, propose
 from semqa.engines.model.text import find_stop
 from semqa.engines.transformers.cache import Reader
 from semqa.errors import InputError
@@ -106,6 +106,8 @@ class _Answer:
             self._quote(place, last=place is places[-1])
             if not self._wanted:
                 return self._tokens
+        if places and not self._tokens:
+            return self._token_by_token()
         return self._end()
 
     @property
@@ -115,7 +117,7 @@ class _Answer:
     def _plan(self, prompt: Sequence[int], generic: Sequence[int]) -> list[Place]:
         """Choose what to quote: by what the proposals are worth, and what the question adds."""
         question, sources = self._request
-        places = propose(question, sources, self._constraint.policy.sources)
+        places = propose(question, sources, self._constraint.policy)
         starts = [
             [tuple(self._encode(candidate.text) or ())[:_START] for candidate in place.candidates]
             for place in places
@@ -127,7 +129,8 @@ class _Answer:
             tried = self._reader.tries(distinct)
             found = {start: one.log_probability for start, one in zip(distinct, tried, strict=True)}
             asked.append([[found.get(start, 0.0) for start in row] for row in starts])
-        return plan(places, *asked)
+        most = self._constraint.policy.max_words or DEFAULT_MAX_WORDS
+        return plan(places, *asked, max_words=most)
 
     def _quote(self, place: Place, *, last: bool) -> None:
         """Add a quote and the words before it, or nothing if the constraint refuses all."""
@@ -136,7 +139,8 @@ class _Answer:
             rows = [self._encoded(words + candidate.text) for words in fixed]
             if not any(rows):
                 continue
-            own = self._own_words()
+            listed = place.kind == "expansion" and self._tokens
+            own = None if listed else self._own_words()
             if own is not None and own not in fixed:
                 rows.append(self._encoded(own + candidate.text))
             tried = self._reader.tries([row for row in rows if row])
@@ -144,7 +148,7 @@ class _Answer:
             return
 
     def _own_words(self) -> str | None:
-        """Return what the model itself would put before a quote; None if it opens none soon."""
+        """Return the words that the model itself would put before a quote, if there are any soon."""
         reader, state, tokens, score = self._reader.fork(), self._state, list[int](), 0.0
         while len(tokens) < _OWN_TOKENS and score > _HOPELESS:
             token = self._likeliest(reader.logits, state)
@@ -155,7 +159,8 @@ class _Answer:
             if self._constraint.in_quote(state):
                 text = self._vocabulary.decode([*self._tokens, *tokens])[len(self._written) :]
                 text = text[: text.rindex("[")]
-                return None if find_stop(text, len(text), self._stops) is not None else text
+                says = any(map(str.isalnum, text))
+                return text if says and find_stop(text, len(text), self._stops) is None else None
             score += float(reader.logits.log_softmax(-1)[token])
             reader.feed([token])
         return None
@@ -167,17 +172,21 @@ class _Answer:
 
     def _encoded(self, text: str) -> list[int] | None:
         """Return a text's tokens, if the constraint allows them here."""
-        tokens = self._encode(text)
-        return None if tokens is None or self._after(tokens) is None else tokens
+        strips = self._vocabulary.strips_leading_space and not self._tokens
+        for written in (text, f" {text}") if strips else (text,):
+            tokens = self._encode(written)
+            if tokens and self._allows(tokens):
+                return tokens
+        return None
 
-    def _after(self, tokens: Sequence[int]) -> State | None:
+    def _allows(self, tokens: Sequence[int]) -> bool:
         state = self._state
         try:
             for token in tokens:
                 state = self._constraint.advance(state, token)
         except InputError:
-            return None
-        return state
+            return False
+        return True
 
     def _take(self, tried: Tried) -> None:
         self._reader.take(tried)
@@ -188,6 +197,14 @@ class _Answer:
             self._state = self._constraint.advance(self._state, token)
             self._tokens.append(token)
             self._wanted = self._wanted and (self._say is None or self._say(token))
+
+    def _token_by_token(self) -> list[int]:
+        """Write the answer without a plan, since the constraint refuses all that was planned."""
+        while self._wanted and not self._constraint.has_ended(self._state):
+            token = self._likeliest(self._reader.logits, self._state)
+            self._add([token])
+            self._reader.feed([token])
+        return self._tokens
 
     def _end(self) -> list[int]:
         """End the last sentence and the answer; without a quote, abstain."""
