@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from tests.offline import asked_hosts
 from tests.terminal import terminal
 
 __all__ = ["asked_hosts", "own_cache", "shared", "terminal"]
+
+# A shell's background jobs ignore these, and so would every process that a test starts.
+for _ignored, _handler in (("SIGINT", signal.default_int_handler), ("SIGQUIT", signal.SIG_DFL)):
+    if hasattr(signal, _ignored):
+        signal.signal(getattr(signal, _ignored), _handler)
 
 # Inside vLLM it is tests/vllm that prepares Triton, which looks for backends once: when imported.
 if "SEMQA_TEST_RUNNER" not in os.environ:

@@ -31,7 +31,7 @@ from semqa.cli.options import (
 )
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
 from semqa.cli.owners import OwnerId, find_owner
-from semqa.cli.show import Format, counted, show_answer, show_prompt
+from semqa.cli.show import Format, show_answer, show_prompt
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -186,11 +186,9 @@ def answer(
                 say(ASTRAY)
     elif output_format is not Format.TERMINAL:
         for run in runs:
-            if compare or (run.choice.prompts is not None and not run.choice.constrained):
-                switch = "on" if run.choice.constrained else "off"
-                say("; ".join([f"constraint {switch}: {counted(run.result)}", *run.remarks()]))
-            elif run.remarks():
-                say("; ".join(run.remarks()))
+            told = run.told(question, compared=compare)
+            if told:
+                say(told)
 
 
 class _Request(NamedTuple):
@@ -245,6 +243,19 @@ class _Run(NamedTuple):
             told.append(f"{kept}: {made.breach}")
         return told
 
+    def told(self, question: str, *, compared: bool) -> str:
+        """Return what is said beside formats without a verdict; empty for a quoted answer."""
+        from semqa.quotes import Verdict
+        from semqa.quotes.render import verdict_text
+
+        remarks = self.remarks()
+        free = self.choice.prompts is not None and not self.choice.constrained
+        if not (compared or free or self.result.verdict(question) is not Verdict.QUOTED):
+            return "; ".join(remarks)
+        switch = f"constraint {'on' if self.choice.constrained else 'off'}: "
+        shown = [verdict_text(self.result, question), *(f"({remark})" for remark in remarks)]
+        return f"{switch if compared or free else ''}{' '.join(shown)}"
+
     def page(self, request: _Request, *, color: bool) -> str:
         """Return the answer in the format that was asked for, which is not JSON."""
         judged = None if self.check is None else self.check.shown()
@@ -259,7 +270,7 @@ class _Run(NamedTuple):
         """Return all of it, ready for JSON."""
         record: dict[str, object] = {
             "question": request.question,
-            **self.result.to_dict(),
+            **self.result.to_dict(request.question),
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from semqa.quotes import QuotedAnswer
     from semqa.quotes.render import Judged
 
-__all__ = ["Format", "counted", "show_answer", "show_prompt"]
+__all__ = ["Format", "show_answer", "show_prompt"]
 
 
 class Format(StrEnum):
@@ -51,10 +51,12 @@ def show_answer(
     from semqa.quotes import render
 
     if form is Format.MARKDOWN:
-        return render.to_markdown(result, judged=judged)
+        return render.to_markdown(result, question=question, judged=judged)
     if form is Format.HTML:
         return render.to_html(result, question=question, judged=judged)
-    return render.to_ansi(result, color=color, width=terminal_width(), judged=judged)
+    return render.to_ansi(
+        result, question=question, color=color, width=terminal_width(), judged=judged
+    )
 
 
 def show_prompt(prompt: Prompt, *, chat: bool) -> str:
@@ -64,20 +66,3 @@ def show_prompt(prompt: Prompt, *, chat: bool) -> str:
         return f"--- {of} ---\n{prompt.text}\n---"
     turns = "\n".join(f"--- {m.role} ---\n{m.content}" for m in prompt.messages)
     return f"--- {of} ---\n{turns}\n---"
-
-
-def counted(result: QuotedAnswer) -> str:
-    """Return how many quotes came out how.
-
-    Example:
-        >>> from semqa import QuotedAnswer, Source
-        >>> counted(QuotedAnswer.parse("[ 1 a ] [ 1 b ]", [Source("a")]))
-        '2 quotes: 1 verified, 0 misattributed, 1 fabricated, 0 malformed'
-    """
-    quotes = len(result.quotes)
-    counts = [f"{count} {status}" for status, count in result.counts.items()]
-    if repaired := sum(quote.repaired is not None for quote in result.quotes):
-        counts.append(f"{repaired} repaired")
-    if result.dropped:
-        counts.append(f"{len(result.dropped)} more lost their brackets")
-    return f"{quotes} quote{'s' if quotes != 1 else ''}: {', '.join(counts)}"

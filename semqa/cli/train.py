@@ -56,13 +56,7 @@ def train(
         Literal["auto", "chat", "completion"], typer.Option(help="Of the prompts.")
     ] = "auto",
     max_steps: Annotated[int, typer.Option(help="Steps of the optimizer.")] = 25_000,
-    batch_size: Annotated[int, typer.Option(help="Answers a step, in all processes.")] = 32,
-    accumulate: Annotated[
-        int,
-        typer.Option(
-            "--accumulate", "--gradient-accumulation-steps", help="Batches that make a step."
-        ),
-    ] = 1,
+    batch_size: Annotated[int, typer.Option(help="Answers a step, however many fit at once.")] = 32,
     optimizer: Annotated[Literal["adafactor", "adamw"], typer.Option()] = "adafactor",
     learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 1e-3,
     schedule: Annotated[
@@ -147,7 +141,6 @@ def train(
         form=form,
         max_steps=max_steps,
         batch_size=batch_size,
-        accumulate=accumulate,
         optimizer=optimizer,
         learning_rate=learning_rate,
         schedule=schedule,

@@ -12,7 +12,17 @@ from typing import NamedTuple
 
 from semqa.quotes.source import Field  # noqa: TC001 - a NamedTuple resolves it at run time
 
-__all__ = ["Dropped", "FreeText", "Occurrence", "Quote", "Repair", "Segment", "Status"]
+__all__ = [
+    "Claim",
+    "Dropped",
+    "FreeText",
+    "Occurrence",
+    "Quote",
+    "Repair",
+    "Segment",
+    "Status",
+    "Verdict",
+]
 
 
 class Status(StrEnum):
@@ -26,6 +36,19 @@ class Status(StrEnum):
     """The text stands in no source."""
     MALFORMED = "malformed"
     """The mark cannot be read as a quote."""
+
+
+class Verdict(StrEnum):
+    """What checking a whole answer showed; the first that holds, in this order."""
+
+    ABSTAINED = "abstained"
+    """The answer is the abstention sentence and nothing else."""
+    UNVERIFIED = "unverified"
+    """A mark is misattributed, fabricated or malformed, or lost its brackets in a repair."""
+    UNQUOTED = "unquoted"
+    """Nothing is quoted, or words outside of quotes make claims."""
+    QUOTED = "quoted"
+    """Every claim is in a quote, and every quote is verified."""
 
 
 class Occurrence(NamedTuple):
@@ -73,6 +96,22 @@ class Dropped(NamedTuple):
     answer_end: int
     plain_start: int
     plain_end: int
+
+
+class Claim(NamedTuple):
+    """Words outside of quotes that are neither glue nor words of the question.
+
+    Attributes:
+        answer_start, answer_end: their place in the marked answer.
+        plain_start, plain_end: their place in the plain answer.
+        text: the words, with what stands between them.
+    """
+
+    answer_start: int
+    answer_end: int
+    plain_start: int
+    plain_end: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

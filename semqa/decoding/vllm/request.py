@@ -29,7 +29,6 @@ _POLICY_KEYS = {
     for one in fields(QuotePolicy)
 }
 _KEYS = (SOURCES, TITLES, QUESTION, *_POLICY_KEYS)
-_COUNTS = ("max_words", "max_free_words", "max_span_words", "min_quotes")
 
 MOST_SOURCES = 10_000
 SIZE_VARIABLE = "SEMQA_VLLM_MAX_SOURCE_BYTES"
@@ -45,7 +44,7 @@ class ConstraintRequest:
     Attributes:
         sources: the passages; source *k* is ``sources[k - 1]``.
         policy: the rules.
-        question: the question, whose numbers and names free text may repeat.
+        question: the question, whose words free text may repeat.
     """
 
     sources: tuple[Source, ...]
@@ -97,8 +96,8 @@ def to_extra_args(
     """Write a request, as `ConstraintRequest.from_extra_args` reads it.
 
     Example:
-        >>> to_extra_args([Source("In 1943.")], QuotePolicy(max_words=80))
-        {'semqa_sources': ['In 1943.'], 'semqa_max_words': 80}
+        >>> to_extra_args([Source("In 1943.")], QuotePolicy(free="any"))
+        {'semqa_sources': ['In 1943.'], 'semqa_free': 'any'}
     """
     written: dict[str, Any] = {SOURCES: [source.text for source in sources]}
     if any(source.title for source in sources):
@@ -188,9 +187,7 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
         if key not in ours:
             continue
         value = ours[key]
-        if name in _COUNTS:
-            value = _whole(key, value)
-        elif name == "quote_bias":
+        if name == "quote_bias":
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InputError(f"{key}: got {_shown(value)}, expected a number; correct it")
         elif name == "sources":
@@ -211,9 +208,7 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
     try:
         return QuotePolicy(**settings)
     except InputError as error:
-        name, colon, rest = str(error).partition(":")
-        key = next((key for key, one in _POLICY_KEYS.items() if one == name), name)
-        raise InputError(f"{key}{colon}{rest}") from None
+        raise InputError(f"{PREFIX}{error}") from None
 
 
 def _whole(key: str, given: object) -> int:
