@@ -136,9 +136,7 @@ class ExtractiveEngine:
             return None
         return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
 
-    def slots(
-        self, question: str, sources: Sequence[Source], most: int | None = None
-    ) -> list[Slot]:
+    def slots(self, question: str, sources: Sequence[Source], most: int) -> list[Slot]:
         """Return what an answer could quote, for an engine that makes its own choice among it.
 
         There is nothing for questions that no source has to do with.
@@ -146,7 +144,7 @@ class ExtractiveEngine:
         Args:
             question: the question, in words.
             sources: the passages to answer from.
-            most: the most candidates of a slot; None for all.
+            most: the most candidates of a slot.
 
         Raises:
             InputError: the question is blank or there is no source.
@@ -154,7 +152,7 @@ class ExtractiveEngine:
         Example:
             >>> from semqa.quotes import Source
             >>> sources = [Source("It rained. The bridge was opened in 1932 by the mayor.")]
-            >>> (slot,) = ExtractiveEngine().slots("When was the bridge opened?", sources)
+            >>> (slot,) = ExtractiveEngine().slots("When was the bridge opened?", sources, 9)
             >>> slot.source, slot.picks[0].span
             (1, 'The bridge was opened in 1932 by the mayor.')
         """

@@ -20,8 +20,8 @@ from semqa.quotes.marks import canonical_mark
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.decoding import QuotePolicy
     from semqa.engines.extractive.compose import Pick
+    from semqa.engines.extractive.engine import Slot
     from semqa.quotes import Source
 
 __all__ = [
@@ -89,27 +89,22 @@ _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 
 def propose(
-    question: str, sources: Sequence[Source], policy: QuotePolicy, most: int = CANDIDATES
+    question: str, sources: Sequence[Source], numbers: Sequence[int] | None = None
 ) -> list[Place]:
     """Return what an answer may quote, in reading order.
 
     Args:
         question: the question, in words.
         sources: source *k* is ``sources[k - 1]``.
-        policy: which sources may be quoted, and in how many words.
-        most: the most candidates of a place.
+        numbers: the sources that may be quoted; None for all.
     """
-    engine = ExtractiveEngine(max_words=policy.max_words or DEFAULT_MAX_WORDS)
-    places = []
-    for slot in engine.slots(question, sources, most if policy.max_span_words is None else None):
-        if policy.sources is not None and slot.source not in policy.sources:
-            continue
-        found = (_candidate(*both) for both in zip(slot.picks, slot.worths, strict=True))
-        longest = policy.max_span_words or DEFAULT_MAX_WORDS
-        fitting = [one for one in found if max(len(q.split()) for q in one.plain) <= longest]
-        if fitting:
-            places.append(Place(slot.source, slot.strength, tuple(fitting[:most]), slot.kind))
-    return places
+    slots = ExtractiveEngine().slots(question, sources, CANDIDATES)
+    return [_place(slot) for slot in slots if numbers is None or slot.source in numbers]
+
+
+def _place(slot: Slot) -> Place:
+    found = (_candidate(*both) for both in zip(slot.picks, slot.worths, strict=True))
+    return Place(slot.source, slot.strength, tuple(found), slot.kind)
 
 
 def _candidate(pick: Pick, worth: float) -> Candidate:

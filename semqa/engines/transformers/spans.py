@@ -13,7 +13,7 @@ import torch
 
 from semqa.engines.abstention import ABSTENTION
 from semqa.engines.model.continuation import ContinuationEncoder
-from semqa.engines.model.spans import DEFAULT_MAX_WORDS, closing, connectors, plan, propose
+from semqa.engines.model.spans import closing, connectors, plan, propose
 from semqa.engines.model.text import find_stop
 from semqa.engines.transformers.cache import Reader
 from semqa.errors import InputError
@@ -117,7 +117,9 @@ class _Answer:
     def _plan(self, prompt: Sequence[int], generic: Sequence[int]) -> list[Place]:
         """Choose what to quote: by what the proposals are worth, and what the question adds."""
         question, sources = self._request
-        places = propose(question, sources, self._constraint.policy)
+        places = propose(question, sources, self._constraint.policy.sources)
+        if not places:
+            return []
         starts = [
             [tuple(self._encode(candidate.text) or ())[:_START] for candidate in place.candidates]
             for place in places
@@ -129,8 +131,7 @@ class _Answer:
             tried = self._reader.tries(distinct)
             found = {start: one.log_probability for start, one in zip(distinct, tried, strict=True)}
             asked.append([[found.get(start, 0.0) for start in row] for row in starts])
-        most = self._constraint.policy.max_words or DEFAULT_MAX_WORDS
-        return plan(places, *asked, max_words=most)
+        return plan(places, *asked)
 
     def _quote(self, place: Place, *, last: bool) -> None:
         """Add a quote and the words before it, or nothing if the constraint refuses all."""

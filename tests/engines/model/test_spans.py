@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from semqa import QuotedAnswer, Source
-from semqa.decoding import QuotePolicy
 from semqa.engines.model.spans import Candidate, Place, closing, connectors, plan, propose
 
 SOURCES = [
@@ -35,7 +34,7 @@ def quoted(places: list[Place]) -> list[str]:
 
 
 def test_proposals_are_verbatim_and_of_the_sources_named() -> None:
-    places = propose(QUESTION, SOURCES, QuotePolicy())
+    places = propose(QUESTION, SOURCES)
     assert [each.source for each in places][:2] == [1, 2]
     for each in places:
         for candidate in each.candidates:
@@ -43,13 +42,13 @@ def test_proposals_are_verbatim_and_of_the_sources_named() -> None:
             assert answer.verified
             assert [quote.text for quote in answer.quotes] == list(candidate.plain)
             assert {quote.source for quote in answer.quotes} == {each.source}
-    assert {each.source for each in propose(QUESTION, SOURCES, QuotePolicy(sources=(2,)))} == {2}
-    assert not propose("Who invented the telephone?", SOURCES, QuotePolicy())
+    assert {each.source for each in propose(QUESTION, SOURCES, [2])} == {2}
+    assert not propose("Who invented the telephone?", SOURCES)
 
 
 def test_an_abbreviation_is_a_list() -> None:
     sources = [Source("The Rapid Transit Department (RTD) ran it."), Source("Read The Docs (RTD).")]
-    places = propose("What does RTD stand for?", sources, QuotePolicy())
+    places = propose("What does RTD stand for?", sources)
     assert [each.kind for each in places] == ["expansion", "expansion"]
     first, second = places
     assert connectors("", first, first.candidates[0], last=False) == ["It stands for "]
