@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,6 @@ from typing import Any
 import pytest
 
 from semqa import InputError, QuotedAnswer, Source
-from semqa.data import read_quotesum
 from semqa.decoding import CopyConstraint, QuotePolicy, find_breach
 from semqa.quotes import ABSTENTION
 from tests.decoding.oracle import is_answer_bytes

@@ -117,7 +117,7 @@ def test_failures_while_masking_end_answers_and_nothing_else(
     engine: Engine, runner: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from semqa.decoding import rows
-    from semqa.decoding.core.entries import entries as compiled
+    from semqa.decoding.automaton.entries import entries as compiled
 
     entries = compiled()
     broken = {"after": 6}
