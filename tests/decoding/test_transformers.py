@@ -119,7 +119,7 @@ def check(vocabulary: Vocabulary, row: Sequence[int], sources: Sequence[Source])
     assert 1 in row, "the answer is finished within its budget"
     text = vocabulary.decode(row[: row.index(1)])
     answer = QuotedAnswer.parse(text, sources)
-    assert answer.verified or answer.is_abstention
+    assert answer.verified or answer.abstained
     assert answer.marked == text
     assert answer.counts["verified"] == text.count("[") == text.count("]")
     assert "\N{REPLACEMENT CHARACTER}" not in text

@@ -104,7 +104,7 @@ def test_an_ended_answer_repeats_its_end_where_that_is_ignored(engine: Engine) -
     completion = output.outputs[0]
     assert len(completion.token_ids) == 12
     assert completion.token_ids[-1] == 1
-    assert QuotedAnswer.parse(completion.text, SOURCES).verified
+    assert all(quote.verified for quote in QuotedAnswer.parse(completion.text, SOURCES).quotes)
 
 
 def test_seeds_decide(engine: Engine) -> None:

@@ -193,4 +193,6 @@ def test_constraints_are_compiled_once(engine: Engine) -> None:
     assert len(cache) == before + 1
     for output in outputs:
         for completion in output.outputs:
-            assert QuotedAnswer.parse(completion.text, sources).verified
+            assert all(
+                quote.verified for quote in QuotedAnswer.parse(completion.text, sources).quotes
+            )

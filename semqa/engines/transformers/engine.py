@@ -390,6 +390,7 @@ class TransformersEngine:
                     task.constraint,
                     task.request,
                     budget=self.options.max_new_tokens,
+                    stops=self._stops(task),
                     say=watcher.put if watcher is not None else None,
                 )
                 for task in tasks
