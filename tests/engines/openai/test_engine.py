@@ -115,9 +115,7 @@ def test_a_way_that_is_not_offered_is_an_error(way: str, fake: Any) -> None:
     """Whatever a server answers with status 200 or refuses for other reasons."""
     with serving(fake) as server:
         engine = engine_for(server, constraint=way)
-        with pytest.raises(
-            InputError, match=rf"^constraint {way}: "
-        ):
+        with pytest.raises(InputError, match=rf"^constraint {way}: "):
             engine.warm_up()
         engine.close()
         auto = engine_for(server, constraint="auto")
@@ -279,7 +277,9 @@ def test_what_a_server_does_not_take_is_said_otherwise() -> None:
         if body["messages"][0]["role"] == "system":
             return error(400, "System role not supported")
         if "temperature" in body:
-            return error(400, "Unsupported value: 'temperature' does not support 0 with this model.")
+            return error(
+                400, "Unsupported value: 'temperature' does not support 0 with this model."
+            )
         return Answer("By [ 1 Bing Crosby ].")
 
     with serving(picky) as server:
