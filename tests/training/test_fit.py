@@ -88,6 +88,13 @@ def test_memory_decides_how_much_is_learned_from_at_once(
     assert not (tmp_path / str(much.needed // 100) / "plan.json").exists()
 
 
+def test_a_cpu_computes_in_bfloat16(
+    folder: Path, tmp_path: Path, questions: list[Question]
+) -> None:
+    wanted = options(folder, "chat", **{**DECODER, "max_steps": 2}, bf16=True)
+    assert train(questions, questions[:1], tmp_path, wanted)["best"]["step"] == 2
+
+
 def test_what_else_goes_wrong_is_not_taken_for_memory() -> None:
     with pytest.raises(RuntimeError, match="shapes"), fit.memory_errors():
         raise RuntimeError("shapes do not agree")
