@@ -1,101 +1,116 @@
-r"""The language of the copy constraint as a grammar, for servers with structured outputs.
+r"""The language of the copy constraint as a grammar, for servers that keep a model to one.
 
-The grammar is in llguidance's dialect of Lark. It admits what ``docs/constraint.md`` calls valid, and
-no more: each quote is one terminal, a run of pieces of one field (``substring_chunks``), where a piece
-is a run of alphanumeric characters or any other character, met with a pattern that leaves out the
-empty span and white space at its ends. Of the policy it knows `RULES`. It has no token budget: an
-answer that is cut off may end within a quote. Knows nothing of tokens or HTTP.
+Two dialects. *Lark* is llguidance's, which vLLM reads: each quote is one terminal, a run of pieces of
+one field (``substring_chunks``), where a piece is a run of alphanumeric characters or any other
+character. *GBNF* is llama.cpp's, which knows no substrings: the suffix automaton over the same pieces
+is written out as rules. Quotes are the same in both, and those of ``docs/constraint.md``.
+
+With ``free="glue"`` free text holds glue and words of the question only, an answer holds a quote or is
+the abstention sentence, and a quote holds a word that is not glue. No grammar can forbid quoting the
+same text twice, and none has a token budget: an answer that is cut off may end within a quote. Knows
+nothing of tokens or HTTP.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
+from semqa.quotes.glue import glue_words, language_of, question_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from semqa.quotes import Source
 
-__all__ = ["MAX_FIELDS", "MAX_PIECES", "RULES", "quoting_grammar"]
+__all__ = ["MAX_FIELDS", "MAX_GBNF_PIECES", "MAX_PIECES", "RULES", "quoting_grammar"]
 
 MAX_PIECES = 25_000
-"""Pieces of all sources together that a grammar takes: servers compile it for each request, and
+"""Pieces of all sources together that a Lark grammar takes: servers compile it for each request, and
 llguidance with its default limits refuses longer ones. In English, two or three characters each."""
+
+MAX_GBNF_PIECES = 12_000
+"""Pieces of all sources together that a GBNF grammar takes: some 1 MB of rules."""
 
 MAX_FIELDS = 500
 """Titles and bodies that a grammar takes, for the same reason."""
 
-RULES = frozenset({"boundary", "numbers", "min_quotes", "sources"})
+RULES = frozenset({"boundary", "sources"})
 """The settings of a `QuotePolicy` that a grammar keeps."""
 
+RUN_WORDS = 10
+"""Words of one run of glue."""
+
+RUN_MARKS = 3
+"""Punctuation marks of one run of glue."""
+
 _MOST_QUOTES = 20
+_ABSTENTION = "The sources do not answer this question."
+_MARKS = ",.;:"
 # What `str.isspace` calls white space.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+# What an apostrophe leaves of "it's" and its like.
+_CLITICS = frozenset({"s", "m", "re", "ve", "ll", "d", "t"})
 
 
 def quoting_grammar(
-    sources: Sequence[Source], policy: QuotePolicy | None = None, *, question: str = ""
+    sources: Sequence[Source],
+    policy: QuotePolicy | None = None,
+    *,
+    question: str = "",
+    free: Literal["glue", "any"] = "any",
+    dialect: Literal["lark", "gbnf"] = "lark",
 ) -> str:
     """Return the grammar of all answers over some sources.
 
     Args:
         sources: the numbered sources.
         policy: what an answer may do; settings that are not in `RULES` have no effect.
-        question: whose numbers may stand in free text, with ``numbers="quoted"``.
+        question: whose words may stand in free text with ``free="glue"``.
+        free: what may stand outside of quotes.
+        dialect: of the grammar.
 
     Raises:
-        InputError: the sources have more than `MAX_PIECES` or `MAX_FIELDS`, or the policy asks for what no grammar
+        InputError: the sources are too long for a grammar, or the policy asks for what no grammar
             can say: quotes where nothing can be quoted, a source that is not given.
     """
     policy = policy or QuotePolicy()
-    rules: list[str] = []
-    quotes: list[str] = []
-    size = 0
-    for number in _numbers(sources, policy):
-        source = sources[number - 1]
-        for field, text in (("T", source.title), ("B", source.text)):
-            parts = list(_parts(text, policy.boundary))
-            if parts:
-                size += sum(map(len, parts))
-                spans = (f"%regex {json.dumps({'substring_chunks': part})}" for part in parts)
-                quotes.append(f"{field}{number}")
-                rules.append(f'{quotes[-1]}: "[ {number} " (({" | ".join(spans)}) & SPAN) " ]"')
-            if size > MAX_PIECES or len(quotes) > MAX_FIELDS:
-                raise InputError(
-                    f"sources: too long for a grammar: got more than {MAX_PIECES:,} words, marks and "
-                    f"spaces, or {MAX_FIELDS} titles and bodies, expected at most as many; take "
-                    "another constraint, or give fewer or shorter sources"
-                )
-    least = policy.min_quotes
-    if least and (not quotes or least > _MOST_QUOTES):
+    fields = list(_fields(sources, policy))
+    size = sum(len(part) for _, parts in fields for part in parts)
+    most = MAX_PIECES if dialect == "lark" else MAX_GBNF_PIECES
+    if size > most or len(fields) > MAX_FIELDS:
         raise InputError(
-            f"min_quotes: got {least}, expected at most "
-            f"{_MOST_QUOTES if quotes else '0, for nothing can be quoted'}; lower it"
+            f"The sources are too long for a grammar: more than {most:,} words, marks and spaces, or "
+            f"{MAX_FIELDS} titles and bodies. Give fewer or shorter sources, or another constraint."
         )
-    start = "start: FREE"
-    if quotes:
-        start += " quote FREE" * least + " (quote FREE)*"
-        rules.insert(0, f"quote: {' | '.join(quotes)}")
-        rules.append(rf"SPAN: /[^\[\]{_SPACE}]([^\[\]]*[^\[\]{_SPACE}])?/")
-    return "\n".join([start, *rules, _free(policy, question), ""])
+    least = 1 if fields else 0
+    if dialect == "gbnf":
+        return _gbnf(fields, least, question, free=free)
+    if free == "glue":
+        return _lark_glue(fields, least, question)
+    return _lark_any(fields, least, r"FREE: /[^\[\]]*/")
 
 
-def _numbers(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[int]:
+_Field = tuple[int, list[list[str]]]
+"""A title or body: the number of its source, and its pieces between brackets."""
+
+
+def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
     for number in policy.sources or range(1, len(sources) + 1):
         if number > len(sources):
             raise InputError(
                 f"sources: got {number}, expected numbers from 1 to {len(sources)}; name sources "
                 "that are given"
             )
-        yield number
+        source = sources[number - 1]
+        for text in (source.title, source.text):
+            if parts := list(_parts(text, policy.boundary)):
+                yield number, parts
 
 
 def _parts(text: str, boundary: str) -> Iterator[list[str]]:
@@ -113,26 +128,238 @@ def _parts(text: str, boundary: str) -> Iterator[list[str]]:
             ]
 
 
-def _free(policy: QuotePolicy, question: str) -> str:
-    """Return the rule of free text."""
-    if policy.numbers == "free":
-        return r"FREE: /[^\[\]]*/"
-    other = rf"[^\[\]{_digits()}]"
-    runs = {"".join(run) for is_digit, run in groupby(question, str.isdigit) if is_digit}
-    if not runs:
-        return f"FREE: /{other}*/"
-    asked = "|".join(sorted(runs))
-    return f"FREE: /({asked})?({other}+({asked}))*{other}*/"
+def _glue_of(question: str) -> frozenset[str]:
+    return glue_words(language_of(question))
 
 
-@cache
-def _digits() -> str:
-    """Return what `str.isdigit` calls digits, as it stands within a class of characters."""
-    ranges: list[list[int]] = []
-    for code in range(sys.maxunicode + 1):
-        if chr(code).isdigit():
-            if ranges and ranges[-1][1] == code - 1:
-                ranges[-1][1] = code
+def _free_words(question: str) -> list[str]:
+    """Return the words that may stand in free text, as they may be written."""
+    known = _glue_of(question) | question_words(question)
+    return sorted(
+        {*known, *(word[:1].upper() + word[1:] for word in known), *_WORD.findall(question)}
+    )
+
+
+def _first_run(least: int) -> str:
+    return f"w{max(1, least)}x{RUN_WORDS}x{RUN_MARKS}"
+
+
+def _run_rules(least: int) -> Iterator[tuple[str, str]]:
+    """Yield the rules of glue around quotes; a name holds what is still allowed or wanted.
+
+    *w* stands before a word or a quote, *m* behind a word or a quote, *p* behind a mark. They are
+    followed by how many quotes must come, and how many words and marks may come in this run.
+    """
+    for quotes in range(max(1, least), -1, -1):
+        end = "" if quotes else "?"
+        quote = f"quote m{max(0, quotes - 1)}x{RUN_WORDS}x{RUN_MARKS}"
+        for words in range(RUN_WORDS, -1, -1):
+            for marks in range(RUN_MARKS, -1, -1):
+                left = f"{quotes}x{words}x{marks}"
+                word = f"word m{quotes}x{words - 1}x{marks} | " if words else ""
+                mark = f" | mark p{quotes}x{words}x{marks - 1}" if marks else ""
+                yield f"w{left}", word + quote
+                yield f"m{left}", f'(" " w{left}{mark}){end}'
+                yield f"p{left}", f'(" " w{left}){end}'
+
+
+# Lark
+
+
+def _lark_quotes(fields: Sequence[_Field], span: str) -> list[str]:
+    names: list[str] = []
+    rules = []
+    for number, parts in fields:
+        names.append(f"Q{len(names)}")
+        spans = " | ".join(f"%regex {json.dumps({'substring_chunks': part})}" for part in parts)
+        rules.append(f'{names[-1]}: "[ {number} " (({spans}) & {span}) " ]"')
+    return [
+        f"quote: {' | '.join(names)}",
+        *rules,
+        rf"SPAN: /[^\[\]{_SPACE}]([^\[\]]*[^\[\]{_SPACE}])?/",
+    ]
+
+
+def _lark_any(fields: Sequence[_Field], least: int, free: str) -> str:
+    if not fields:
+        return f"start: FREE\n{free}\n"
+    start = "start: FREE" + " quote FREE" * least + " (quote FREE)*"
+    return "\n".join([start, *_lark_quotes(fields, "SPAN"), free, ""])
+
+
+def _lark_glue(fields: Sequence[_Field], least: int, question: str) -> str:
+    if not fields:
+        return f"start: {json.dumps(_ABSTENTION)}\n"
+    # Only glue that these sources hold: what llguidance spends on a terminal is limited.
+    glue = _glue_of(question) | _CLITICS
+    pieces = {piece for _, parts in fields for part in parts for piece in part}
+    empty = "|".join(sorted({re.escape(piece) for piece in pieces if piece.lower() in glue}))
+    words = "|".join(map(re.escape, _free_words(question)))
+    return "\n".join(
+        [
+            # Word by word, for a longer terminal would win over the word "The".
+            f"start: {' '.join(map(json.dumps, re.findall('[a-zA-Z]+|.', _ABSTENTION)))}"
+            f" | {_first_run(least)}",
+            *(f"{name}: {way}" for name, way in _run_rules(least)),
+            *_lark_quotes(fields, "SPAN & ~EMPTY"),
+            rf"EMPTY: /(({empty})?[^\p{{L}}\p{{N}}])*({empty})?/",
+            f"word: /{words}/",
+            f"mark: /[{_MARKS}]/",
+            "",
+        ]
+    )
+
+
+# GBNF
+
+
+def _gbnf(
+    fields: Sequence[_Field], least: int, question: str, *, free: Literal["glue", "any"]
+) -> str:
+    glue = _glue_of(question) | _CLITICS if free == "glue" else None
+    rules: dict[str, list[tuple[str, str]]] = {}
+    opened: list[tuple[str, str]] = []
+    for number in dict.fromkeys(number for number, _ in fields):
+        parts = [part for k, found in fields if k == number for part in found]
+        spans = _span_rules(f"s{number}", parts, glue)
+        if f"s{number}" in spans:
+            opened.append((f"{number} ", f"s{number}"))
+            rules |= spans
+    lines = [f"{name} ::= {_choice(ways)}" for name, ways in rules.items()]
+    if free == "any":
+        quotes = " quote free" * least + (" (quote free)*" if opened else "")
+        lines.insert(0, rf"root ::= free{quotes}" + "\n" + r"free ::= [^\[\]]*")
+    elif opened:
+        lines += [f"{name} ::= {way}" for name, way in _run_rules(least)]
+        lines.append(f"word ::= {_choice([(word, '') for word in _free_words(question)])}")
+        lines.append(f"mark ::= [{_MARKS}]")
+        lines.insert(0, f"root ::= {_literal(_ABSTENTION)} | {_first_run(least)}")
+    else:
+        lines.insert(0, f"root ::= {_literal(_ABSTENTION)}")
+    if opened:
+        lines.append(f'quote ::= "[ " ({_choice(opened)})')
+    return "\n".join([*lines, ""])
+
+
+def _span_rules(
+    name: str, parts: Sequence[Sequence[str]], glue: frozenset[str] | None
+) -> dict[str, list[tuple[str, str]]]:
+    """Return the rules of one source's spans with the bracket behind, the first by this name.
+
+    A rule is a list of choices, each a literal and the name of the rule that goes on; none ends the
+    quote. There is one for each state of the suffix automaton, whether the last piece was white space
+    and whether a word that is not glue was met. A source of which nothing can be quoted has no rule.
+    """
+    states = _suffix_automaton(parts)
+    start = (0, True, glue is None)
+    names = {start: name}
+    rules: dict[str, list[tuple[str, str]]] = {}
+    todo = [start]
+    while todo:
+        state, in_space, holds = at = todo.pop()
+        ways = [] if in_space or not holds else [(" ]", "")]
+        for piece, following in states[state].items():
+            is_space = piece.isspace()
+            if state == 0 and is_space:
+                continue
+            new = piece[0].isalnum() and (glue is None or piece.lower() not in glue)
+            to = (following, is_space, holds or new)
+            if to not in names:
+                names[to] = f"{name}-{len(names)}"
+                todo.append(to)
+            ways.append((piece, names[to]))
+        rules[names[at]] = ways
+    return _finishing(rules)
+
+
+def _finishing(rules: dict[str, list[tuple[str, str]]]) -> dict[str, list[tuple[str, str]]]:
+    """Return the rules from which a quote can be finished."""
+    sources: dict[str, list[str]] = {}
+    todo = []
+    for name, ways in rules.items():
+        for _, following in ways:
+            if following:
+                sources.setdefault(following, []).append(name)
             else:
-                ranges.append([code, code])
-    return "".join(f"\\u{{{first:x}}}-\\u{{{last:x}}}" for first, last in ranges)
+                todo.append(name)
+    kept = set(todo)
+    while todo:
+        for name in sources.get(todo.pop(), ()):
+            if name not in kept:
+                kept.add(name)
+                todo.append(name)
+    return {
+        name: [way for way in ways if not way[1] or way[1] in kept]
+        for name, ways in rules.items()
+        if name in kept
+    }
+
+
+def _suffix_automaton(parts: Sequence[Sequence[str]]) -> list[dict[str, int]]:
+    """Return the transitions of the states, 0 the first, of the automaton of all runs of pieces.
+
+    Blumer et al. 1985, for several texts: each begins at the first state again.
+    """
+    moves: list[dict[str, int]] = [{}]
+    links, lengths = [-1], [0]
+
+    def clone(state: int, piece: str, onto: int) -> int:
+        moves.append(dict(moves[onto]))
+        links.append(links[onto])
+        lengths.append(lengths[state] + 1)
+        links[onto] = made = len(moves) - 1
+        while state >= 0 and moves[state].get(piece) == onto:
+            moves[state][piece] = made
+            state = links[state]
+        return made
+
+    for part in parts:
+        last = 0
+        for piece in part:
+            onto = moves[last].get(piece)
+            if onto is not None:  # an earlier part holds all of this
+                last = onto if lengths[onto] == lengths[last] + 1 else clone(last, piece, onto)
+                continue
+            moves.append({})
+            links.append(0)
+            lengths.append(lengths[last] + 1)
+            made, state, last = len(moves) - 1, last, len(moves) - 1
+            while state >= 0 and piece not in moves[state]:
+                moves[state][piece] = made
+                state = links[state]
+            if state >= 0:
+                onto = moves[state][piece]
+                fits = lengths[onto] == lengths[state] + 1
+                links[made] = onto if fits else clone(state, piece, onto)
+    return moves
+
+
+def _choice(ways: Sequence[tuple[str, str]]) -> str:
+    """Write a choice with common beginnings once: the server looks at each choice for each token."""
+    by_first: dict[str, list[tuple[str, str]]] = {}
+    for text, following in ways:
+        by_first.setdefault(text[:1], []).append((text, following))
+    written = []
+    for first, group in by_first.items():
+        if len(group) == 1 or not first:
+            written += [f"{_literal(text)} {following}".rstrip() for text, following in group]
+        else:
+            shared = _shared([text for text, _ in group])
+            rest = [(text[len(shared) :], following) for text, following in group]
+            written.append(f"{_literal(shared)} ({_choice(rest)})")
+    return " | ".join(written)
+
+
+def _shared(texts: Sequence[str]) -> str:
+    low, high = min(texts), max(texts)
+    size = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+    return low[:size]
+
+
+def _literal(text: str) -> str:
+    def escaped(char: str) -> str:
+        if char in '"\\':
+            return "\\" + char
+        return char if char.isprintable() else f"\\U{ord(char):08X}"
+
+    return f'"{"".join(map(escaped, text))}"'

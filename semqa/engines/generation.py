@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Generation", "Way"]
 
-Way = Literal["processor", "grammar", "repair", "off"]
+Way = Literal["processor", "grammar", "pointing", "repair", "off"]
 """How a model is kept to verbatim quotes: by masks over its vocabulary (``processor``), by a grammar
-of the server (``grammar``), afterwards (``repair``), or not at all (``off``)."""
+of the server (``grammar``), by naming clauses of the sources in JSON (``pointing``), afterwards
+(``repair``), or not at all (``off``)."""
 
 
 @dataclass(frozen=True, slots=True)

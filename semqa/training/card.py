@@ -40,7 +40,7 @@ def _card(record: Mapping[str, Any]) -> str:
     }
     scores = {
         **{told: f"{best[name]:.1f}" for name, told in _SHOWN.items() if name in best},
-        "answers whose quotes all verify": f"{100 * best['verified']:.0f}%",
+        "answers with quotes, all verified": f"{100 * best['verified']:.0f}%",
     }
     data, prompt = record["data"], record["prompt"]
     version = f", version {prompt['version']}" if prompt["version"] else ""

@@ -30,7 +30,7 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         assert told.err == ""
         record = told.json
         assert record["answer"] == "By [ 1 Bing Crosby ], in 1999."
-        assert record["verified"]
+        assert (record["verdict"], record["verified"]) == ("unverified", False)
         assert record["constraint"] == "repair"
         assert record["breach"] == "the number '1999' stands outside of quotes"
         assert record["written"] == WRITTEN
@@ -44,14 +44,13 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         env = {**KEY, "OPENAI_BASE_URL": server.url}
         told = semqa(*ASK, stdin=SOURCE.encode(), env=env)
         assert told.out == "By [ 1 Bing Crosby ], in 1999.\n"
-        assert told.err == (
-            "constraint: repair; does not keep every rule: "
-            "the number '1999' stands outside of quotes\n"
+        assert told.err.startswith("✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired.")
+        assert told.err.endswith(
+            "(constraint: repair) "
+            "(does not keep every rule: the number '1999' stands outside of quotes)\n"
         )
         told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
-        assert "1 was repaired. 1 more was no quote and lost its brackets." in " ".join(
-            told.out.split()
-        )
+        assert "✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired." in " ".join(told.out.split())
         assert "(constraint: repair)" in told.out
 
 
@@ -65,9 +64,7 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
             assert (keys["semqa_max_words"], keys["semqa_numbers"]) == (50, "quoted")
         told = semqa(*ASK, *at, "--constraint", "grammar", stdin=SOURCE.encode())
         assert told.code == 2
-        assert told.err.startswith(
-            "error: --constraint: got grammar and a server that did not keep"
-        )
+        assert "does not offer it" in told.err
         told = semqa(*ASK, *at, "--format", "terminal", stdin=SOURCE.encode())
         assert "(constraint: processor)" in told.out
         told = semqa(*ASK, *at, "--compare", stdin=SOURCE.encode())
@@ -82,7 +79,7 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
     assert "--constraint: got 'grammar', expected on or off" in told.err
 
 
-def test_an_answer_that_its_grammar_did_not_end_is_not_told_to_be_free(semqa: Command) -> None:
+def test_an_answer_that_its_grammar_did_not_end_ends_behind_its_last_whole_word(semqa: Command) -> None:
     obedient = FakeVllm(grammar=True)
 
     def server_of(asked: Asked) -> Answer:
@@ -92,16 +89,14 @@ def test_an_answer_that_its_grammar_did_not_end_is_not_told_to_be_free(semqa: Co
 
     with serving(server_of) as server:
         told = semqa(*ASK, "--base-url", server.url, stdin=SOURCE.encode())
-    assert told.out == "By Bing Cro\n"
-    assert told.err == (
-        "cut off at 7 tokens; constraint: grammar; does not keep every rule: "
-        "a bracket that belongs to no quote: '[ 1 Bing Cro'\n"
-    )
+    assert told.out == "By [ 1 Bing ]\n"
+    assert told.err == "cut off at 7 tokens; constraint: grammar\n"
 
 
 def test_failures_have_their_exit_codes(semqa: Command) -> None:
     told = semqa(*ASK, stdin=b"x", env={"OPENAI_BASE_URL": ""})
-    assert (told.code, told.err[:23]) == (2, "error: --base-url: got ")
+    assert told.code == 2
+    assert "OPENAI_API_KEY" in told.err
     told = semqa(
         "answer", "Who?", "--engine", "extractive", "--base-url", "http://x/v1", stdin=b"x"
     )

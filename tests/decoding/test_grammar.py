@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from semqa import InputError, QuotedAnswer, Source
 from semqa.data import read_quotesum
 from semqa.decoding import QuotePolicy, find_breach
-from semqa.decoding.grammar import MAX_FIELDS, MAX_PIECES, RULES, quoting_grammar
+from semqa.decoding.grammar import MAX_FIELDS, MAX_GBNF_PIECES, MAX_PIECES, RULES, quoting_grammar
+from tests.decoding.gbnf import Gbnf
 from tests.decoding.strategies import FREE, QUESTIONS, TEXTS
 from tests.effort import effort
 
@@ -145,7 +146,7 @@ def test_all_that_it_lets_a_random_model_write_verifies(boundary: Any) -> None:
         if not matcher.is_accepting():
             continue
         answer = QuotedAnswer.parse(text, given_sources)
-        assert answer.verified, text
+        assert all(quote.verified for quote in answer.quotes), text
         assert find_breach(text, given_sources, QuotePolicy(boundary=boundary)) is None
         quotes += len(answer.quotes)
     assert quotes > 50
@@ -167,17 +168,19 @@ def test_numbers_of_the_question_stand_anywhere() -> None:
 
 
 def test_what_it_cannot_take_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"^sources: too long for a grammar: got more than 25,000 "
-    ):
+    long = Source("ab " * (MAX_GBNF_PIECES // 2 + 1))
+    with pytest.raises(InputError, match="25,000 words"):
         quoting_grammar([Source("ab " * (MAX_PIECES // 2 + 1))])
-    with pytest.raises(InputError, match="or 500 titles and bodies"):
+    with pytest.raises(InputError, match="12,000 words"):
+        quoting_grammar([long], dialect="gbnf")
+    assert quoting_grammar([long])
+    with pytest.raises(InputError, match="500 titles and bodies"):
         quoting_grammar([Source("ab")] * (MAX_FIELDS + 1))
-    with pytest.raises(InputError, match=r"^sources: got 2, expected numbers from 1 to 1"):
+    with pytest.raises(InputError, match=r"^sources: got 2"):
         quoting_grammar([Source("ab")], QuotePolicy(sources=(2,)))
-    with pytest.raises(InputError, match=r"^min_quotes: got 1, expected at most 0, for nothing"):
+    with pytest.raises(InputError, match="min_quotes must be at most 0"):
         quoting_grammar([Source(" ")], QuotePolicy(min_quotes=1))
-    with pytest.raises(InputError, match=r"^min_quotes: got 21, expected at most 20"):
+    with pytest.raises(InputError, match="min_quotes must be at most 20"):
         quoting_grammar([Source("ab")], QuotePolicy(min_quotes=21))
 
 
@@ -198,3 +201,90 @@ def test_the_largest_ones_compile(texts: list[str], boundary: Any) -> None:
     assert admits(matcher, f"by [ 1 {texts[0][:2].strip()} ] and [ {number} {text} ].") == (
         boundary == "char" or not texts[0].startswith("the")
     )
+
+
+@settings(max_examples=effort(60))
+@given(st.data(), sources, st.sampled_from(["word", "char"]), st.integers(0, 2))
+def test_the_gbnf_has_the_same_quotes(
+    data: st.DataObject, given_sources: list[Source], boundary: Any, least: int
+) -> None:
+    policy = QuotePolicy(boundary=boundary, min_quotes=least)
+    try:
+        grammar = Gbnf(quoting_grammar(given_sources, policy, dialect="gbnf"))
+    except InputError:
+        assert policy.min_quotes
+        return
+    for _ in range(8):
+        text = data.draw(answers(given_sources))
+        breach = find_breach(text, given_sources, policy)
+        assert grammar.admits(text) == (breach is None), (text, breach)
+
+
+def glued(
+    dialect: Any, question: str, *given_sources: Source, **rules: Any
+) -> Callable[[str], bool]:
+    policy = QuotePolicy(**rules)
+    grammar = quoting_grammar(
+        given_sources, policy, question=question, free="glue", dialect=dialect
+    )
+    if dialect == "gbnf":
+        return Gbnf(grammar).admits
+    matcher = matcher_of(grammar)
+    return lambda text: admits(matcher, text)
+
+
+SOLO = Source("In 2018 Colin O'Brady made it, alone; it's so.", "The crossing")
+
+
+@pytest.mark.parametrize("dialect", ["lark", "gbnf"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[ 1 Colin O'Brady ]",
+        "[ 1 Colin O'Brady ].",
+        "According to the sources, [ 1 Colin O'Brady ] did, and [ 1 In 2018 ].",
+        "He crossed Antarctica: [ 1 made it, alone ] [ 1 2018 ]",
+        "[ 1 The crossing ] of ANTARCTICA.",
+        "The sources do not answer this question.",
+        "The answer is: [ 1 alone ].",
+    ],
+)
+def test_glue_stands_around_quotes(dialect: Any, text: str) -> None:
+    assert glued(dialect, "Who crossed ANTARCTICA?", SOLO)(text)
+
+
+@pytest.mark.parametrize("dialect", ["lark", "gbnf"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The answer is",
+        "The sources do not answer",
+        "The sources do not answer this question. [ 1 alone ]",
+        "He died in [ 1 2018 ].",
+        "In 2018, [ 1 Colin O'Brady ].",
+        "[ 1 Colin O'Brady ] is British.",
+        "[ 1 In ]",
+        "[ 1 it's so ]",
+        "[ 1 , ]",
+        "So  [ 1 alone ]",
+        "so so so so so so so so so so so [ 1 alone ]",
+        "so, so, so, so, [ 1 alone ]",
+        "[ 1 alone] and",
+        "[ 1 alo ]",
+    ],
+)
+def test_claims_and_empty_quotes_do_not(dialect: Any, text: str) -> None:
+    assert not glued(dialect, "Who crossed ANTARCTICA?", SOLO)(text)
+
+
+@pytest.mark.parametrize("dialect", ["lark", "gbnf"])
+def test_glue_with_odd_sources(dialect: Any) -> None:
+    nothing = glued(dialect, "Who?", Source("the of"), Source("[]"))
+    assert not nothing("[ 1 the ]")
+    assert nothing("The sources do not answer this question.")
+    odd = glued(dialect, 'Was ist "das"?', Source('"\\d"\n漢字 \t x'))
+    assert odd('Das ist [ 1 "\\d"\n漢字 ] und [ 1 x ].')
+    two = glued(dialect, "Who?", Source("x y"), min_quotes=2)
+    assert two("[ 1 x ] and [ 1 y ]")
+    assert not two("[ 1 x ] and")

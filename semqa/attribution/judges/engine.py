@@ -15,7 +15,7 @@ from semqa.attribution.judges.replies import read_questions, read_span, read_ver
 from semqa.attribution.prompts import JudgePrompt
 from semqa.engines.base import CompletingEngine, PromptTooLongError
 from semqa.engines.model.identity import model_identity
-from semqa.engines.openai.endpoint import url_of_environment
+from semqa.engines.openai.endpoint import default_url
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class EngineJudge:
         # What stands behind an endpoint it alone knows: its address has to do.
         where = None
         if spec.startswith("openai:"):
-            where = given.get("base_url") or url_of_environment()
+            where = given.get("base_url") or default_url()
         digest = model_identity(spec, given.get("revision"))
         return cls(engine, f"engine:{spec}@{digest or where};{kept}", prompts)
 

@@ -11,11 +11,12 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.engines.abstention import ABSTENTION
 from semqa.engines.model import StoppedText
 from semqa.engines.openai.remote import Wording
 from semqa.engines.openai.sink import AnswerSink
 from semqa.engines.openai.transport import RefusedError
-from semqa.quotes.repair import Repairer
+from semqa.quotes.repair import Repairer, Repairs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from semqa.engines.openai.replies import Piece
     from semqa.engines.openai.task import Task
     from semqa.prompting import Prompt
-    from semqa.quotes.repair import Repairs
 
 __all__ = ["TOO_LONG", "Asker", "Written"]
 
@@ -47,12 +47,14 @@ class Written(NamedTuple):
         piece: what the model wrote, without stops.
         text: the same with its quotes repaired, unless the constraint is off.
         repairs: what was changed; None where the constraint is off.
+        repeated: a quote of text that was quoted before, where the answer was cut; None if there is none.
     """
 
     task: Task
     piece: Piece
     text: str
     repairs: Repairs | None
+    repeated: str | None = None
 
 
 class Asker:
@@ -104,37 +106,55 @@ class Asker:
         """
 
         async def send(task: Task) -> Written:
-            sinks: list[AnswerSink] = []
-
-            def sink_for(chat: bool) -> AnswerSink:
-                sources = None if task.way == "off" else task.request.sources
-                stops = () if chat else task.prompt.stop
-                budget = self._options.max_new_tokens
-                sinks.append(AnswerSink(show, sources, stops, budget, chat=chat))
-                return sinks[-1]
-
-            wording = self._wording(task)
-            await self._remote.stream(wording, self._options, task.fields, sink_for)
-            return Written(task, *sinks[-1].end())
+            if task.pointing is not None:
+                written = await self._ask(task)
+                show(written.text)
+                return written
+            return await self._stream(task, show)
 
         return await self._adapting(task, send)
 
-    async def _ask(self, task: Task) -> Written:
+    async def _stream(self, task: Task, show: Callable[[str], None]) -> Written:
+        sinks: list[AnswerSink] = []
+        once = task.way == "grammar"
+
+        def sink_for(chat: bool) -> AnswerSink:
+            sources = None if task.way == "off" else task.request.sources
+            stops = () if chat else task.prompt.stop
+            budget = self._options.max_new_tokens
+            sinks.append(AnswerSink(show, sources, stops, budget, chat=chat, once=once))
+            return sinks[-1]
+
         wording = self._wording(task)
-        piece = await self._remote.ask(wording, self._options, task.fields)
+        await self._remote.stream(wording, self._options, task.fields, sink_for)
+        return Written(task, *sinks[-1].end())
+
+    async def _ask(self, task: Task) -> Written:
+        if task.way == "grammar":
+            # Closed at the first repeated quote: a small model may go on with it to the last token.
+            return await self._stream(task, lambda _: None)
+        wording = self._wording(task)
+        # Pointers take more tokens than the words that they stand for.
+        budget = 2 * self._options.max_new_tokens if task.pointing else None
+        piece = await self._remote.ask(wording, self._options, task.fields, budget)
         stopped = StoppedText(() if self._remote.chats(wording.form) else task.prompt.stop)
         text = stopped.add(piece.text) + stopped.end()
         piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
         if task.way == "off":
             return Written(task, piece, text, None)
+        if task.pointing is not None:
+            answer = task.pointing.read(text)
+            if answer is not None:
+                return Written(task, piece, answer or ABSTENTION, Repairs())
+            task = task._replace(way="repair")  # the endpoint ignored the schema this time
         repairer = Repairer(task.request.sources)
         repaired = repairer.add(text) + repairer.end()
         return Written(task, piece, repaired, repairer.repairs)
 
     def _wording(self, task: Task) -> Wording:
         wording = Wording.of(task.prompt)
-        if task.way == "processor" and self._options.min_quotes:
-            # The processor promises quotes, and so takes no stop that could end the answer before.
+        if task.way == "processor":
+            # The answer ends by itself, and a stop could end it before its first quote.
             return wording._replace(stops=())
         return wording
 
@@ -155,6 +175,7 @@ class Asker:
             fewer = self._fewer_shots(task.request, shots - max(1, shots // 8))
             return task._replace(prompt=fewer)
         too_much = task.way == "processor" and _TOO_MUCH.search(error.detail) is not None
-        if (task.way == "grammar" or too_much) and self._options.constraint == "auto":
-            return task._replace(way="repair", fields={})
+        if (task.way in ("grammar", "pointing") or too_much) and self._options.constraint == "auto":
+            plain = task.plain or task.prompt
+            return task._replace(way="repair", fields={}, prompt=plain, pointing=None)
         return None

@@ -10,9 +10,9 @@ from semqa.engines.openai.remote import RemoteModel
 from semqa.engines.openai.transport import Transport
 
 if TYPE_CHECKING:
-    from semqa.engines.generation import Way
     from semqa.engines.openai.endpoint import Endpoint
     from semqa.engines.openai.transport import Patience
+    from semqa.engines.openai.ways import Offer
 
 __all__ = ["Connection"]
 
@@ -36,7 +36,7 @@ class Connection:
         transport = Transport(endpoint, patience)
         self.remote = RemoteModel(model, transport)
         self.background = Background("semqa-endpoint", transport.close)
-        self.ways: dict[str, Way] = {}
+        self.ways: dict[str, Offer] = {}
         self.lock = Lock()
         self._users = 1
 

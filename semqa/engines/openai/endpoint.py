@@ -9,11 +9,14 @@ from urllib.parse import urlsplit
 
 from semqa.errors import InputError
 
-__all__ = ["Endpoint", "url_of_environment"]
+__all__ = ["HOSTED", "Endpoint", "default_url"]
 
 _URLS = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
 _KEYS = ("SEMQA_API_KEY", "OPENAI_API_KEY")
 _HIDDEN = "<key>"
+
+HOSTED = "https://api.openai.com/v1"
+"""OpenAI's own endpoint, which is asked unless another is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +36,22 @@ class Endpoint:
         """Return the endpoint that was given, or else that of the environment.
 
         Args:
-            base_url: by default ``SEMQA_BASE_URL`` or ``OPENAI_BASE_URL``.
-            api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``; empty for none.
+            base_url: by default ``SEMQA_BASE_URL``, ``OPENAI_BASE_URL`` or OpenAI's own endpoint.
+            api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``, in the other order for OpenAI's
+                own endpoint; empty for none.
 
         Raises:
-            InputError: there is no address, or it or the key is none.
+            InputError: the address or the key is invalid, or OpenAI's endpoint has no key.
         """
-        url = _given(base_url, _URLS)
-        if not url:
+        url = _checked_url(_given(base_url, _URLS) or HOSTED)
+        hosted = urlsplit(url).hostname == urlsplit(HOSTED).hostname
+        key = _checked_key(_given(api_key, _KEYS[::-1] if hosted else _KEYS))
+        if hosted and key is None:
             raise InputError(
-                "base_url: got none, expected the address of an OpenAI-compatible endpoint, such as "
-                f"http://localhost:8000/v1; give it (--base-url, of a judge --judge-url), or set "
-                f"{_URLS[0]}"
+                f"{HOSTED} needs an API key: set {_KEYS[1]} or {_KEYS[0]}. For another endpoint, give "
+                f"its address (--base-url, for a judge --judge-url) or set {_URLS[0]}."
             )
-        return cls(_checked_url(url), _checked_key(_given(api_key, _KEYS)))
+        return cls(url, key)
 
     def hide(self, text: str) -> str:
         """Return a text without the key, which some servers repeat in their errors."""
@@ -58,9 +63,9 @@ class Endpoint:
         return {} if not self.key else {"Authorization": f"Bearer {self.key}"}
 
 
-def url_of_environment() -> str | None:
-    """Return the address that the environment names, if any."""
-    return _given(None, _URLS) or None
+def default_url() -> str:
+    """Return the address that is asked if none is given."""
+    return _given(None, _URLS) or HOSTED
 
 
 def _given(value: str | None, names: tuple[str, ...]) -> str:

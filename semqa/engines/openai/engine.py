@@ -29,10 +29,10 @@ from semqa.prompting.reserved import Spelling
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from semqa.engines.generation import Way
     from semqa.engines.openai.asking import Written
     from semqa.engines.openai.replies import Piece
     from semqa.engines.openai.task import Task
+    from semqa.engines.openai.ways import Offer
     from semqa.prompting import PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
@@ -47,9 +47,10 @@ _CONTROL = re.compile(
 class OpenAIEngine:
     """Answers with a model behind an OpenAI-compatible endpoint, with the best quoting it offers.
 
-    Three ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
-    semqa's logits processor. ``grammar``: it keeps to a grammar. ``repair``: nothing keeps the model
-    to anything, and its quotes are repaired afterwards. Whatever the way, the text is read and
+    Four ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
+    semqa's logits processor. ``grammar``: it keeps to a grammar. ``pointing``: it keeps to a JSON
+    schema, and the model names clauses to quote. ``repair``: nothing keeps the model to anything, and
+    its quotes are repaired afterwards. Whatever the way, the text is read and
     checked here: each quote of an answer is verified, what was changed is on record, and each
     `Generation` names the way and, in `breach`, whether the text obeyed. Safe to call from several
     threads, which ask at the same time.
@@ -58,8 +59,8 @@ class OpenAIEngine:
         model: its name at the endpoint.
         options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default zero-shot.
-        base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``
-            or ``OPENAI_BASE_URL``.
+        base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
+            ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
         name: what the engine is called; by default ``openai:MODEL``.
         say: told in words what takes long, which is nothing here.
@@ -221,10 +222,19 @@ class OpenAIEngine:
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
 
+        Until it is known what the endpoint offers (`warm_up`), the one that asks for marks.
+
         Raises:
             InputError: as `answer`.
         """
-        return self._prompt(Request(question, sources))
+        request = Request(question, sources)
+        prompt = self._prompt(request)
+        offer = self._connection.ways.get(self.options.constraint)
+        if offer is None or offer.way != "pointing":
+            return prompt
+        return make_task(
+            request, prompt, offer, self.options, Spelling(_control_tokens(request))
+        ).prompt
 
     @property
     def chat(self) -> bool:
@@ -243,7 +253,7 @@ class OpenAIEngine:
                 "engine: closed: got a question after close(), expected none; make another"
             )
 
-    def _way(self) -> Way:
+    def _way(self) -> Offer:
         """Return the way to take; found out once for all engines that share the connections."""
         self._check_open()
         asked, connection = self.options.constraint, self._connection
@@ -263,9 +273,11 @@ class OpenAIEngine:
             self._check(request)
         self._prompts.prepare([request.question for request in requests])
         prompts = [self._prompt(request) for request in requests]
-        way = self._way() if requests else "off"
+        if not requests:
+            return []
+        offer = self._way()
         return [
-            make_task(request, prompt, way, self.options)
+            make_task(request, prompt, offer, self.options, Spelling(_control_tokens(request)))
             for request, prompt in zip(requests, prompts, strict=True)
         ]
 
@@ -281,21 +293,22 @@ class OpenAIEngine:
     def _prompt(self, request: Request, shots: int | None = None) -> Prompt:
         """Return a prompt, with so many exemplars at most."""
         self._check(request)
-        texts = [request.question, *(t for s in request.sources for t in (s.title, s.text))]
         return self._prompts.build(
             *request,
             count_tokens=None if shots is None else lambda prompt: len(prompt.exemplars),
             limit=shots,
-            reserved={found for text in texts for found in _CONTROL.findall(text)},
+            reserved=_control_tokens(request),
         )
 
     def _generation(self, written: Written) -> Generation:
-        task, piece, text, repairs = written
+        task, piece, text, repairs, repeated = written
         question, sources = task.request
         breach = None
         if task.way != "off":
-            judged = text if task.way == "repair" else piece.text
+            judged = piece.text if task.way == "processor" else text
             breach = find_breach(judged, sources, self.options.policy, question)
+            if repeated is not None:
+                breach = f"{repeated} quotes the same text again; the answer ends before it"
         usage = piece.usage or Usage()
         return Generation(
             text=text,
@@ -305,9 +318,14 @@ class OpenAIEngine:
             finished=bool(piece.finished),
             constraint=task.way,
             breach=breach,
-            written=piece.text if repairs else None,
+            written=piece.text if task.way != "off" and piece.text != text else None,
             repairs=repairs or None,
         )
+
+
+def _control_tokens(request: Request) -> set[str]:
+    texts = [request.question, *(t for s in request.sources for t in (s.title, s.text))]
+    return {found for text in texts for found in _CONTROL.findall(text)}
 
 
 def _check_unicode(text: str, where: str) -> None:

@@ -17,8 +17,8 @@ class OpenAIOptions(AnswerOptions):
     `batch_size` is how many requests are under way at once.
 
     Attributes:
-        constraint: ``processor``, ``grammar`` or ``repair``; ``auto`` (or ``on``) takes the first of
-            these that the endpoint offers; ``off``.
+        constraint: ``processor``, ``grammar``, ``pointing`` or ``repair``; ``auto`` (or ``on``) takes
+            the first of these that the endpoint offers; ``off``.
         timeout: seconds until an answer must be there, all tries together.
         connect_timeout: seconds until a connection must stand.
         read_timeout: seconds of silence on a connection before it counts as dead; an answer that is
@@ -30,7 +30,15 @@ class OpenAIOptions(AnswerOptions):
             other.
     """
 
-    SWITCHES: ClassVar[tuple[str, ...]] = ("auto", "on", "processor", "grammar", "repair", "off")
+    SWITCHES: ClassVar[tuple[str, ...]] = (
+        "auto",
+        "on",
+        "processor",
+        "grammar",
+        "pointing",
+        "repair",
+        "off",
+    )
 
     constraint: str = "auto"
     timeout: float = 600.0

@@ -20,6 +20,10 @@ __all__ = ["RemoteModel", "Wording", "check_length"]
 
 _T = TypeVar("_T")
 _NO_TEMPLATE = re.compile(r"chat[ _]template", re.IGNORECASE)
+_NO_TEMPERATURE = re.compile(
+    r"(?:unsupported|not support).{0,80}temperature|temperature.{0,80}(?:unsupported|not support)",
+    re.IGNORECASE | re.DOTALL,
+)
 _NO_SYSTEM = re.compile(r"system.{0,20}role|role.{0,20}system", re.IGNORECASE | re.DOTALL)
 _CHARACTERS_A_TOKEN = 256
 
@@ -63,6 +67,7 @@ class RemoteModel:
         self.transport = transport
         self.has_chat: bool | None = None
         self._has_system = True
+        self._has_temperature = True
         self._budget = "max_tokens"
 
     def chats(self, form: Form) -> bool:
@@ -129,6 +134,7 @@ class RemoteModel:
         """Send, and once more in another form where the endpoint says that it does not take one."""
         while True:
             chat, system, budget = self.chats(wording.form), self._has_system, self._budget
+            temperature = self._has_temperature
             try:
                 return await send(chat=chat)
             except RefusedError as error:
@@ -136,6 +142,8 @@ class RemoteModel:
                     self.has_chat = False
                 elif "max_completion_tokens" in error.detail and budget == "max_tokens":
                     self._budget = "max_completion_tokens"
+                elif temperature and _NO_TEMPERATURE.search(error.detail):
+                    self._has_temperature = False  # models that think before have none
                 elif chat and system and _NO_SYSTEM.search(error.detail):
                     self._has_system = False
                 else:
@@ -147,10 +155,11 @@ class RemoteModel:
         body: dict[str, object] = {
             "model": self.name,
             self._budget: budget,
-            "temperature": options.temperature,
             "seed": options.seed,
         }
-        if options.top_p < 1:
+        if self._has_temperature:
+            body["temperature"] = options.temperature
+        if options.top_p < 1 and self._has_temperature:
             body["top_p"] = options.top_p
         if options.top_k:
             body["top_k"] = options.top_k

@@ -1,24 +1,23 @@
-"""Which ways of keeping a model to verbatim quotes an endpoint offers, found out by trying.
+"""Capability probe: which ways of keeping a model to verbatim quotes an endpoint offers.
 
 Many servers ignore what they do not know, with HTTP status 200. So a way counts as offered by its
-outcome alone: the processor by its own words of refusal, the grammar by an output that no model
-would write without it.
+outcome alone: the processor by its own words of refusal, a grammar or a JSON schema by an output that
+no model would write without it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from semqa.decoding.grammar import quoting_grammar
-from semqa.decoding.policy import QuotePolicy
 from semqa.engines.generation import Way
 from semqa.engines.openai.remote import Wording
 from semqa.engines.openai.transport import RefusedError
 from semqa.errors import InputError
 from semqa.prompting import Message
-from semqa.quotes import Source
+from semqa.quotes.pointing import object_schema, parts_schema
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -28,23 +27,50 @@ if TYPE_CHECKING:
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
     """Asks the model anything, with further fields in the request and a budget of tokens."""
 
-__all__ = ["PROBE", "find_way", "grammar_fields"]
+__all__ = ["PROBE", "Dialect", "Offer", "find_way", "grammar_fields", "schema_fields"]
 
 _HELLO = (Message("user", "Say hello."),)
 PROBE = Wording(_HELLO, _HELLO, "Hello", "auto")
 """What is asked where only the outcome of other fields matters."""
 
+Dialect = Literal["lark", "gbnf"]
 
 _OUR_WORDS = re.compile(r"semqa_sources: got [^,]{1,80}, expected ")
 _PROBE_TOKENS = 64
+_SCHEMA_TOKENS = 256
+"""More, because JSON is long and some models think before."""
 
 
-def grammar_fields(grammar: str) -> dict[str, object]:
+class Offer(NamedTuple):
+    """What an endpoint offers.
+
+    Attributes:
+        way: the way to take.
+        dialect: of the grammars that it reads.
+        bounded: whether it takes lengths in JSON schemas.
+    """
+
+    way: Way
+    dialect: Dialect = "lark"
+    bounded: bool = True
+
+
+def grammar_fields(grammar: str, dialect: Dialect) -> dict[str, object]:
     """Return the fields of a request that keep its answer to a grammar."""
-    return {"structured_outputs": {"grammar": grammar}}
+    # llama.cpp would read llguidance's dialect in this field, too, but only if it was built with it:
+    # otherwise such a grammar ends the whole server.
+    return (
+        {"structured_outputs": {"grammar": grammar}} if dialect == "lark" else {"grammar": grammar}
+    )
 
 
-async def find_way(asked: str, ask: Ask) -> Way:
+def schema_fields(schema: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of a request that keep its answer to a JSON schema."""
+    named = {"name": "answer", "strict": True, "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+async def find_way(asked: str, ask: Ask) -> Offer:
     """Return the way to take.
 
     Args:
@@ -56,22 +82,31 @@ async def find_way(asked: str, ask: Ask) -> Way:
         UnavailableError: it does not answer.
     """
     if asked in ("processor", "auto") and await _takes_processor(ask):
-        return "processor"
-    if asked in ("grammar", "auto") and await _takes_grammar(ask):
-        return "grammar"
-    if asked == "processor":
-        raise _not_offered(
-            asked,
-            "a server that lets the keys of semqa pass unread",
-            "a vLLM server started with semqa's logits processor",
+        return Offer("processor")
+    if asked in ("grammar", "auto") and (dialect := await _dialect(ask)) is not None:
+        return Offer("grammar", dialect)
+    if asked in ("pointing", "auto"):
+        for bounded in (True, False):
+            held = await _takes_schema(ask, bounded=bounded)
+            if held:
+                return Offer("pointing", bounded=bounded)
+            if held is not None:
+                break  # it was not refused, but ignored
+    if asked in _NEEDS:
+        raise InputError(
+            f"constraint {asked}: the endpoint does not offer it. It needs {_NEEDS[asked]}. Use auto "
+            "for the strongest method the endpoint supports."
         )
-    if asked == "grammar":
-        raise _not_offered(
-            asked,
-            "a server that did not keep to a grammar",
-            "one with structured outputs in llguidance's dialect, such as vLLM",
-        )
-    return next(way for way in get_args(Way) if way == ("repair" if asked == "auto" else asked))
+    return Offer(
+        next(way for way in get_args(Way) if way == ("repair" if asked == "auto" else asked))
+    )
+
+
+_NEEDS = {
+    "processor": "a vLLM server started with semqa's logits processor",
+    "grammar": "a server with structured outputs in llguidance's dialect, such as vLLM, or llama.cpp's",
+    "pointing": 'a server that keeps to response_format {"type": "json_schema"}',
+}
 
 
 async def _takes_processor(ask: Ask) -> bool:
@@ -84,32 +119,57 @@ async def _takes_processor(ask: Ask) -> bool:
     return False
 
 
-async def _takes_grammar(ask: Ask) -> bool:
-    """Whether an answer is held to the only quotes that a grammar leaves."""
-    # Nothing that the request says elsewhere, so that an echo does not pass.
-    words = [f"{secrets.token_hex(3)}{letter}" for letter in "pqr"]
-    source = Source(" ".join(words))
-    grammar = quoting_grammar([source], QuotePolicy(min_quotes=1))
-    only_quote = grammar.replace("start: FREE quote FREE (quote FREE)*", "start: quote")
+async def _dialect(ask: Ask) -> Dialect | None:
+    """Return the dialect of the grammar that an answer is held to, if any.
+
+    Both are sent at once, in different fields, each with a word of its own.
+    """
+    words: dict[Dialect, str] = {"lark": _word(), "gbnf": _word()}
+    fields = {
+        **grammar_fields(f'start: "{words["lark"]}" /[0-9]{{3}}/', "lark"),
+        **grammar_fields(f'root ::= "{words["gbnf"]}" [0-9] [0-9] [0-9]', "gbnf"),
+    }
+    piece = await _asked(ask, fields, _PROBE_TOKENS)
+    if piece is None or not piece.finished:
+        return None
+    for dialect, word in words.items():
+        if re.fullmatch(word + "[0-9]{3}", piece.text):
+            return dialect
+    return None
+
+
+async def _takes_schema(ask: Ask, *, bounded: bool) -> bool | None:
+    """Whether an answer is held to a JSON schema such as `Pointing` makes; None if it is refused."""
+    words = [_word() for _ in range(3)]
+    word: dict[str, object] = {"type": "string", "enum": words}
+    text: dict[str, object] = {"type": "string", **({"maxLength": 9} if bounded else {})}
+    schema = object_schema(
+        {"first": word, **parts_schema({"from": word, "words": text}, most=2 if bounded else None)}
+    )
+    piece = await _asked(ask, schema_fields(schema), _SCHEMA_TOKENS)
+    if piece is None:
+        return None
     try:
-        piece = await ask(grammar_fields(only_quote), _PROBE_TOKENS)
+        value = json.loads(piece.text)
+        return value["first"] in words and all(part["from"] in words for part in value["parts"])
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return False
+
+
+async def _asked(ask: Ask, fields: Mapping[str, object], budget: int) -> Piece | None:
+    try:
+        return await ask(fields, budget)
     except RefusedError as error:
         _check_is_of_fields(error)
-        return False
-    if not piece.finished:
-        return False
-    spans = {" ".join(words[low:high]) for low in range(3) for high in range(low + 1, 4)}
-    return piece.text in {f"[ 1 {span} ]" for span in spans}
+        return None
+
+
+def _word() -> str:
+    """Return what the request says nowhere else, so that an echo does not pass."""
+    return f"q{secrets.token_hex(4)}z"
 
 
 def _check_is_of_fields(error: RefusedError) -> None:
-    """See that a request was refused for its fields: without key, path or model, nothing would do."""
+    """Raise unless a request was refused for its fields: nothing else would help."""
     if error.status in {401, 403, 404}:
         raise error
-
-
-def _not_offered(way: str, got: str, expected: str) -> InputError:
-    return InputError(
-        f"constraint: got {way} and {got}, expected {expected}; leave the choice to auto, or take "
-        "repair"
-    )

@@ -14,6 +14,7 @@ import pytest
 
 from semqa import InputError
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, transport
+from semqa.engines.openai.endpoint import Endpoint
 from semqa.errors import UnavailableError
 from tests.engines.openai.conftest import KEY, QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.server import Answer, Asked, Server, chunks, error, serving
@@ -349,7 +350,9 @@ def test_hostile_marks_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"base_url": ""}, r"^base_url: got none, expected the address"),
+        ({}, r"OPENAI_API_KEY"),
+        ({"base_url": ""}, r"OPENAI_API_KEY"),
+        ({"base_url": "https://api.openai.com/v1/"}, r"OPENAI_API_KEY"),
         ({"base_url": "localhost:8000"}, r"^base_url: got 'localhost:8000', expected an http"),
         ({"base_url": "ftp://x/v1"}, r"^base_url: got 'ftp://x/v1'"),
         ({"base_url": "http://x:99999/v1"}, r"^base_url: got 'http://x:99999/v1'"),
@@ -385,6 +388,15 @@ def test_address_and_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         assert asked_once(engine) == TEXT
         assert server.asked[2].headers["authorization"] == "Bearer other"
         engine.close()
+
+
+def test_openai_is_the_default_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    monkeypatch.setenv("SEMQA_API_KEY", "mine")
+    assert Endpoint.find() == Endpoint("https://api.openai.com/v1", "theirs")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert Endpoint.find().key == "mine"
+    assert Endpoint.find("http://localhost:1/v1").key == "mine"
 
 
 def test_a_key_is_not_shown_by_objects_either() -> None:
