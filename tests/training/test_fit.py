@@ -83,7 +83,7 @@ def test_memory_decides_how_much_is_learned_from_at_once(
     less = run(much.needed)
     assert less.micro_batch in (1, 2, 5)
     assert less.needed < 0.8 * much.needed
-    with pytest.raises(InputError, match=r"out of memory: .* lower --max-length"):
+    with pytest.raises(InputError, match="does not fit into memory"):
         run(much.needed // 100)
     assert not (tmp_path / str(much.needed // 100) / "plan.json").exists()
 
