@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.effort import effort
 from tests.kernels.interpreting import import_triton
 from tests.offline import asked_hosts
 from tests.terminal import terminal
@@ -22,12 +23,15 @@ for _ignored, _handler in (("SIGINT", signal.default_int_handler), ("SIGQUIT", s
     if hasattr(signal, _ignored):
         signal.signal(getattr(signal, _ignored), _handler)
 
+# The engine that the user saved as default is none of the tests' business.
+os.environ["XDG_CONFIG_HOME"] = str(Path(__file__).resolve().parent / "no-such-folder")
+
 # Inside vLLM it is tests/vllm that prepares Triton, which looks for backends once: when imported.
 if "SEMQA_TEST_RUNNER" not in os.environ:
     import_triton()
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("semqa", deadline=None)
+settings.register_profile("semqa", deadline=None, max_examples=effort(100))
 settings.load_profile("semqa")
 
 

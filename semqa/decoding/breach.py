@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import glue_words, language_of, question_words
+from semqa.quotes.glue import function_words, glue_words, language_of, question_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,9 +143,10 @@ def _holds_content(field: str, place: tuple[int, int, int], functions: frozenset
 
 
 def _function_words(language: str) -> frozenset[str]:
-    pieces = {piece for word in glue_words(language) for piece in word.split("'")}
     return frozenset(
-        form for piece in pieces for form in (piece, piece.capitalize(), piece.upper())
+        form
+        for word in function_words(language)
+        for form in (word, word.capitalize(), word.upper())
     )
 
 

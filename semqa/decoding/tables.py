@@ -14,7 +14,7 @@ from semqa.decoding.automaton.entries import entries
 from semqa.decoding.automaton.step import MOST_RUN_MARKS
 from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import glue_words, language_of, question_words
+from semqa.quotes.glue import function_words, glue_words, language_of, question_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -146,8 +146,8 @@ def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeT
     listed_words = sorted(glue_words(language))
     numbers: dict[str, int] = {}
     trie = _add_words(np.zeros(4, np.int32), _written(listed_words), FREE_WORD, numbers)
-    pieces = {piece for word in listed_words for piece in word.split("'")}
-    forms = {form for piece in pieces for form in (piece, piece.capitalize(), piece.upper())}
+    functions = function_words(language)
+    forms = {form for word in functions for form in (word, word.capitalize(), word.upper())}
     trie = _add_words(trie, {form: form for form in sorted(forms)}, FUNCTION, {})
     arrays: dict[int, NDArray[Any]] = {
         memory.WORDS_TRIE: trie,

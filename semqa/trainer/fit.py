@@ -31,8 +31,6 @@ _BACKWARD = 1.25
 _RECOMPUTED = 2.0
 """The same with gradient checkpointing, where one layer's activations come on top."""
 
-_Examples = "Sequence[Mapping[str, Sequence[int]]]"
-
 
 class Fit(NamedTuple):
     """How a batch is split, and what a training will take.
@@ -53,7 +51,7 @@ class Fit(NamedTuple):
 def fit(
     model: Any,
     collate: Callable[[Any], dict[str, torch.Tensor]],
-    examples: _Examples,
+    examples: Sequence[Mapping[str, Sequence[int]]],
     *,
     share: int,
     state_bytes: int,

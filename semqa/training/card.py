@@ -44,7 +44,7 @@ def _card(record: Mapping[str, Any]) -> str:
     }
     data, prompt = record["data"], record["prompt"]
     version = f", version {prompt['version']}" if prompt["version"] else ""
-    asked = "" if prompt["template"] == "zero-shot" else f" --prompt {Path(options['prompt']).name}"
+    asked = f" --prompt {Path(options['prompt']).name}"
     form = "" if options["form"] == "auto" else f" --form {options['form']}"
     yaml = "".join(f"{name}: {json.dumps(value)}\n" for name, value in header.items())
     rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from semqa.decoding import QuotePolicy
 from semqa.quotes import ABSTENTION, Source
-from semqa.quotes.glue import glue_words, language_of, question_words
+from semqa.quotes.glue import function_words, glue_words, language_of, question_words
 
 _SPACES = " \n"
 _OPENING = '("-/'
@@ -89,9 +89,8 @@ class Language:
         listed = glue_words(language_of(question))
         self._functions = {
             form
-            for word in listed
-            for piece in word.split("'")
-            for form in (piece, piece.capitalize(), piece.upper())
+            for word in function_words(language_of(question))
+            for form in (word, word.capitalize(), word.upper())
         }
         known = listed | question_words(question)
         self._words = known | {word[0].upper() + word[1:] for word in known}

@@ -17,7 +17,7 @@ from semqa.engines.openai.remote import Wording
 from semqa.engines.openai.transport import RefusedError
 from semqa.errors import InputError
 from semqa.prompting import Message
-from semqa.quotes.pointing import parts_schema
+from semqa.quotes.pointing import object_schema, parts_schema
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -42,10 +42,17 @@ _SCHEMA_TOKENS = 256
 
 
 class Offer(NamedTuple):
-    """The way to take, and for a grammar the dialect that the endpoint reads."""
+    """What an endpoint offers.
+
+    Attributes:
+        way: the way to take.
+        dialect: of the grammars that it reads.
+        bounded: whether it takes lengths in JSON schemas.
+    """
 
     way: Way
     dialect: Dialect = "lark"
+    bounded: bool = True
 
 
 def grammar_fields(grammar: str, dialect: Dialect) -> dict[str, object]:
@@ -78,8 +85,13 @@ async def find_way(asked: str, ask: Ask) -> Offer:
         return Offer("processor")
     if asked in ("grammar", "auto") and (dialect := await _dialect(ask)) is not None:
         return Offer("grammar", dialect)
-    if asked in ("pointing", "auto") and await _takes_schema(ask):
-        return Offer("pointing")
+    if asked in ("pointing", "auto"):
+        for bounded in (True, False):
+            held = await _takes_schema(ask, bounded=bounded)
+            if held:
+                return Offer("pointing", bounded=bounded)
+            if held is not None:
+                break  # it was not refused, but ignored
     if asked in _NEEDS:
         raise InputError(
             f"constraint {asked}: the endpoint does not offer it. It needs {_NEEDS[asked]}. Use auto "
@@ -126,16 +138,20 @@ async def _dialect(ask: Ask) -> Dialect | None:
     return None
 
 
-async def _takes_schema(ask: Ask) -> bool:
-    """Whether an answer is held to a JSON schema as `Pointing` makes them."""
+async def _takes_schema(ask: Ask, *, bounded: bool) -> bool | None:
+    """Whether an answer is held to a JSON schema such as `Pointing` makes; None if it is refused."""
     words = [_word() for _ in range(3)]
-    schema = parts_schema({"from": {"type": "string", "enum": words}}, least=1, most=2)
+    word: dict[str, object] = {"type": "string", "enum": words}
+    text: dict[str, object] = {"type": "string", **({"maxLength": 9} if bounded else {})}
+    schema = object_schema(
+        {"first": word, **parts_schema({"from": word, "words": text}, most=2 if bounded else None)}
+    )
     piece = await _asked(ask, schema_fields(schema), _SCHEMA_TOKENS)
     if piece is None:
-        return False
+        return None
     try:
         value = json.loads(piece.text)
-        return bool(value["parts"]) and all(part["from"] in words for part in value["parts"])
+        return value["first"] in words and all(part["from"] in words for part in value["parts"])
     except (ValueError, RecursionError, TypeError, KeyError):
         return False
 
