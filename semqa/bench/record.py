@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from semqa.data.jsonl import Row
     from semqa.engines.generation import Generation
     from semqa.metrics import ExampleScores
-    from semqa.quotes import Quote, QuotedAnswer
+    from semqa.quotes import Quote
 
 __all__ = ["Asked", "Record"]
 
@@ -113,6 +114,7 @@ class Record:
         question: the question, in words.
         prediction: the answer, with canonical marks.
         error: why there is no answer; None where there is one.
+        verdict: what checking the answer showed; of a missing answer, that nothing is quoted.
         quotes: how many quotes have each status.
         words: words of the plain answer.
         free_words: how many of them stand outside of quotes.
@@ -137,6 +139,7 @@ class Record:
     scores: Mapping[str, object]
     seconds: float
     spans: Sequence[Mapping[str, object]]
+    verdict: Verdict
     asked: Asked | None = None
 
     @classmethod
@@ -182,6 +185,7 @@ class Record:
             seconds=round(seconds, 6),
             asked=asked,
             spans=[_span(quote) for quote in answer.quotes],
+            verdict=answer.verdict(question),
         )
 
     @classmethod
@@ -209,6 +213,7 @@ class Record:
             seconds=_number(row, row.fields.get("seconds"), "seconds"),
             asked=Asked.read(row),
             spans=_spans(row),
+            verdict=_verdict(row),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -227,9 +232,28 @@ def _span(quote: Quote) -> dict[str, object]:
     }
     if quote.verified:
         span |= {"field": quote.field, "start": quote.source_start, "end": quote.source_end}
+    if quote.cut:
+        span["cut"] = True
     if quote.repaired is not None:
         span["repaired"] = quote.repaired.to_dict()
     return span
+
+
+def _verdict(row: Row) -> Verdict:
+    """Return the verdict of a row; worked out for rows of earlier versions, which have none."""
+    if "verdict" in row.fields:
+        told = row.text("verdict")
+        if told not in set(Verdict):
+            raise _wrong(row, told, "verdict", " or ".join(Verdict))
+        return Verdict(told)
+    answer = QuotedAnswer.parse(row.text("prediction"), ())
+    if answer.abstained:
+        return Verdict.ABSTAINED
+    if _count(row, "dropped") or any(span.get("status") != "verified" for span in _spans(row)):
+        return Verdict.UNVERIFIED
+    if not answer.quotes or answer.claims(row.text("question")):
+        return Verdict.UNQUOTED
+    return Verdict.QUOTED
 
 
 def _spans(row: Row) -> list[Mapping[str, object]]:

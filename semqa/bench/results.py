@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import semqa
 from semqa.bench.machine import describe_machine
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
+from semqa.quotes import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -163,7 +164,9 @@ def _quoting(records: Sequence[Record]) -> dict[str, object]:
         statuses.update(record.quotes)
     words = sum(record.words for record in records)
     free = sum(record.free_words for record in records)
+    verdicts = Counter(record.verdict for record in records)
     return {
+        "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
         "statuses": dict(statuses),
         "quotes_per_answer": statuses.total() / len(records),
         "words_per_answer": words / len(records),

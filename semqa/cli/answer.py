@@ -32,7 +32,7 @@ from semqa.cli.options import (
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
 from semqa.cli.owners import OwnerId, find_owner
 from semqa.cli.saved import with_default
-from semqa.cli.show import Format, counted, show_answer, show_prompt
+from semqa.cli.show import Format, show_answer, show_prompt, show_verdict
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -187,11 +187,11 @@ def answer(
                 say(ASTRAY)
     elif output_format is not Format.TERMINAL:
         for run in runs:
-            if compare or (run.choice.prompts is not None and not run.choice.constrained):
-                switch = "on" if run.choice.constrained else "off"
-                say("; ".join([f"constraint {switch}: {counted(run.result)}", *run.remarks()]))
-            elif run.remarks():
-                say("; ".join(run.remarks()))
+            constrained = run.choice.constrained
+            free = run.choice.prompts is not None and not constrained
+            label = f"constraint {'on' if constrained else 'off'}: " if compare or free else ""
+            if told := show_verdict(run.result, question, run.remarks(), label):
+                say(told)
 
 
 class _Request(NamedTuple):
@@ -260,7 +260,7 @@ class _Run(NamedTuple):
         """Return all of it, ready for JSON."""
         record: dict[str, object] = {
             "question": request.question,
-            **self.result.to_dict(),
+            **self.result.to_dict(request.question),
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }

@@ -87,6 +87,9 @@ def _written(results: Mapping[str, Any]) -> Iterator[str]:
         f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words an "
         f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms an answer (median)"
     )
+    verdicts = [f"{n} {name}" for name, n in quoting.get("verdicts", {}).items() if n]
+    if verdicts:
+        yield f"answers: {', '.join(verdicts)}"
     throughput, constraint = results["throughput"], results["constraint"]
     if tokens is not None and throughput is not None:
         rates = [f"{throughput['answers_per_second']:.2f} answers a second"]

@@ -24,17 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "Choice", "choose", "embedding_bar", "warm_up"]
 
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
-RULES = (
-    "numbers",
-    "names",
-    "boundary",
-    "max_words",
-    "max_free_words",
-    "max_span_words",
-    "min_quotes",
-    "quote_bias",
-    "quote_from",
-)
+RULES = ("free", "boundary", "quote_bias", "quote_from")
 """Options that say what the constraint allows: without it they have no effect."""
 
 
@@ -145,9 +135,6 @@ def choose(engine: str, given: EngineOptions) -> Choice:
         idle = [name for name in RULES if options.pop(name, None) is not None]
         if idle:
             say(f"--constraint off: without effect: {', '.join(map(flag, idle))}")
-    else:
-        # A year or a count in free text is what people trust most and check least.
-        options.setdefault("numbers", "quoted")
     return Choice(engine, options, settings)
 
 

@@ -38,11 +38,11 @@ class Switch(StrEnum):
     REPAIR = "repair"
 
 
-class Placing(StrEnum):
-    """Where something may stand: inside quotes, or anywhere."""
+class FreeText(StrEnum):
+    """What may stand outside quotes."""
 
-    QUOTED = "quoted"
-    FREE = "free"
+    GLUE = "glue"
+    ANY = "any"
 
 
 class Boundary(StrEnum):
@@ -50,6 +50,13 @@ class Boundary(StrEnum):
 
     WORD = "word"
     CHAR = "char"
+
+
+class Decoding(StrEnum):
+    """What a model chooses among."""
+
+    SPANS = "spans"
+    TOKENS = "tokens"
 
 
 class Backend(StrEnum):
@@ -87,16 +94,18 @@ class EngineOptions:
     ] = None
     shots: Annotated[
         int | None,
-        _option("Solved questions in the prompt.", _PROMPT, "up to 5 with --train, else 0", min=0),
+        _option("Solved questions in the prompt.", _PROMPT, "5", min=0),
     ] = None
     train: Annotated[
         Path | None,
-        _option("QuoteSum file that they come from.", _PROMPT),
+        _option("QuoteSum file that they come from.", _PROMPT, "five of semqa's own"),
     ] = None
     exemplars: Annotated[
         str | None,
         _option(
-            "How they are chosen: knn, random, fixed (the first), or fixed:QID,QID.", _PROMPT, "knn"
+            "How they are chosen from --train: knn, random, fixed (the first), or fixed:QID,QID.",
+            _PROMPT,
+            "knn",
         ),
     ] = None
     encoder: Annotated[
@@ -125,7 +134,7 @@ class EngineOptions:
     ] = None
     max_words: Annotated[
         int | None,
-        _option("Most words of the answer.", _RULES, "100 for extractive, else no limit", min=1),
+        _option("Most words of the answer (extractive).", _RULES, "100", min=1),
     ] = None
     coverage: Annotated[
         float | None,
@@ -137,25 +146,12 @@ class EngineOptions:
             max=1.0,
         ),
     ] = None
-    numbers: Annotated[
-        Placing | None,
-        _option("Numbers that the question lacks: in quotes only, or anywhere.", _RULES, "quoted"),
-    ] = None
-    names: Annotated[
-        Placing | None,
-        _option("Names that the question lacks: in quotes only, or anywhere.", _RULES, "free"),
+    free: Annotated[
+        FreeText | None,
+        _option("What may stand outside quotes: words that claim nothing, or any.", _RULES, "glue"),
     ] = None
     boundary: Annotated[
         Boundary | None, _option("Quotes are cut between words, or anywhere.", _RULES, "word")
-    ] = None
-    max_free_words: Annotated[
-        int | None, _option("Most words between two quotes.", _RULES, "no limit", min=0)
-    ] = None
-    max_span_words: Annotated[
-        int | None, _option("Most words of one quote.", _RULES, "no limit", min=1)
-    ] = None
-    min_quotes: Annotated[
-        int | None, _option("Fewest quotes of an answer.", _RULES, "0", min=0)
     ] = None
     quote_from: Annotated[
         str | None,
@@ -171,6 +167,14 @@ class EngineOptions:
         _option("Makes quotes likelier: added to the logits that open one.", _RULES, "0"),
     ] = None
 
+    decoding: Annotated[
+        Decoding | None,
+        _option(
+            "Choose among whole quotes, or token by token (transformers).",
+            _DECODING,
+            "spans where possible",
+        ),
+    ] = None
     max_new_tokens: Annotated[
         int | None, _option("Most tokens of an answer.", _DECODING, "256", min=1)
     ] = None

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from semqa.cli.output import terminal_width
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semqa.prompting import Prompt
     from semqa.quotes import QuotedAnswer
     from semqa.quotes.render import Judged
 
-__all__ = ["Format", "counted", "show_answer", "show_prompt"]
+__all__ = ["Format", "show_answer", "show_prompt", "show_verdict"]
 
 
 class Format(StrEnum):
@@ -51,10 +53,12 @@ def show_answer(
     from semqa.quotes import render
 
     if form is Format.MARKDOWN:
-        return render.to_markdown(result, judged=judged)
+        return render.to_markdown(result, question=question, judged=judged)
     if form is Format.HTML:
         return render.to_html(result, question=question, judged=judged)
-    return render.to_ansi(result, color=color, width=terminal_width(), judged=judged)
+    return render.to_ansi(
+        result, question=question, color=color, width=terminal_width(), judged=judged
+    )
 
 
 def show_prompt(prompt: Prompt, *, chat: bool) -> str:
@@ -66,18 +70,22 @@ def show_prompt(prompt: Prompt, *, chat: bool) -> str:
     return f"--- {of} ---\n{turns}\n---"
 
 
-def counted(result: QuotedAnswer) -> str:
-    """Return how many quotes came out how.
+def show_verdict(
+    result: QuotedAnswer, question: str, remarks: Sequence[str], label: str = ""
+) -> str:
+    """Return what is said beside an answer whose format may have no room for its verdict.
 
-    Example:
-        >>> from semqa import QuotedAnswer, Source
-        >>> counted(QuotedAnswer.parse("[ 1 a ] [ 1 b ]", [Source("a")]))
-        '2 quotes: 1 verified, 0 misattributed, 1 fabricated, 0 malformed'
+    Args:
+        result: the answer.
+        question: the question that was answered.
+        remarks: on how the answer came about.
+        label: tells answers apart; without one, a quoted answer needs no words but the remarks.
     """
-    quotes = len(result.quotes)
-    counts = [f"{count} {status}" for status, count in result.counts.items()]
-    if repaired := sum(quote.repaired is not None for quote in result.quotes):
-        counts.append(f"{repaired} repaired")
-    if result.dropped:
-        counts.append(f"{len(result.dropped)} more lost their brackets")
-    return f"{quotes} quote{'s' if quotes != 1 else ''}: {', '.join(counts)}"
+    from semqa.quotes import Verdict
+    from semqa.quotes.render import verdict_text
+
+    if not label and result.verdict(question) is Verdict.QUOTED:
+        return "; ".join(remarks)
+    return " ".join(
+        [f"{label}{verdict_text(result, question)}", *(f"({remark})" for remark in remarks)]
+    )

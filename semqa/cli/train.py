@@ -56,13 +56,7 @@ def train(
         Literal["auto", "chat", "completion"], typer.Option(help="Of the prompts.")
     ] = "auto",
     max_steps: Annotated[int, typer.Option(help="Steps of the optimizer.")] = 25_000,
-    batch_size: Annotated[int, typer.Option(help="Answers a step, in all processes.")] = 32,
-    accumulate: Annotated[
-        int,
-        typer.Option(
-            "--accumulate", "--gradient-accumulation-steps", help="Batches that make a step."
-        ),
-    ] = 1,
+    batch_size: Annotated[int, typer.Option(help="Answers a step, however many fit at once.")] = 32,
     optimizer: Annotated[Literal["adafactor", "adamw"], typer.Option()] = "adafactor",
     learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 1e-3,
     schedule: Annotated[
@@ -122,7 +116,7 @@ def train(
     device: Annotated[
         Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
     ] = None,
-    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16, on a GPU.")] = False,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
     fp16: Annotated[bool, typer.Option("--fp16", help="Compute in float16, on a GPU.")] = False,
     dtype: Annotated[
         Literal["float32", "bfloat16"], typer.Option(help="Of the weights; bfloat16 for LoRA only.")
@@ -147,7 +141,6 @@ def train(
         form=form,
         max_steps=max_steps,
         batch_size=batch_size,
-        accumulate=accumulate,
         optimizer=optimizer,
         learning_rate=learning_rate,
         schedule=schedule,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from semqa.cli.bench_pace import Lines
+from semqa.cli.bench_pace import Lines, duration
 from semqa.cli.output import say
 from semqa.cli.progress import progress_bar
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.trainer import Progress
+    from semqa.trainer.fit import Fit
 
 __all__ = ["told_progress"]
 
@@ -39,7 +40,8 @@ def told_progress(*, quiet: bool) -> Iterator[Progress]:
             return
         with progress_bar("train", "examples") as update:
             told = update or (None if quiet else _in_lines())
-            yield Progress(told, _resumed, _damaged, None if quiet else say)
+            spoken = (None, None) if quiet else (say, _fits)
+            yield Progress(told, _resumed, _damaged, *spoken)
     except KeyboardInterrupt as error:
         if first:
             say("interrupted: the last checkpoint is kept; give the same command again to go on")
@@ -52,6 +54,14 @@ def _in_lines() -> Callable[[int, int | None], None]:
     """Return what tells of steps where there is no terminal: a line every half minute."""
     lines = Lines(say)
     return lambda done, total: lines.tell(done, total, "steps", list)
+
+
+def _fits(found: Fit, steps: int) -> None:
+    say(
+        f"{found.micro_batch} at once, in {found.needed / 1e9:.1f} GB of the "
+        f"{found.free / 1e9:.1f} GB that are free; about {duration(found.seconds)} a step, "
+        f"{duration(found.seconds * steps)} for {steps:,} steps, without evaluations"
+    )
 
 
 def _resumed(step: int) -> None:

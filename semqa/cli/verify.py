@@ -47,36 +47,41 @@ def verify(
 ) -> None:
     """Check every quote of a marked answer against its sources, character for character.
 
-    Exits with 0 when every quote is verified, and with 1 when one is not,
-    saying which and why. An answer that quotes nothing has nothing to check:
-    that is said, and the exit code is 0.
+    Exits with 0 if there are quotes and all are verified, or if the answer is
+    the abstention sentence; with 1 if a quote is not verified, saying which and
+    why, or if nothing is quoted. Words outside of quotes that claim something
+    are listed, and do not change the exit code.
     """
-    from semqa.quotes import QuotedAnswer
     from semqa.quotes.nearest import NearestSearch
 
     check_stdin_once(answer, *(source or []), sources)
-    text, given = _read(answer, source or [], sources)
-    result = QuotedAnswer.parse(text.rstrip("\r\n"), given)
-    search = NearestSearch(given)
+    result, question = _read(answer, source or [], sources)
+    search = NearestSearch(result.sources)
     if as_json:
-        write_result(json_line(_record(result, search), indent=2))
+        write_result(json_line(_record(result, question, search), indent=2))
     else:
         from semqa.quotes.render import to_ansi
 
-        write_result(to_ansi(result, color=use_color(), width=terminal_width()), raw=True)
+        shown = to_ansi(result, question=question, color=use_color(), width=terminal_width())
+        write_result(shown, raw=True)
         for number, quote in enumerate(result.quotes, start=1):
             if not quote.verified:
-                write_result(f"quote {number} ({quote.status.value}): {_why(quote, search, given)}")
+                why = _why(quote, search, result.sources)
+                write_result(f"quote {number} ({quote.status.value}): {why}")
+        for mark in result.dropped:
+            write_result(f"dropped mark: “{_shortened(mark.text)}”: {mark.reason}")
     if search.exhausted:
         say("the nearest passages were not looked for in the end: too many, or sources too long")
-    if not result.verified:
+    # Claims are not held against an answer here: who wrote it may vouch for them.
+    if not (result.verified or result.abstained):
         raise typer.Exit(1)
 
 
-def _read(answer: Path, files: Sequence[Path], listed: Path | None) -> tuple[str, Sequence[Source]]:
-    """Return an answer and its sources: those that were named, or else its record's own."""
+def _read(answer: Path, files: Sequence[Path], listed: Path | None) -> tuple[QuotedAnswer, str]:
+    """Return an answer over the sources named, or else its record's own, and its question."""
     from semqa.data.answers import answer_in
     from semqa.data.files import ByteBudget, decode_text, display_name, open_input
+    from semqa.quotes import QuotedAnswer
 
     named = bool(files) or listed is not None
     if not named and str(answer) == "-" and (sys.stdin is None or sys.stdin.isatty()):
@@ -86,18 +91,18 @@ def _read(answer: Path, files: Sequence[Path], listed: Path | None) -> tuple[str
         text = decode_text(file.read_all(), display_name(answer))
     record = answer_in(text, display_name(answer))
     if record is not None:
-        return record.text, given if named else record.sources
+        return record.read(given if named else None), record.question
     if not named:
         raise InputError(NO_SOURCES)
-    return text, given
+    return QuotedAnswer.parse(text.rstrip("\r\n"), given), ""
 
 
-def _record(result: QuotedAnswer, search: NearestSearch) -> dict[str, object]:
+def _record(result: QuotedAnswer, question: str, search: NearestSearch) -> dict[str, object]:
     quotes = []
     for quote in result.quotes:
         near = _nearest(quote, search)
         quotes.append({**quote.to_dict(), "nearest": None if near is None else near._asdict()})
-    return {**result.to_dict(), "quotes": quotes}
+    return {**result.to_dict(question), "quotes": quotes}
 
 
 def _why(quote: Quote, search: NearestSearch, sources: Sequence[Source]) -> str:

@@ -9,17 +9,20 @@ from semqa.data.files import BOM, ByteBudget, InputFile, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
 from semqa.data.sources import source_of
 from semqa.errors import InputError
-from semqa.quotes.source import Source
+from semqa.quotes import QuotedAnswer, Source
+from semqa.quotes.quote import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["GivenAnswer", "answer_in", "read_answers"]
+__all__ = ["GivenAnswer", "answer_in", "answer_of", "read_answers"]
 
 MAX_BYTES = 256 * 2**20
 MAX_SOURCES = 10_000
 """Most sources of one answer."""
+
+_NUMBERS = ("source", "answer_start", "answer_end", "plain_start", "plain_end")
 
 
 class GivenAnswer(NamedTuple):
@@ -30,12 +33,23 @@ class GivenAnswer(NamedTuple):
         question: what it answers; may be empty.
         text: the answer, marked.
         sources: by number, from 1.
+        dropped: marks that lost their brackets in a repair, as the record lists them.
     """
 
     key: str
     question: str
     text: str
     sources: tuple[Source, ...]
+    dropped: tuple[Dropped, ...] = ()
+
+    def read(self, sources: Sequence[Source] | None = None) -> QuotedAnswer:
+        """Return the answer, checked against its sources or others.
+
+        Raises:
+            InputError: as `QuotedAnswer.parse` and `QuotedAnswer.with_dropped`.
+        """
+        answer = QuotedAnswer.parse(self.text, self.sources if sources is None else sources)
+        return answer.with_dropped(self.dropped) if self.dropped else answer
 
 
 def read_answers(path: Path | str) -> list[GivenAnswer]:
@@ -56,7 +70,7 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
     found: list[GivenAnswer] = []
     places: dict[str, str] = {}
     for number, row in enumerate(_rows(raw, name), 1):
-        one = _answer(row, number)
+        one = answer_of(row, number)
         if one.key in places:
             raise InputError(
                 f"{row.where}: doubled key: got {one.key!r} as at {places[one.key]}, expected one "
@@ -82,7 +96,7 @@ def answer_in(text: str, name: str) -> GivenAnswer | None:
         row = as_row(decode_json(text, name), name)
     except InputError:
         return None
-    return _answer(row, 1) if {"answer", "sources"} <= row.fields.keys() else None
+    return answer_of(row) if {"answer", "sources"} <= row.fields.keys() else None
 
 
 def _rows(raw: bytes, name: str) -> Iterator[Row]:
@@ -101,17 +115,51 @@ def _rows(raw: bytes, name: str) -> Iterator[Row]:
         yield from map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
 
 
-def _answer(row: Row, number: int) -> GivenAnswer:
+def answer_of(row: Row, number: int = 1) -> GivenAnswer:
+    """Return the answer that a record holds.
+
+    Args:
+        row: the record.
+        number: of the record; its key if it has none.
+
+    Raises:
+        InputError: the record is not usable.
+    """
     key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
     text = row.text("prediction") if "answer" not in row.fields else row.text("answer")
     sources = row.fields.get("sources")
-    if not isinstance(sources, list) or not 1 <= len(sources) <= MAX_SOURCES:
+    if not isinstance(sources, list) or len(sources) > MAX_SOURCES:
         got = f"{len(sources):,} of them" if isinstance(sources, list) else describe(sources)
         raise InputError(
             f"{row.where}: no usable sources: got {got} in the field 'sources', expected an array "
-            f"of 1 to {MAX_SOURCES:,} objects with 'text'; add it, or give --references"
+            f"of up to {MAX_SOURCES:,} objects with 'text'; add it, or give --references"
         )
-    return GivenAnswer(key, row.text("question", ""), text, _numbered(row, sources))
+    numbered = _numbered(row, sources)
+    return GivenAnswer(key, row.text("question", ""), text, numbered, _dropped(row))
+
+
+def _dropped(row: Row) -> tuple[Dropped, ...]:
+    """Return the dropped marks that a record lists; none if it does not list any."""
+    listed = row.fields.get("dropped")
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        raise InputError(f'{row.where}: "dropped" must be an array, got {describe(listed)}.')
+    found = []
+    for place, each in enumerate(listed, 1):
+        one = as_row(each, f"{row.where}: dropped mark {place}")
+        source, *places = (_whole(one, name) for name in _NUMBERS)
+        found.append(Dropped(source, one.text("text"), one.text("reason", ""), *places))
+    return tuple(found)
+
+
+def _whole(row: Row, name: str) -> int:
+    value = row.fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError(
+            f'{row.where}: "{name}" must be a whole number of at least 0, got {describe(value)}.'
+        )
+    return value
 
 
 def _numbered(row: Row, sources: list[object]) -> tuple[Source, ...]:
@@ -131,4 +179,4 @@ def _numbered(row: Row, sources: list[object]) -> tuple[Source, ...]:
                 f"expected one from 1 to {MAX_SOURCES:,}, once; correct it"
             )
         placed[number] = source_of(one)
-    return tuple(placed.get(number, Source("")) for number in range(1, max(placed) + 1))
+    return tuple(placed.get(number, Source("")) for number in range(1, max(placed, default=0) + 1))

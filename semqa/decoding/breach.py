@@ -10,8 +10,11 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.quotes.answer import ABSTENTION
+from semqa.quotes.glue import function_words, glue_words, language_of, question_words
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from semqa.decoding.policy import QuotePolicy
     from semqa.quotes import Source
@@ -20,8 +23,10 @@ __all__ = ["find_breach"]
 
 # Possessive, so that hostile text costs no more than its length.
 _QUOTE = re.compile(r"\[ ([1-9][0-9]{0,8}+) ([^\[\]]++)\]")
-_ENDERS = frozenset(".!?…。！？")
-_CLOSERS = _ENDERS | frozenset("\"'”’»)*")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_MARK = re.compile(r"[-/(\",.:;!?)]")
+_GLUE = re.compile(r"[^\W_]|[-/(\",.:;!?)' \n]")
+_MOST_WORDS, _MOST_MARKS, _SHARED_WORDS = 10, 3, 3
 
 
 class _Piece(NamedTuple):
@@ -40,29 +45,29 @@ def find_breach(
         text: the whole answer.
         sources: the numbered sources.
         policy: the rules.
-        question: the question, whose numbers and names free text may repeat.
+        question: the question, whose words free text may repeat.
 
     Example:
         >>> from semqa import Source
         >>> from semqa.decoding import QuotePolicy, find_breach
         >>> find_breach("In [ 1 1943 ].", [Source("It was 1943.")], QuotePolicy())
-        >>> find_breach("In [ 1 1944 ].", [Source("It was 1943.")], QuotePolicy())
-        "'1944' does not stand in source 1"
+        >>> find_breach("Alas [ 1 1943 ].", [Source("It was 1943.")], QuotePolicy())
+        "'Alas' stands outside of quotes"
     """
+    if text.removeprefix(" ") == ABSTENTION:
+        return None
     pieces: list[_Piece] = []
     for piece in _pieces(text):
         if piece.source == 0 and (bracket := re.search(r"[\[\]]", piece.text)):
             near = piece.text[bracket.start() : bracket.start() + 20]
             return f"a bracket that belongs to no quote: {near!r}"
         pieces.append(piece)
-    found = (
-        _in_quotes(pieces, sources, policy),
-        _in_counts(pieces, policy),
-        _in_numbers(pieces, question) if policy.numbers == "quoted" else None,
-        _in_names(pieces, question) if policy.names == "quoted" else None,
-        "it is no valid Unicode" if re.search("[\ud800-\udfff]", text) else None,
-    )
-    return next((reason for reason in found if reason is not None), None)
+    if re.search("[\ud800-\udfff]", text):
+        return "it is not valid Unicode"
+    if len(pieces) == 1:
+        return "it quotes nothing and is not the abstention sentence"
+    quotes = _in_quotes(pieces, sources, policy, language_of(question))
+    return quotes or (_in_free_text(pieces, question) if policy.free == "glue" else None)
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -78,9 +83,11 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 
 def _in_quotes(
-    pieces: Sequence[_Piece], sources: Sequence[Source], policy: QuotePolicy
+    pieces: Sequence[_Piece], sources: Sequence[Source], policy: QuotePolicy, language: str
 ) -> str | None:
-    for number, span in dict.fromkeys(pieces):  # a quote made often costs as much as one
+    functions = _function_words(language)
+    used: dict[int, list[tuple[int, int, int]]] = {}
+    for number, span in pieces:
         if number == 0:
             continue
         if number > len(sources):
@@ -89,98 +96,100 @@ def _in_quotes(
             return f"source {number} may not be quoted"
         if span != span.strip():
             return f"{_shown(span)} begins or ends with white space"
-        fields = (sources[number - 1].title, sources[number - 1].text)
-        if not any(span in field for field in fields):
+        source = sources[number - 1]
+        if span not in source.title and span not in source.text:
             return f"{_shown(span)} does not stand in source {number}"
-        if policy.boundary == "word" and not any(_cuts_no_word(span, field) for field in fields):
+        words = policy.boundary == "word"
+        places = [*_places(span, source.text, 0, words), *_places(span, source.title, 1, words)]
+        if not places:
             return f"{_shown(span)} cuts a word of source {number}"
+        fields = (source.text, source.title)
+        places = [place for place in places if _holds_content(fields[place[0]], place, functions)]
+        if not places:
+            return f"{_shown(span)} holds no content word"
+        taken = used.setdefault(number, [])
+        places = [
+            (field, start, end)
+            for field, start, end in places
+            if not any(field == other and start < b and a < end for other, a, b in taken)
+        ]
+        if not places:
+            return f"{_shown(span)} repeats an earlier quote"
+        taken += places
     return None
 
 
-def _cuts_no_word(span: str, field: str) -> bool:
-    """Say whether a span stands somewhere in a field with no word cut at its edges."""
+def _places(span: str, field: str, number: int, words: bool) -> Iterator[tuple[int, int, int]]:
+    """Find a span in a field, with no word cut at its edges if that is asked for."""
     at = field.find(span)
     while at >= 0:
         end = at + len(span)
         before = at == 0 or not (field[at - 1].isalnum() and span[0].isalnum())
         behind = end == len(field) or not (span[-1].isalnum() and field[end].isalnum())
-        if before and behind:
-            return True
+        if not words or (before and behind):
+            yield number, at, end
         at = field.find(span, at + 1)
-    return False
 
 
-def _in_counts(pieces: Sequence[_Piece], policy: QuotePolicy) -> str | None:
-    free = [_free_words(text) for number, text in pieces if number == 0]
-    spans = [len(text.split()) for number, text in pieces if number]
-    words = sum(free) + sum(spans)
-    if policy.max_words is not None and words > policy.max_words:
-        return f"{words} words, more than {policy.max_words}"
-    if policy.max_free_words is not None and max(free) > policy.max_free_words:
-        return f"{_counted(max(free), 'word')} outside of quotes, more than {policy.max_free_words}"
-    longest = max(spans, default=0)
-    if policy.max_span_words is not None and longest > policy.max_span_words:
-        return f"{longest} words in one quote, more than {policy.max_span_words}"
-    if len(spans) < policy.min_quotes:
-        return f"{_counted(len(spans), 'quote')}, fewer than {policy.min_quotes}"
-    return None
+def _holds_content(field: str, place: tuple[int, int, int], functions: frozenset[str]) -> bool:
+    """Tell whether a span touches a word that is no function word."""
+    _, start, end = place
+    while start and field[start - 1].isalnum() and field[start].isalnum():
+        start -= 1
+    while end < len(field) and field[end - 1].isalnum() and field[end].isalnum():
+        end += 1
+    runs = groupby(field[start:end], str.isalnum)
+    return any(in_word and "".join(run) not in functions for in_word, run in runs)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' if number != 1 else ''}"
-
-
-def _free_words(text: str) -> int:
-    return sum(any(map(str.isalnum, piece)) for piece in text.split())
-
-
-def _in_numbers(pieces: Sequence[_Piece], question: str) -> str | None:
-    known = set(_runs(question, str.isdigit))
-    for source, text in pieces:
-        for number in _runs(text, str.isdigit) if source == 0 else ():
-            if number not in known:
-                return f"the number {_shown(number)} stands outside of quotes"
-    return None
-
-
-def _in_names(pieces: Sequence[_Piece], question: str) -> str | None:
-    known = list(_runs(question, str.isalnum))
-    status = "start"
-    for source, text in pieces:
-        if source:
-            status = "ended" if text[-1] in _ENDERS else "inside"
-            continue
-        for in_word, letters in groupby(text, str.isalnum):
-            run = "".join(letters)
-            capital = in_word and (run[0].isupper() or run[0].istitle())
-            if capital and status != "start" and not any(_same_word(run, asked) for asked in known):
-                return f"the name {_shown(run)} stands outside of quotes"
-            for char in run:
-                status = _next_status(status, char)
-    return None
-
-
-def _same_word(word: str, asked: str) -> bool:
-    return len(word) == len(asked) and all(
-        c in (q, q.lower(), q.upper(), q.title()) for c, q in zip(word, asked, strict=True)
+def _function_words(language: str) -> frozenset[str]:
+    return frozenset(
+        form
+        for word in function_words(language)
+        for form in (word, word.capitalize(), word.upper())
     )
 
 
-def _next_status(status: str, char: str) -> str:
-    """Return the status of the sentence after a character of free text."""
-    if char == "\n":
-        return "start"
-    if status == "start":
-        return "inside" if char.isalnum() else "start"
-    if status == "inside":
-        return "ended" if char in _ENDERS else "inside"
-    if char.isspace():
-        return "start"
-    return "ended" if char in _CLOSERS else "inside"
+def _in_free_text(pieces: Sequence[_Piece], question: str) -> str | None:
+    known = glue_words(language_of(question)) | question_words(question)
+    written = known | {word[0].upper() + word[1:] for word in known}
+    for word in _WORD.findall(question.replace("’", "'")):
+        written |= {word, *word.split("'")}
+    heads: set[tuple[str, ...]] = set()
+    for place, (number, text) in enumerate(pieces):
+        if number:
+            continue
+        words = _WORD.findall(text)
+        for word in words:
+            if word not in written:
+                return f"{_shown(word)} stands outside of quotes"
+        if len(words) > _MOST_WORDS:
+            return f"{len(words)} words in a row stand outside of quotes"
+        if len(_MARK.findall(text)) > _MOST_MARKS:
+            return f"more than {_MOST_MARKS} punctuation marks in a row stand outside of quotes"
+        if problem := _in_spacing(text, first=place == 0, last=place == len(pieces) - 1):
+            return problem
+        head = tuple(word.lower() for word in words[:_SHARED_WORDS])
+        if len(words) > _SHARED_WORDS and head in heads:
+            return f"{_shown(' '.join(words))} begins like an earlier run"
+        if len(head) == _SHARED_WORDS:
+            heads.add(head)
+    return None
 
 
-def _runs(text: str, belongs: Callable[[str], bool]) -> Iterator[str]:
-    return ("".join(run) for fits, run in groupby(text, belongs) if fits)
+def _in_spacing(text: str, *, first: bool, last: bool) -> str | None:
+    if odd := "".join(_GLUE.sub("", text)):
+        return f"{_shown(odd[0])} stands outside of quotes"
+    if re.search(r"[ \n][ \n]", text):
+        return "white space stands in a row"
+    if re.search(r"(?<![^\W_])'|'(?![^\W_])", text):
+        return "an apostrophe stands outside of a word"
+    joined = text if first else f"]{text}"
+    if not last:
+        joined += "["
+    if met := re.search(r"[\],.:;!?)](?=[^\W_]|\[)|[^\W_](?=\[)", joined):
+        return f"no space stands after {_shown(met[0])}"
+    return None
 
 
 def _shown(text: str) -> str:

@@ -5,35 +5,28 @@ Knows nothing of models; states are values, so that rollback, beams and threads 
 
 from __future__ import annotations
 
+import zlib
+from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from semqa.decoding.compiled import (
-    Compiled,
-    compile_constraint,
-    limit_of,
-    look_up_rules,
-    with_distances,
+from semqa.decoding.automaton import memory
+from semqa.decoding.automaton.entries import (
+    ACCEPTS,
+    FINISH,
+    FOREIGN,
+    REOPENS,
+    TRY,
+    entries,
 )
-from semqa.decoding.core import layout
-from semqa.decoding.core.cost import NO_WAY, QUOTE_COST
-from semqa.decoding.core.entries import ACCEPTS, DONE, FINISH, FOREIGN, entries
-from semqa.decoding.core.state import (
-    AT_START,
-    CONTEXT,
-    ENDED,
-    FREE,
-    MODE,
-    OWNER,
-    QUOTES,
-    RUN,
-    STATE_WIDTH,
-    TOKENS,
-    WORDS,
-)
+from semqa.decoding.automaton.finish import NUMBER_COST
+from semqa.decoding.automaton.step import MOST_RUN_MARKS, MOST_RUN_WORDS
 from semqa.decoding.policy import QuotePolicy
+from semqa.decoding.sources import SourceTables, lay_out
+from semqa.decoding.tables import FreeTables, free_tables
+from semqa.decoding.warm_up import warm_up
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,13 +37,48 @@ if TYPE_CHECKING:
     from semqa.decoding.vocabulary import Vocabulary
     from semqa.quotes import Source
 
-__all__ = ["CopyConstraint", "State"]
+__all__ = ["CopyConstraint", "State", "Used", "View", "record_of"]
 
-State = tuple[int, ...]
-"""Where an answer stands: a value to compare, hash, keep and copy; its fields are nobody's business."""
+Used = tuple[tuple[int, ...], ...]
+"""What was quoted, quote by quote: source, interval of suffixes, depth, first words of the run before."""
+
+
+class State(NamedTuple):
+    """Where an answer stands: a value to compare, hash, keep and copy.
+
+    Attributes:
+        fields: see `semqa.decoding.automaton.memory`; their meaning is nobody's business.
+        used: what was quoted so far.
+    """
+
+    fields: tuple[int, ...]
+    used: Used = ()
+
+
+class View(NamedTuple):
+    """The tables of a constraint once some text has been quoted, and what they were made from.
+
+    Attributes:
+        handle: for compiled code; it points into `arrays`, which have to live as long.
+        arrays: by slot.
+        numbers: by slot.
+    """
+
+    handle: NDArray[np.int64]
+    arrays: dict[int, NDArray[Any]]
+    numbers: dict[int, int]
+
+    @property
+    def address(self) -> int:
+        """The address of the handle."""
+        return int(self.handle.__array_interface__["data"][0])
+
 
 _DEFAULT = QuotePolicy()
 _NO_TOKENS = np.empty(0, np.int64)
+_MOST_SOURCES = 100_000
+_MOST_VIEWS = 256
+_MASK_TYPE = "a C-contiguous, writable int32 array"
 
 
 class CopyConstraint:
@@ -62,7 +90,7 @@ class CopyConstraint:
         vocabulary: the tokens.
         sources: what may be quoted; source *k* is ``sources[k - 1]``.
         policy: the rules for quotes and free text.
-        question: the question, whose numbers and names free text may repeat.
+        question: the question, whose words free text may repeat.
 
     Example:
         >>> from semqa import Source
@@ -73,9 +101,9 @@ class CopyConstraint:
         >>> for byte in b"[ 1 ":
         ...     state = constraint.advance(state, byte)
         >>> bytes(constraint.allowed(state).tolist())
-        b'.1I'
+        b'1I'
         >>> vocabulary.decode(constraint.shortest_completion(state))
-        '. ]'
+        '1943 ]'
     """
 
     def __init__(
@@ -88,59 +116,162 @@ class CopyConstraint:
     ) -> None:
         """Compile a constraint: linear in the length of the sources, about 1 ms for 2,000 characters.
 
-        The first of a vocabulary takes a fifth of a second more; where the vocabulary lacks bytes
-        (T5's, WordPiece) or names are to be quoted, each takes several milliseconds.
-
         Raises:
-            InputError: the policy names a source that is not there, or asks for quotes where
-                nothing can be quoted; or there are more than 100,000 sources.
+            InputError: the policy names a source that is not there, there are more than 100,000
+                sources, or these tokens cannot write any answer.
         """
         self.vocabulary = vocabulary
         self.sources = tuple(sources)
         self.policy = policy
         self.question = question
-        self._lock = Lock()
-        self._use(compile_constraint(vocabulary, self.sources, policy, question))
-        self.quote_openers = self._compiled.rules.shared.openers
-        self._width = self._compiled.rules.shared.width
+        if len(self.sources) > _MOST_SOURCES:
+            raise InputError(f"At most {_MOST_SOURCES:,} sources, got {len(self.sources):,}.")
+        if policy.sources and policy.sources[-1] > len(self.sources):
+            raise InputError(
+                f"The policy names source {policy.sources[-1]}, but there are {len(self.sources)}."
+            )
+        warm_up()
+        self._compile()
+        self.quote_openers = self._free.vocabulary.openers
         self._start = self._first_state()
+        if self._free.vocabulary.poor and self._finish(self._start) >= memory.FAR:
+            raise InputError("The tokens of this vocabulary cannot write an answer.")
+
+    def _compile(self) -> None:
+        self._free: FreeTables = free_tables(
+            self.vocabulary, self.policy.free == "glue", self.question
+        )
+        self._laid: SourceTables = lay_out(self._free.handle, self.sources, self.policy)
+        self._width = self._free.vocabulary.width
+        self._lock = Lock()
+        self._views: OrderedDict[Used, View] = OrderedDict()
+        self._mask, self._advance = entries().mask, entries().advance
+        count = len(self.sources)
+        digits = len(str(count))
+        self._scarce = self._free_bound() + 2 * self._laid.longest + digits + 12
+        self._number = _fingerprint(self)
+        self._root = self._add_costs_if_poor(
+            self._view_of(
+                self._laid.arrays[memory.TEXT],
+                self._laid.ends,
+                np.zeros(count, np.uint8),
+                np.empty(0, np.int32),
+            )
+        )
+
+    def _free_bound(self) -> int:
+        return self._free.longest_word if self.policy.free == "glue" else 4
+
+    def _view_of(
+        self,
+        left: NDArray[np.uint8],
+        ends: NDArray[np.int32],
+        touched: NDArray[np.uint8],
+        heads: NDArray[np.int32],
+    ) -> View:
+        starts = self._laid.arrays[memory.STARTS]
+        sources = len(self.sources)
+        living = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends > 0)])
+        quotable, prefix_ok = _numbers_that_lead_on(np.diff(living[starts]) > 0)
+        arrays = {
+            **self._laid.arrays,
+            memory.LEFT: left,
+            memory.ENDS: ends,
+            memory.TOUCHED: touched,
+            memory.QUOTABLE: quotable,
+            memory.PREFIX_OK: prefix_ok,
+            memory.HEADS: heads,
+        }
+        numbers = {
+            memory.SOURCES: sources,
+            memory.SELF: self._number,
+            memory.ANY_QUOTABLE: int(quotable.any()),
+            memory.SCARCE: self._scarce,
+        }
+        return View(memory.make_handle(arrays, numbers, self._free.handle), arrays, numbers)
+
+    def _add_costs_if_poor(self, view: View) -> View:
+        return self._with_costs(view) if self._free.vocabulary.poor else view
+
+    def _with_costs(self, view: View) -> View:
+        """Add what it costs to finish from everywhere; needed if tokens are scarce."""
+        length = view.arrays[memory.TEXT].size
+        words = self._free.arrays[memory.WORDS_TRIE].size // 4
+        control = np.full(NUMBER_COST + 1 + 2 * len(self.sources), memory.FAR, np.int32)
+        arrays = {
+            **view.arrays,
+            memory.DISTANCE: np.full(2 * (length + 1), memory.FAR, np.int32),
+            memory.CONTROL: control,
+            memory.WORD_COST: np.full(words, memory.FAR, np.int32),
+        }
+        numbers = {**view.numbers, memory.HAS_COSTS: 1}
+        handle = memory.make_handle(arrays, numbers, self._free.handle)
+        entries().fill_costs(handle, True)
+        entries().fill_costs(handle, False)
+        return View(handle, arrays, numbers)
+
+    def view(self, used: Used, tokens_left: int) -> View:
+        """Return the tables for states in which some text was quoted; callers keep them alive.
+
+        Args:
+            used: as in `State`.
+            tokens_left: the fewest tokens left of any state they are asked for.
+        """
+        view = self._root if not used else self._views.get(used)
+        if view is None:
+            view = self._used_view(used)
+        if self.needs_costs(tokens_left) and memory.HAS_COSTS not in view.numbers:
+            view = self._with_costs(view)
+            with self._lock:
+                if not used:
+                    self._root = view
+                else:
+                    self._keep(used, view)
+        return view
+
+    @property
+    def scarce(self) -> int:
+        """With so few tokens left a view needs tables that it does without before."""
+        return self._scarce + 1
+
+    def needs_costs(self, tokens_left: int) -> bool:
+        """Tell whether states with so few tokens left need these tables."""
+        return tokens_left <= self.scarce
+
+    def _keep(self, used: Used, view: View) -> None:
+        self._views[used] = view
+        if len(self._views) > _MOST_VIEWS:
+            self._views.popitem(last=False)
+
+    def _used_view(self, used: Used) -> View:
+        before = self.view(used[:-1], memory.UNLIMITED)
+        source, low, high, depth, *head = used[-1]
+        left = before.arrays[memory.LEFT].copy()
+        ends = before.arrays[memory.ENDS].copy()
+        touched = before.arrays[memory.TOUCHED].copy()
+        touched[source] = 1
+        span = self._laid.places[source : source + 2]
+        entries().use_text(before.handle, source, low, high, depth, left, ends, span)
+        heads = before.arrays[memory.HEADS]
+        if head[-1]:
+            heads = np.concatenate([heads, np.array(head, np.int32)])
+        view = self._add_costs_if_poor(self._view_of(left, ends, touched, heads))
+        with self._lock:
+            self._keep(used, view)
+        return view
 
     def _first_state(self) -> State:
-        policy, compiled = self.policy, self._compiled
-        state = [0] * STATE_WIDTH
-        state[MODE] = FREE
-        state[CONTEXT] = AT_START if policy.names == "quoted" else 0
-        state[WORDS] = limit_of(policy.max_words)
-        state[RUN] = limit_of(policy.max_free_words)
-        state[QUOTES] = policy.min_quotes
-        state[TOKENS] = layout.UNLIMITED
-        state[OWNER] = compiled.numbers[layout.SELF]
-        way = compiled.arrays[layout.CONTROL_COST][QUOTE_COST]
-        words = int(way >> 32) * policy.min_quotes
-        dumb = compiled.has_distances and (way >= NO_WAY or words > state[WORDS])
-        if policy.min_quotes and (dumb or not compiled.numbers[layout.ANY_QUOTABLE]):
-            raise InputError(
-                f"min_quotes: got {policy.min_quotes} with no source that can be quoted, expected "
-                "0; give sources with text, or lower it"
-            )
-        return tuple(state)
-
-    def _ready(self, fewest_tokens: int) -> Compiled:
-        """Return the tables, with costs in them if so few tokens are left that they matter.
-
-        Whoever calls compiled code keeps the result for so long: the handle is no owner.
-        """
-        if fewest_tokens <= self._scarce:
-            with self._lock:
-                if fewest_tokens <= self._scarce:
-                    self._use(with_distances(self._compiled, self.policy))
-        return self._compiled
-
-    def _use(self, compiled: Compiled) -> None:
-        self._compiled = compiled
-        self._mask, self._advance = entries().mask, entries().advance
-        bound = compiled.numbers[layout.COST_BOUND]
-        self._scarce = -1 if compiled.has_distances else bound + 2
+        fields = [0] * memory.STATE_WIDTH
+        fields[memory.TOKENS] = memory.UNLIMITED
+        fields[memory.OWNER] = self._number
+        if not self._root.numbers[memory.ANY_QUOTABLE]:
+            fields[memory.MODE], fields[memory.PART] = memory.ABSTAINING, 1
+            return State(tuple(fields))
+        fields[memory.SENTENCE_AT] = 1
+        if self.policy.free == "glue":
+            fields[memory.GAP] = memory.AFTER_OPEN
+            fields[memory.WORDS], fields[memory.MARKS] = MOST_RUN_WORDS, MOST_RUN_MARKS
+        return State(tuple(fields))
 
     def start(self, max_tokens: int | None = None) -> State:
         """Return the state before the first token.
@@ -153,34 +284,29 @@ class CopyConstraint:
         """
         if max_tokens is None:
             return self._start
-        given: object = max_tokens  # whoever does not check types meets an error in words too
+        given: object = max_tokens
         whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
-        if not whole or not 0 < max_tokens < layout.UNLIMITED:
-            raise InputError(
-                f"max_tokens: got {max_tokens!r}, expected a whole number above 0; raise it"
-            )
+        if not whole or not 0 < max_tokens < memory.UNLIMITED:
+            raise InputError(f"max_tokens must be a whole number above 0, got {max_tokens!r}.")
         state = _with_tokens(self._start, int(max_tokens))
-        if max_tokens <= self._compiled.numbers[layout.COST_BOUND]:
-            least = self._cost(state)
-            if least >= layout.FAR:
-                raise InputError(
-                    f"max_tokens: got {max_tokens}, too few for min_quotes={self.policy.min_quotes} "
-                    "of these sources, expected more; ask for fewer quotes"
-                )
+        if max_tokens <= self._scarce:
+            least = self._finish(state)
             if max_tokens < least:
                 raise InputError(
-                    f"max_tokens: got {max_tokens}, expected at least {least} for "
-                    f"min_quotes={self.policy.min_quotes}; raise it or ask for fewer quotes"
+                    f"max_tokens must be at least {least} for these sources, got {max_tokens}."
                 )
         return state
 
-    def _cost(self, state: State) -> int:
+    def _finish(self, state: State) -> int:
         """Return how many tokens it takes to finish."""
-        compiled, rows = self._ready(0), _as_rows([state])
-        cost = entries().ask(compiled.handle, FINISH, rows)
-        if cost == FOREIGN:
+        view = self.view(state.used, 0)
+        return self._asked(view, FINISH, state)
+
+    def _asked(self, view: View, task: int, state: State) -> int:
+        answer = entries().ask(view.handle, task, np.array([state.fields], np.int32))
+        if answer == FOREIGN:
             raise _foreign()
-        return int(cost & 0xFFFFFFFF)
+        return int(answer)
 
     def advance(self, state: State, token_id: int) -> State:
         """Return the state after one more token.
@@ -188,22 +314,34 @@ class CopyConstraint:
         Raises:
             InputError: the token is not allowed, or the state is of another constraint.
         """
-        try:
-            compiled = self._ready(state[TOKENS])
-            after = cast("State", self._advance(compiled.handle, state, token_id))
-        except (TypeError, IndexError, OverflowError):
-            raise _misused(state, "token_id", repr(token_id), "a token's number") from None
-        if after[0] < 0:
-            raise _foreign() if after[0] == FOREIGN else self._refusal(token_id)
+        after = self._go(state, token_id)
+        if after is None:
+            raise self._refusal(token_id)
         return after
 
-    def _refusal(self, token_id: int, row: str = "") -> InputError:
+    def _go(self, state: State, token_id: int) -> State | None:
+        """Return the state after one more token, None if it is not allowed."""
+        try:
+            fields, used = state
+            begin = 0
+            while True:
+                view = self.view(used, fields[memory.TOKENS])
+                *after, begin = self._advance(view.handle, fields, token_id, begin)
+                if after[0] < 0:
+                    if after[0] == FOREIGN:
+                        raise _foreign()
+                    return None
+                fields = tuple(after)
+                if fields[memory.MODE] != memory.CLOSED:
+                    return State(fields, used)
+                used = (*used, record_of(fields))
+        except (TypeError, IndexError, OverflowError, ValueError, KeyError):
+            raise _misused(state, f"token_id must be a token's number, got {token_id!r}.") from None
+
+    def _refusal(self, token_id: int) -> InputError:
         known = 0 <= token_id < self.vocabulary.size
         text = f" ({self.vocabulary.token_bytes(token_id)!r})" if known else ""
-        return InputError(
-            f"token not allowed here{row}: got {token_id}{text}, expected one of allowed(state); "
-            "mask the logits before a token is chosen"
-        )
+        return InputError(f"Token {token_id}{text} is not allowed here.")
 
     def mask(self, state: State, out: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """Return which tokens may come next: bit ``t % 32`` of word ``t // 32`` says so for token t.
@@ -215,15 +353,24 @@ class CopyConstraint:
         if out is None:
             out = np.empty(self._width, np.int32)
         elif out.shape != (self._width,):
-            raise InputError(f"mask: got shape {out.shape}, expected ({self._width},); resize it")
+            raise InputError(f"The mask must have shape ({self._width},), got {out.shape}.")
         try:
-            compiled = self._ready(state[TOKENS])
-            status = self._mask(compiled.handle, state, out)
-        except (TypeError, IndexError):
-            raise _misused(state, "mask", f"an array of {out.dtype}", _WRITABLE) from None
+            fields, used = state
+            view = self.view(used, fields[memory.TOKENS])
+            status = self._mask(view.handle, fields, out)
+        except (TypeError, IndexError, ValueError, KeyError):
+            raise _misused(state, f"The mask must be {_MASK_TYPE}, got {out.dtype}.") from None
         if status == FOREIGN:
             raise _foreign()
+        if status == REOPENS:
+            self.allow_reopeners(state, out)
         return out
+
+    def allow_reopeners(self, state: State, out: NDArray[np.int32]) -> None:
+        """Set the bits of tokens that close a quote and open another: in the view they lead to."""
+        for token in self._free.vocabulary.arrays[memory.REOPENERS].tolist():
+            if self._go(state, token) is not None:
+                out.view(np.uint32)[token // 32] |= np.uint32(1 << token % 32)
 
     def allowed(self, state: State) -> NDArray[np.int64]:
         """Return the tokens that may come next: int64, ascending."""
@@ -232,151 +379,125 @@ class CopyConstraint:
 
     def is_accepting(self, state: State) -> bool:
         """Tell whether an end token is allowed, or the answer has ended."""
-        compiled, rows = self._compiled, _as_rows([state])
-        accepts = entries().ask(compiled.handle, ACCEPTS, rows)
-        if accepts == FOREIGN:
-            raise _foreign()
-        return bool(accepts)
+        return bool(self._asked(self._root, ACCEPTS, state))
 
     def has_ended(self, state: State) -> bool:
         """Tell whether an end token has been taken."""
-        return state[MODE] == ENDED
+        return state.fields[memory.MODE] == memory.ENDED
 
     def in_quote(self, state: State) -> bool:
         """Tell whether a quote is open: between ``[`` and ``]``."""
-        return state[MODE] not in (FREE, ENDED)
+        return memory.OPENED <= state.fields[memory.MODE] <= memory.SPAN
 
     def shortest_completion(self, state: State) -> list[int]:
-        """Return the fewest tokens that finish the answer; with limits on words, the fewest words."""
+        """Return few tokens that finish the answer, an end token last."""
         tokens: list[int] = []
         # With no more tokens than needed, only cheapest ways are allowed.
-        state = state if self.has_ended(state) else _with_tokens(state, self._cost(state))
+        if not self.has_ended(state):
+            state = _with_tokens(state, self._finish(state))
         while not self.has_ended(state):
             tokens.append(int(self.allowed(state)[0]))
             state = self.advance(state, tokens[-1])
         return tokens
 
     def mask_batch(
-        self, states: NDArray[np.int32], out: NDArray[np.int32] | None = None
+        self, states: Sequence[State], out: NDArray[np.int32] | None = None
     ) -> NDArray[np.int32]:
-        """Return the masks of many states (``np.array([state, ...], np.int32)``): int32[B, W].
+        """Return the masks of many states: int32[B, W].
 
         Raises:
-            InputError: `states` or `out` has another shape, or a state is of another constraint.
+            InputError: `out` has another shape, or a state is of another constraint.
         """
-        states = _as_rows(states)
         if out is None:
             out = np.empty((len(states), self._width), np.int32)
         elif out.shape != (len(states), self._width):
             raise InputError(
-                f"masks: got shape {out.shape}, expected ({len(states)}, {self._width}); resize it"
+                f"The masks must have shape ({len(states)}, {self._width}), got {out.shape}."
             )
-        if len(states):
-            try:
-                status = self._step(states, _NO_TOKENS, out)
-            except TypeError:
-                raise InputError(
-                    f"masks: got an array of {out.dtype}, expected {_WRITABLE}; use np.empty"
-                ) from None
-            if (status == FOREIGN).any():
-                raise _foreign()
+        if not len(states):
+            return out
+        views = [self.view(one.used, one.fields[memory.TOKENS]) for one in states]
+        addresses = np.array([view.address for view in views], np.int64)
+        fields = np.array([one.fields for one in states], np.int32)
+        starts, begins = np.zeros(len(states) + 1, np.int64), np.zeros(len(states), np.int64)
+        status = np.empty(len(states), np.int64)
+        try:
+            entries().step(addresses, fields, _NO_TOKENS, starts, begins, out, status)
+        except TypeError:
+            raise InputError(f"The masks must be {_MASK_TYPE}, got {out.dtype}.") from None
+        if (status == FOREIGN).any():
+            raise _foreign()
+        for row in np.flatnonzero(status == TRY).tolist():
+            self.allow_reopeners(states[row], out[row])
         return out
 
-    def advance_batch(
-        self, states: NDArray[np.int32], token_ids: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """Return the states after one more token each: int32[B, S].
+    def advance_batch(self, states: Sequence[State], token_ids: Sequence[int]) -> list[State]:
+        """Return the states after one more token each.
 
         Raises:
             InputError: a token is not allowed, a state is of another constraint, or there are not
                 as many tokens as states.
         """
-        states = _as_rows(states)
-        given = np.asarray(token_ids)
-        if given.shape != (len(states),) or (given.size and given.dtype.kind not in "iu"):
-            raise InputError(
-                f"token_ids: got shape {given.shape} of {given.dtype}, expected ({len(states)},) of "
-                "int64; give a token a row"
-            )
-        tokens = np.ascontiguousarray(given, np.int64)
-        after = states.copy()
-        if len(states):
-            status = self._step(after, tokens, np.empty((len(states), 0), np.int32))
-            if (status == FOREIGN).any():
-                raise _foreign()
-            if (status != DONE).any():
-                bad = int(np.flatnonzero(status != DONE)[0])
-                raise self._refusal(int(tokens[bad]), f" (row {bad})")
-        return after
-
-    def _step(
-        self, states: NDArray[np.int32], tokens: NDArray[np.int64], masks: NDArray[np.int32]
-    ) -> NDArray[np.int64]:
-        """Advance states, in place, by a token each or none at all, and fill masks."""
-        compiled = self._ready(int(states[:, TOKENS].min()))
-        rows = len(states)
-        addresses = np.full(rows, compiled.handle.__array_interface__["data"][0], np.int64)
-        starts = np.arange(rows + 1) if tokens.size else np.zeros(rows + 1, np.int64)
-        status = np.empty(rows, np.int64)
-        entries().step(addresses, states, tokens, starts, masks, status)
-        return status
-
-    def tables(self, fewest_tokens: int) -> tuple[Compiled, int]:
-        """Return what compiled code takes for states with at least so many tokens left.
-
-        Args:
-            fewest_tokens: the fewest tokens left of any state that it is going to be given.
-
-        Returns:
-            The tables, to be kept while the address of their handle is in use, and the most tokens
-            of a state for which they have to be asked for anew.
-        """
-        scarce = self._scarce  # read first: then it is never that of newer tables
-        return self._ready(fewest_tokens), scarce
+        if len(states) != len(token_ids):
+            raise InputError(f"{len(states)} states take as many tokens, got {len(token_ids)}.")
+        return [
+            self.advance(state, int(token)) for state, token in zip(states, token_ids, strict=True)
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = self.__dict__.copy()
-        for name in ("_lock", "_mask", "_advance", "_compiled"):
-            del kept[name]  # addresses mean nothing elsewhere
-        return {**kept, "tables": self._compiled[1:3]}
+        return {
+            "arguments": (self.vocabulary, self.sources, self.policy, self.question),
+        }
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        arrays, numbers = kept.pop("tables")
-        self.__dict__.update(kept)
-        self._lock = Lock()
-        rules = look_up_rules(self.vocabulary, self.policy, self.question)
-        self._use(Compiled.of(rules, arrays, numbers))
+        vocabulary, sources, policy, question = kept["arguments"]
+        self.__init__(vocabulary, sources, policy, question=question)  # type: ignore[misc]
 
 
-def _as_rows(states: object) -> NDArray[np.int32]:
-    given = np.asarray(states)
-    if given.ndim != 2 or given.shape[1] != STATE_WIDTH or given.dtype.kind not in "iu":
-        raise InputError(
-            f"states: got shape {given.shape} of {given.dtype}, expected (rows, {STATE_WIDTH}) of "
-            "int32; stack states with np.array"
-        )
-    return np.ascontiguousarray(given, np.int32)
+def _numbers_that_lead_on(quotable: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], ...]:
+    """Return, by number, which sources can be quoted, and with which digits their numbers begin."""
+    flags = np.zeros(quotable.size + 1, np.uint8)
+    flags[1:] = quotable
+    prefixes = flags.copy()
+    for number in range(quotable.size, 9, -1):  # higher numbers first, so that flags are passed on
+        if prefixes[number]:
+            prefixes[number // 10] = 1
+    return flags, prefixes
+
+
+def _fingerprint(constraint: CopyConstraint) -> int:
+    """Return a number for the states of a constraint to carry: other constraints, other numbers."""
+    start = zlib.crc32(constraint.question.encode("utf-8", "surrogatepass"))
+    start = zlib.crc32(repr(constraint.policy).encode(), start)
+    start = zlib.crc32(constraint.vocabulary.fingerprint.encode(), start)
+    arrays = constraint._laid.arrays
+    start = zlib.crc32(arrays[memory.STARTS].data, start)
+    return zlib.crc32(arrays[memory.TEXT].data, start) & 0x7FFFFFFF
+
+
+def record_of(fields: Sequence[int]) -> tuple[int, ...]:
+    """Return what a quote that has just closed leaves behind, as in `Used`."""
+    heads = (fields[memory.HEAD], fields[memory.HEAD_2], fields[memory.HEAD_3])
+    return (
+        fields[memory.PART],
+        fields[memory.CLOSING_LOW],
+        fields[memory.CLOSING_HIGH],
+        fields[memory.DEPTH] - 1,
+        *heads,
+    )
 
 
 def _foreign() -> InputError:
-    return InputError(
-        "state: got one of another constraint, expected one that came from start() of this; "
-        "keep each state with its constraint"
-    )
+    return InputError("The state belongs to another constraint.")
 
 
-_WRITABLE = "int32, C-contiguous and writable"
-
-
-def _misused(state: object, name: str, got: str, expected: str) -> InputError:
+def _misused(state: object, message: str) -> InputError:
     """Say which of two arguments compiled code did not take."""
-    if isinstance(state, tuple) and len(state) == STATE_WIDTH:
-        return InputError(f"{name}: got {got}, expected {expected}; correct it")
-    return InputError(
-        f"state: got {type(state).__name__}, expected a state as start() and advance() return it; "
-        "keep it as it is"
-    )
+    if isinstance(state, State):
+        return InputError(message)
+    return InputError(f"A state must come from start() or advance(), got {type(state).__name__}.")
 
 
 def _with_tokens(state: State, tokens: int) -> State:
-    return (*state[:TOKENS], tokens, *state[TOKENS + 1 :])
+    fields = state.fields
+    return State((*fields[: memory.TOKENS], tokens, *fields[memory.TOKENS + 1 :]), state.used)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["end_dead_rows", "mask_on_device", "unpack_on_device"]
+__all__ = ["mask_on_device", "unpack_on_device"]
 
 _WORD_BITS = 32
 
@@ -48,22 +48,9 @@ def mask_on_device(
 
     places = torch.from_numpy(rows).to(scores.device, non_blocking=True)
     apply_bitmask(scores, torch.from_numpy(masks).to(scores.device, non_blocking=True), places)
-    ours = torch.zeros(scores.shape[0], dtype=torch.bool, device=scores.device)
-    ours[places] = True
-    end_dead_rows(scores, ours, end)
-
-
-def end_dead_rows(scores: torch.Tensor, ours: torch.Tensor, end: int) -> None:
-    """Leave the end token alone to rows in which no score is left, or one is no finite number; in place.
-
-    Of such scores softmax makes a row in which nothing is forbidden. Nothing is read back: that would
-    wait for the device.
-
-    Args:
-        scores: [R, S], float.
-        ours: [R] bool, which rows to look at.
-        end: the token.
-    """
-    dead = ours & ~scores.amax(dim=-1).isfinite()  # of a row with NaN it is NaN
+    # A row in which no score is left, or one is not finite, may only end: softmax would make of it
+    # one in which nothing is forbidden. Nothing is read back, for that would wait for the device.
+    dead = torch.zeros(scores.shape[0], dtype=torch.bool, device=scores.device)
+    dead[places] = ~scores[places].amax(dim=-1).isfinite()  # of a row with NaN it is NaN
     scores.masked_fill_(dead[:, None], -torch.inf)
     scores[:, end].masked_fill_(dead, 0.0)

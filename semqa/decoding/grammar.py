@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
@@ -41,8 +39,8 @@ MAX_GBNF_PIECES = 12_000
 MAX_FIELDS = 500
 """Titles and bodies that a grammar takes, for the same reason."""
 
-RULES = frozenset({"boundary", "numbers", "min_quotes", "sources"})
-"""The settings of a `QuotePolicy` that a grammar keeps; GBNF leaves out ``numbers``."""
+RULES = frozenset({"boundary", "sources"})
+"""The settings of a `QuotePolicy` that a grammar keeps."""
 
 RUN_WORDS, RUN_MARKS = 10, 3
 """Words and punctuation marks of one run of glue."""
@@ -72,8 +70,7 @@ def quoting_grammar(
     Args:
         sources: the numbered sources.
         policy: what an answer may do; settings that are not in `RULES` have no effect.
-        question: whose words may stand in free text with ``free="glue"``, and whose numbers with
-            ``numbers="quoted"``.
+        question: whose words may stand in free text with ``free="glue"``.
         free: what may stand outside of quotes.
         dialect: of the grammar.
 
@@ -90,17 +87,12 @@ def quoting_grammar(
             f"The sources are too long for a grammar: more than {most:,} words, marks and spaces, or "
             f"{MAX_FIELDS} titles and bodies. Give fewer or shorter sources, or another constraint."
         )
-    least = policy.min_quotes
-    if least and (not fields or least > _MOST_QUOTES):
-        raise InputError(
-            f"min_quotes must be at most {_MOST_QUOTES if fields else '0: nothing can be quoted'}, "
-            f"got {least}."
-        )
+    least = 1 if fields else 0
     if dialect == "gbnf":
         return _gbnf(fields, least, question, free=free)
     if free == "glue":
         return _DIRECTIVE + _lark_glue(fields, least, question)
-    return _DIRECTIVE + _lark_any(fields, least, _free(policy, question))
+    return _DIRECTIVE + _lark_any(fields, least, r"FREE: /[^\[\]]*/")
 
 
 _Field = tuple[int, list[list[str]]]
@@ -215,31 +207,6 @@ def _lark_glue(fields: Sequence[_Field], least: int, question: str) -> str:
             "",
         ]
     )
-
-
-def _free(policy: QuotePolicy, question: str) -> str:
-    """Return the Lark rule of any free text."""
-    if policy.numbers == "free":
-        return r"FREE: /[^\[\]]*/"
-    other = rf"[^\[\]{_digits()}]"
-    runs = {"".join(run) for is_digit, run in groupby(question, str.isdigit) if is_digit}
-    if not runs:
-        return f"FREE: /{other}*/"
-    asked = "|".join(sorted(runs))
-    return f"FREE: /({asked})?({other}+({asked}))*{other}*/"
-
-
-@cache
-def _digits() -> str:
-    """Return what `str.isdigit` calls digits, as it stands within a class of characters."""
-    ranges: list[list[int]] = []
-    for code in range(sys.maxunicode + 1):
-        if chr(code).isdigit():
-            if ranges and ranges[-1][1] == code - 1:
-                ranges[-1][1] = code
-            else:
-                ranges.append([code, code])
-    return "".join(f"\\u{{{first:x}}}-\\u{{{last:x}}}" for first, last in ranges)
 
 
 # GBNF

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.decoding.core.entries import DONE, entries
-from semqa.decoding.core.state import ENDED, FREE, MODE, STATE_WIDTH, TOKENS
+from semqa.decoding.automaton.entries import CLOSED_AT, DONE, TRY, entries
+from semqa.decoding.automaton.memory import FREE, MODE, STATE_WIDTH, TOKENS
+from semqa.decoding.constraint import State, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from semqa.decoding.constraint import CopyConstraint
+    from semqa.decoding.constraint import CopyConstraint, Used, View
     from semqa.decoding.vocabulary import Vocabulary
 
 __all__ = ["ConstraintRows", "ends_mask"]
@@ -52,7 +53,7 @@ class ConstraintRows:
         [-1]
         >>> bits = np.unpackbits(masks.view(np.uint8), bitorder="little")
         >>> bytes(np.flatnonzero(bits).tolist())
-        b'.1I'
+        b'1I'
     """
 
     def __init__(
@@ -65,20 +66,21 @@ class ConstraintRows:
         self._later = later
         self.width = -(-vocabulary.size // _WORD_BITS)
         self._ends = ends_mask(vocabulary)
-        self._states = np.zeros((slots, STATE_WIDTH), np.int32)
+        self._fields = np.zeros((slots, STATE_WIDTH), np.int32)
+        self._used: list[Used] = [()] * slots
+        self._views: list[View | None] = [None] * slots  # the owners of the addresses
         self._addresses = np.zeros(slots, np.int64)
-        self._scarce = np.full(slots, -1, np.int64)  # with so few tokens left, other tables
-        self._soon = np.full(slots, -1, np.int64)  # with so few they are asked for, or taken
+        self._scarce = np.full(slots, -1, np.int64)  # with so few tokens left a view needs costs
+        self._soon = np.full(slots, -1, np.int64)  # with so few they are asked for
         self._live = np.zeros(slots, np.bool_)
         self._bias = np.zeros(slots, np.float32)
         self._constraints: list[CopyConstraint | None] = [None] * slots
-        self._owners: list[Any] = [None] * slots  # of the addresses
 
     def admit(self, slot: int, constraint: CopyConstraint, budget: int | None) -> None:
         """Begin an answer.
 
         Args:
-            slot: where; whatever was there is forgotten.
+            slot: its place; whatever was there is forgotten.
             constraint: its rules.
             budget: the most tokens of it, its end token included; None for no limit.
 
@@ -88,8 +90,8 @@ class ConstraintRows:
         self.release(slot)
         state = constraint.start(budget)
         self._constraints[slot] = constraint
-        self._take_tables(slot, state[TOKENS])
-        self._states[slot] = state
+        self._fields[slot] = state.fields
+        self._look_up(slot, state.used, state.fields[TOKENS])
         self._bias[slot] = constraint.policy.quote_bias
         self._live[slot] = True
 
@@ -99,34 +101,21 @@ class ConstraintRows:
         self._bias[slot] = 0
         self._scarce[slot] = self._soon[slot] = -1
         self._addresses[slot] = 0
-        self._constraints[slot] = self._owners[slot] = None
+        self._constraints[slot] = self._views[slot] = None
+        self._used[slot] = ()
 
     def advance(self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]]) -> NDArray[Any]:
         """Take answers forward, for good.
 
         Args:
-            slots: [R], which, each once.
+            slots: [R], each once.
             tokens: the new tokens of each.
 
         Returns:
             [R] int64, for each the place in `tokens` of the first that is not allowed, or -1. Such
             an answer is released, as is one whose state is broken (-2).
         """
-        status = np.full(len(slots), DONE, np.int64)
-        places = np.flatnonzero(self._live[slots])
-        if not places.size:
-            return status
-        live = slots[places]
-        flat, starts = _flat([tokens[place] for place in places.tolist()])
-        states = self._states[live]
-        self._prepare(live, states, np.diff(starts))
-        told = np.empty(live.size, np.int64)
-        none = np.empty((live.size, 0), np.int32)
-        entries().step(self._addresses[live], states, flat, starts, none, told)
-        self._states[live] = states
-        status[places] = told
-        self._release_broken(live, told)
-        return status
+        return self._go(slots, tokens, np.empty((len(slots), 0), np.int32), keep=True)
 
     def fill(
         self,
@@ -137,7 +126,7 @@ class ConstraintRows:
         """Write which tokens may come next.
 
         Args:
-            slots: [R], which; a slot may be there several times.
+            slots: [R]; a slot may be there several times.
             masks: [R, W] int32, C-contiguous, written. Empty slots, and rows that are not allowed
                 to go ahead, may only end.
             ahead: tokens of each row to suppose after its answer, which itself stays where it is.
@@ -145,22 +134,8 @@ class ConstraintRows:
         Returns:
             [R] int64, as `advance`; the place in `ahead`.
         """
-        states = self._states[slots]
-        count = len(slots)
-        flat, starts = _flat(ahead) if ahead is not None else (_NO_TOKENS, np.zeros(count + 1, int))
-        live = self._live[slots]
-        told = np.full(count, DONE, np.int64)
-        if live.all():
-            self._prepare(slots, states, np.diff(starts))
-            entries().step(self._addresses[slots], states, flat, starts, masks, told)
-        elif live.any():
-            places = np.flatnonzero(live).tolist()
-            some = np.empty((len(places), self.width), np.int32)
-            given = None if ahead is None else [ahead[place] for place in places]
-            told[places] = self.fill(slots[places], some, given)
-            masks[places] = some
-        masks[(told != DONE) | ~live] = self._ends
-        return told
+        given = [()] * len(slots) if ahead is None else ahead
+        return self._go(slots, given, masks, keep=False)
 
     def go(
         self, slots: NDArray[np.int64], tokens: Sequence[Sequence[int]], masks: NDArray[np.int32]
@@ -168,25 +143,101 @@ class ConstraintRows:
         """Take answers forward for good and write which tokens may come next, in one call.
 
         Args:
-            slots: [R], which, each once.
+            slots: [R], each once.
             tokens: the new tokens of each.
             masks: [R, W] int32, C-contiguous, written, as by `fill`.
 
         Returns:
             As `advance`.
         """
-        if not self._live[slots].all():
-            status = self.advance(slots, tokens)
-            self.fill(slots, masks)
+        return self._go(slots, tokens, masks, keep=True)
+
+    def _go(
+        self,
+        slots: NDArray[np.int64],
+        tokens: Sequence[Sequence[int]],
+        masks: NDArray[np.int32],
+        *,
+        keep: bool,
+    ) -> NDArray[Any]:
+        live = self._live[slots]
+        if not live.all():
+            masks[~live] = self._ends
+            status = np.full(len(slots), DONE, np.int64)
+            places = np.flatnonzero(live)
+            if places.size:
+                some = np.empty((places.size, masks.shape[1]), np.int32)
+                given = [tokens[place] for place in places.tolist()]
+                status[places] = self._go(slots[places], given, some, keep=keep)
+                masks[places] = some
             return status
-        states = self._states[slots]
+        fields = self._fields[slots]
         flat, starts = _flat(tokens)
-        self._prepare(slots, states, np.diff(starts))
-        status = np.empty(len(slots), np.int64)
-        entries().step(self._addresses[slots], states, flat, starts, masks, status)
-        self._states[slots] = states
-        self._release_broken(slots, status, masks)
+        self._prepare(slots, fields[:, TOKENS] - np.diff(starts))
+        begins, status = np.zeros(len(slots), np.int64), np.empty(len(slots), np.int64)
+        entries().step(self._addresses[slots], fields, flat, starts, begins, masks, status)
+        changed = [
+            (
+                place,
+                *self._go_on(
+                    int(slots[place]), tokens[place], place, fields, begins, masks, status
+                ),
+            )
+            for place in np.flatnonzero(status <= TRY).tolist()
+        ]
+        if keep:
+            self._fields[slots] = fields
+            for place, used, left in changed:
+                if status[place] == DONE and used is not self._used[slots[place]]:
+                    self._look_up(int(slots[place]), used, left)
+        broken = status != DONE
+        if broken.any():
+            if masks.shape[1]:
+                masks[broken] = self._ends
+            for slot in slots[broken].tolist() if keep else ():
+                self.release(slot)
         return status
+
+    def _go_on(
+        self,
+        slot: int,
+        tokens: Sequence[int],
+        place: int,
+        fields: NDArray[np.int32],
+        begins: NDArray[np.int64],
+        masks: NDArray[np.int32],
+        status: NDArray[np.int64],
+    ) -> tuple[Used, int]:
+        """Go on with a row whose quote has closed, by the tables of another view.
+
+        Returns:
+            What the row has quoted then, and the tokens it has left.
+        """
+        constraint = self._constraints[slot]
+        assert constraint is not None  # noqa: S101
+        row = slice(place, place + 1)
+        used, done = self._used[slot], 0
+        while status[place] <= CLOSED_AT:
+            done += CLOSED_AT - int(status[place])
+            used = (*used, record_of(fields[place].tolist()))
+            rest = np.array(tokens[done:], np.int64)
+            view = constraint.view(used, int(fields[place, TOKENS]) - len(rest))
+            starts = np.array([0, len(rest)])
+            entries().step(
+                np.array([view.address]),
+                fields[row],
+                rest,
+                starts,
+                begins[row],
+                masks[row],
+                status[row],
+            )
+        if status[place] == TRY:
+            constraint.allow_reopeners(State(tuple(fields[place].tolist()), used), masks[place])
+            status[place] = DONE
+        elif status[place] >= 0:
+            status[place] += done
+        return used, int(fields[place, TOKENS])
 
     def biases(self, slots: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """Return what is to be added to the scores of tokens that open a quote.
@@ -197,7 +248,7 @@ class ConstraintRows:
         biases = self._bias[slots]
         if not biases.any():
             return None
-        biases[self._states[slots, MODE] != FREE] = 0
+        biases[self._fields[slots, MODE] != FREE] = 0
         return biases
 
     @property
@@ -205,39 +256,29 @@ class ConstraintRows:
         """The tokens that open a quote, in every constraint over the vocabulary."""
         return next((one.quote_openers for one in self._constraints if one is not None), _NO_TOKENS)
 
-    def _release_broken(
-        self, slots: NDArray[np.int64], status: NDArray[Any], masks: NDArray[np.int32] | None = None
-    ) -> None:
-        broken = status != DONE
-        if broken.any():
-            for slot in slots[broken].tolist():
-                self.release(slot)
-            if masks is not None:
-                masks[broken] = self._ends
-
-    def _prepare(
-        self, slots: NDArray[np.int64], states: NDArray[np.int32], taken: NDArray[np.int64]
-    ) -> None:
-        """See to it that where few tokens are left the tables know what it costs to finish."""
-        left = states[:, TOKENS] - taken
-        soon = (left <= self._soon[slots]) & (states[:, MODE] != ENDED)
-        for place in np.flatnonzero(soon).tolist():
+    def _prepare(self, slots: NDArray[np.int64], left: NDArray[np.int32]) -> None:
+        """See to it that if few tokens are left the tables know what it costs to finish."""
+        for place in np.flatnonzero(left <= self._soon[slots]).tolist():
             slot, tokens_left = int(slots[place]), max(0, int(left[place]))
+            constraint = self._constraints[slot]
+            if constraint is None:
+                continue
             if tokens_left <= self._scarce[slot]:
-                self._take_tables(slot, tokens_left)
-            elif self._later is not None and (constraint := self._constraints[slot]) is not None:
+                self._look_up(slot, self._used[slot], tokens_left)
+            elif self._later is not None:
                 self._soon[slot] = self._scarce[slot]
-                self._later(partial(constraint.tables, 0))
+                self._later(partial(constraint.view, self._used[slot], 0))
 
-    def _take_tables(self, slot: int, tokens_left: int) -> None:
+    def _look_up(self, slot: int, used: Used, tokens_left: int) -> None:
+        """Take the tables for what an answer has quoted."""
         constraint = self._constraints[slot]
         if constraint is None:
             return
-        tables, scarce = constraint.tables(tokens_left)
-        self._owners[slot] = tables
-        self._addresses[slot] = tables.handle.__array_interface__["data"][0]
-        self._scarce[slot] = scarce if tokens_left > scarce else -1
-        ahead = _AHEAD if self._later is not None and self._scarce[slot] >= 0 else 0
+        view = constraint.view(used, tokens_left)
+        self._used[slot], self._views[slot], self._addresses[slot] = used, view, view.address
+        costless = not constraint.needs_costs(tokens_left)
+        self._scarce[slot] = constraint.scarce if costless else -1
+        ahead = _AHEAD if self._later is not None and costless else 0
         self._soon[slot] = self._scarce[slot] + ahead
 
 

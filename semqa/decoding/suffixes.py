@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.decoding.core.entries import entries
+from semqa.decoding.automaton.entries import entries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ __all__ = ["suffix_array"]
 def suffix_array(text: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return the starts of all suffixes of a text, sorted by suffix (int32[n]).
 
-    Source: SA-IS, see `semqa.decoding.core.suffixes`.
+    Source: SA-IS, see `semqa.decoding.automaton.suffixes`.
 
     Example:
         >>> suffix_array(np.frombuffer(b"banana", np.uint8)).tolist()

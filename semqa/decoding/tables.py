@@ -1,21 +1,20 @@
-"""From a vocabulary to the tables of the kernels that every constraint over it shares."""
+"""From a vocabulary, a language and a question to the tables that constraints share."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from semqa.decoding.characters import class_blocks, class_table
-from semqa.decoding.core import layout
-from semqa.decoding.core.entries import entries
-from semqa.decoding.core.vocabulary_tables import (
-    IS_LEAD,
-    STARTS_WITH_ALNUM,
-    STARTS_WITH_DIGIT,
-)
+from semqa.decoding.automaton import memory
+from semqa.decoding.automaton.entries import entries
+from semqa.decoding.automaton.step import MOST_RUN_MARKS
+from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
+from semqa.quotes.answer import ABSTENTION
+from semqa.quotes.glue import function_words, glue_words, language_of, question_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,42 +24,49 @@ if TYPE_CHECKING:
     from semqa.decoding.trie import Trie
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["Tables", "VocabularyTables", "as_ints", "vocabulary_tables"]
+__all__ = ["FreeTables", "VocabularyTables", "free_tables", "vocabulary_tables"]
 
 _NUMBER_FOLLOWS = re.compile(rb"\Z| (\Z|[1-9][0-9]*(\Z| ))")
-_MOST_ROWS = 250
+_MOST_WORDS_BEHIND = 3
+"""Of a token that closes a quote: with more it is tried in the view that it leads to."""
 _NEEDED_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """Every byte that occurs in UTF-8."""
-
-
-class Tables(NamedTuple):
-    """Part of a handle.
-
-    Attributes:
-        arrays: by slot; they must live as long as the handle does.
-        numbers: by slot.
-    """
-
-    arrays: dict[int, NDArray[Any]]
-    numbers: dict[int, int]
 
 
 class VocabularyTables(NamedTuple):
     """What every constraint over a vocabulary shares.
 
     Attributes:
-        tables: for the handle.
+        arrays: for the handle.
         handle: with these tables only.
         width: 32-bit words of a mask.
-        complete: every byte of UTF-8 is a token, so that every text can be written.
+        poor: some byte of UTF-8 is no token, so that not every text can be written.
         openers: tokens that hold ``[``, ascending.
     """
 
-    tables: Tables
+    arrays: dict[int, NDArray[Any]]
     handle: NDArray[np.int64]
     width: int
-    complete: bool
+    poor: bool
     openers: NDArray[np.int64]
+
+
+class FreeTables(NamedTuple):
+    """The tables of free text.
+
+    Attributes:
+        vocabulary: the tables that the handle points to as well.
+        arrays: for the handle.
+        handle: with these tables and those of the vocabulary.
+        numbers: what each word is known by.
+        longest_word: bytes of the longest word.
+    """
+
+    vocabulary: VocabularyTables
+    arrays: dict[int, NDArray[Any]]
+    handle: NDArray[np.int64]
+    numbers: dict[str, int]
+    longest_word: int
 
 
 @lru_cache(maxsize=8)
@@ -68,70 +74,162 @@ def vocabulary_tables(vocabulary: Vocabulary) -> VocabularyTables:
     """Make the tables of a vocabulary."""
     trie, size = vocabulary.trie, vocabulary.size
     width = (size + 31) // 32
-    blob = np.ascontiguousarray(vocabulary.blob)
     offsets = vocabulary.offsets.astype(np.int32)
     lengths = np.diff(offsets)
-    kind = np.where(lengths > 0, layout.KIND_TEXT, layout.KIND_NONE).astype(np.uint8)
-    kind[list(vocabulary.eos_ids)] = layout.KIND_END
-    classes = class_table()
-    traits = np.zeros(size, np.uint8)
-    asking = np.zeros(3 * size, np.int32)
-    entries().classify(blob, offsets, classes, traits, asking)
-    words = np.zeros((2, size), np.uint8)
-    most = max(1, entries().count_words(blob, offsets, classes, words))
-    brackets = _bracket_tokens(vocabulary, np.flatnonzero(lengths))
+    kind = np.where(lengths > 0, memory.KIND_TEXT, memory.KIND_NONE).astype(np.uint8)
+    kind[list(vocabulary.eos_ids)] = memory.KIND_END
+    brackets = _bracket_tokens(vocabulary, np.flatnonzero(kind == memory.KIND_TEXT))
     openers = [(t, data) for t, data in brackets if _may_open(data)]
     closing = [(t, data) for t, data in brackets if _may_close(data)]
-    deep = {t for t, data in brackets if b"[ " in data}
-    with_bracket = np.zeros(size, np.bool_)
-    with_bracket[[t for t, _ in brackets]] = True
-    at_most = [
-        _pack(with_bracket | (words[counted] <= fewer), width)
-        for counted in range(2)
-        for fewer in range(min(most, _MOST_ROWS))
-    ]
     first = {bytes(vocabulary.token_bytes(int(t))) for t in np.flatnonzero(lengths == 1)}
-    complete = all(bytes([byte]) in first for byte in _NEEDED_BYTES)
+    poor = not all(bytes([byte]) in first for byte in _NEEDED_BYTES)
     arrays: dict[int, NDArray[Any]] = {
-        layout.NODES: node_records(trie, lengths, asking),
-        layout.NODE_BYTE: trie.byte,
-        layout.TOKEN_IDS: trie.token_ids,
-        layout.CHILD_TABLES: np.ascontiguousarray(trie.tables).reshape(-1),
-        layout.BLOB: blob,
-        layout.OFFSETS: offsets,
-        layout.KIND: kind,
-        layout.END_IDS: as_ints(vocabulary.eos_ids),
-        layout.CLASSES: classes,
-        layout.BLOCKS: class_blocks(),
-        layout.WORDS_AT_MOST: np.concatenate(at_most),
-        layout.STARTS_DIGIT: _pack(traits & STARTS_WITH_DIGIT != 0, width),
-        layout.STARTS_ALNUM: _pack(traits & STARTS_WITH_ALNUM != 0, width),
-        layout.OPENERS: as_ints(t for t, _ in openers),
-        layout.PLAIN_OPENERS: as_ints(t for t, data in openers if _opens_plainly(data)),
-        layout.DEEP_OPENERS: as_ints(t for t, _ in openers if t in deep),
-        layout.LEADS: as_ints(np.flatnonzero(traits & IS_LEAD)),
-        layout.CLOSERS: as_ints(t for t, data in closing if data[:1] == b" "),
-        layout.ENDERS: as_ints(t for t, data in closing if data[:1] == b"]"),
-        layout.DEEP_CLOSERS: as_ints(t for t, _ in closing if t in deep),
+        memory.NODES: _node_records(trie),
+        memory.NODE_BYTE: trie.byte,
+        memory.TOKEN_IDS: trie.token_ids,
+        memory.CHILD_TABLES: np.ascontiguousarray(trie.tables).reshape(-1),
+        memory.BLOB: np.ascontiguousarray(vocabulary.blob),
+        memory.OFFSETS: offsets,
+        memory.KIND: kind,
+        memory.END_IDS: _ints(vocabulary.eos_ids),
+        memory.CLOSERS: _ints(t for t, data in closing if data[:1] == b" "),
+        memory.ENDERS: _ints(t for t, data in closing if data[:1] == b"]"),
+        memory.REOPENERS: _ints(t for t, data in brackets if _may_reopen(data)),
+        memory.OPENERS: _ints(t for t, _ in openers),
+        memory.DEEP_OPENERS: _ints(t for t, data in openers if data.partition(b"[")[2].strip()),
+        memory.SENTENCE: np.frombuffer(ABSTENTION.encode(), np.uint8),
     }
     numbers = {
-        layout.SIZE: size,
-        layout.WIDTH: width,
-        layout.MOST_WORDS: most,
-        layout.WORD_ROWS: min(most, _MOST_ROWS),
-        layout.FILTERED: not complete,
-        layout.LONGEST: int(lengths.max(initial=1)),
-        layout.REOPENS: not complete
-        or any(_reopens_late(data) or _opens_from_inside(data) for _, data in brackets),
+        memory.SIZE: size,
+        memory.WIDTH: width,
+        memory.POOR: poor,
+        memory.LONGEST: int(lengths.max(initial=1)),
     }
-    holding = [t for t, data in brackets if b"[" in data]
-    return VocabularyTables(
-        Tables(arrays, numbers),
-        layout.make_handle(arrays, numbers),
-        width,
-        complete,
-        np.array(sorted(holding), np.int64),
+    holding = sorted(t for t, data in brackets if b"[" in data)
+    handle = memory.make_handle(arrays, numbers)
+    return VocabularyTables(arrays, handle, width, poor, np.array(holding, np.int64))
+
+
+@lru_cache(maxsize=64)
+def free_tables(vocabulary: Vocabulary, glue: bool, question: str) -> FreeTables:
+    """Make the tables of free text that answers a question."""
+    base = _language_tables(vocabulary, glue, language_of(question))
+    if not glue:
+        return base
+    asked = sorted(question_words(question))
+    numbers = dict(base.numbers)
+    trie = _add_words(base.arrays[memory.WORDS_TRIE], _written(asked, question), FREE_WORD, numbers)
+    arrays = {memory.WORDS_TRIE: trie}
+    # Quotes may be opened: what follows is the affair of the sources.
+    handle = memory.make_handle(arrays, {memory.ANY_QUOTABLE: 1}, base.handle)
+    listed = entries().list_free(handle).reshape(-1, 4)
+    known = _unpacked(base.arrays[memory.FREE_MASKS][_unlimited_rows(base)], vocabulary.size)
+    extra = listed[~known[listed[:, 0]]]
+    arrays[memory.EXTRA] = np.ascontiguousarray(extra.reshape(-1))
+    arrays[memory.LONG_TOKENS] = np.concatenate(
+        [base.arrays[memory.LONG_TOKENS], extra[extra[:, 2] > 1, 0]]
     )
+    longest = _longest(numbers)
+    handle = memory.make_handle(arrays, {memory.LONGEST_WORD: longest}, base.handle)
+    return FreeTables(base.vocabulary, {**base.arrays, **arrays}, handle, numbers, longest)
+
+
+def _longest(words: Iterable[str]) -> int:
+    # Other forms of a word may take a few bytes more.
+    return max((len(word.encode()) for word in words), default=0) + 8
+
+
+@lru_cache(maxsize=16)
+def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeTables:
+    """Make the tables of free text in one language, without a question."""
+    shared = vocabulary_tables(vocabulary)
+    listed_words = sorted(glue_words(language))
+    numbers: dict[str, int] = {}
+    trie = _add_words(np.zeros(4, np.int32), _written(listed_words), FREE_WORD, numbers)
+    functions = function_words(language)
+    forms = {form for word in functions for form in (word, word.capitalize(), word.upper())}
+    trie = _add_words(trie, {form: form for form in sorted(forms)}, FUNCTION, {})
+    arrays: dict[int, NDArray[Any]] = {
+        memory.WORDS_TRIE: trie,
+        memory.HEADS: np.empty(0, np.int32),
+        memory.EXTRA: np.empty(0, np.int32),
+    }
+    handle = memory.make_handle(arrays, {memory.GLUE: glue, memory.ANY_QUOTABLE: 1}, shared.handle)
+    listed = entries().list_free(handle).reshape(-1, 4)
+    most = max(1, int(listed[:, 2].max(initial=0)))
+    if glue:
+        masks = [
+            _mask(shared, listed, (kinds & 1 << gap != 0) & (words <= few) & (marks <= some))
+            for kinds, words, marks in [listed[:, 1:].T]
+            for gap in range(memory.GAP_KINDS)
+            for few in range(most + 1)
+            for some in range(MOST_RUN_MARKS + 1)
+        ]
+    else:
+        masks = [_mask(shared, listed, np.ones(len(listed), np.bool_))]
+    arrays[memory.FREE_MASKS] = np.concatenate(masks)
+    arrays[memory.LONG_TOKENS] = np.ascontiguousarray(listed[listed[:, 2] > 1, 0])
+    longest = _longest(numbers)
+    handle = memory.make_handle(
+        arrays,
+        {memory.GLUE: glue, memory.MOST_WORDS: most, memory.LONGEST_WORD: longest},
+        shared.handle,
+    )
+    return FreeTables(shared, arrays, handle, numbers, longest)
+
+
+def _unlimited_rows(base: FreeTables) -> slice:
+    """Return where in FREE_MASKS that of AFTER_OPEN is, which holds what the others do."""
+    width = base.vocabulary.width
+    per_gap = base.arrays[memory.FREE_MASKS].size // width // memory.GAP_KINDS
+    row = (memory.AFTER_OPEN + 1) * per_gap - 1
+    return slice(row * width, (row + 1) * width)
+
+
+def _mask(
+    shared: VocabularyTables, listed: NDArray[np.int32], chosen: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    bits = np.zeros(32 * shared.width, np.bool_)
+    bits[listed[chosen, 0]] = True
+    return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
+
+
+def _unpacked(mask: NDArray[np.int32], size: int) -> NDArray[np.bool_]:
+    return np.unpackbits(mask.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
+
+
+def _written(words: Iterable[str], question: str = "") -> dict[str, str]:
+    """Return how words may be written, with the word that each is a form of.
+
+    In lower case, capitalised, and as the question writes them.
+    """
+    forms: dict[str, str] = {}
+    for word in words:
+        forms[word] = word
+        forms[word[0].upper() + word[1:]] = word
+    for match in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", question):
+        given = match.replace("’", "'")
+        for form in (given, *given.split("'")):
+            forms[form] = form.lower()
+    return forms
+
+
+def _add_words(
+    base: NDArray[np.int32], forms: dict[str, str], flag: int, numbers: dict[str, int]
+) -> NDArray[np.int32]:
+    """Add words to a trie; those without a number get one, which is added to `numbers`."""
+    for word in forms.values():
+        numbers.setdefault(word, len(numbers) + 1)
+    encoded = [form.encode() for form in forms]
+    offsets = np.array([0, *accumulate(map(len, encoded))], np.int32)
+    trie: NDArray[np.int32] = entries().add_words(
+        base,
+        np.array(list(b"".join(encoded)), np.uint8),
+        offsets,
+        np.full(len(encoded), flag, np.int32),
+        _ints(numbers[word] for word in forms.values()),
+    )
+    return trie
 
 
 def _bracket_tokens(vocabulary: Vocabulary, ids: NDArray[np.int64]) -> list[tuple[int, bytes]]:
@@ -148,48 +246,29 @@ def _may_open(data: bytes) -> bool:
     return bool(bracket) and b"]" not in before and _NUMBER_FOLLOWS.match(after) is not None
 
 
-def _opens_plainly(data: bytes) -> bool:
-    """Tell whether what stands before "[" may stand behind any free text, whatever the policy."""
-    try:
-        before = data.partition(b"[")[0].decode()
-    except UnicodeDecodeError:
-        return False
-    return not any(character.isalnum() for character in before)
-
-
 def _may_close(data: bytes) -> bool:
-    """Tell whether a token may close a span with its first bytes."""
+    """Tell whether a token may close a span with its first bytes, and does no more than that."""
     if not data.startswith((b" ]", b"]")):
         return False
     after = data.partition(b"]")[2]
-    return b"]" not in after.partition(b"[")[0] and (b"[" not in after or _may_open(after))
+    return b"]" not in after and b"[" not in after
 
 
-def _reopens_late(data: bytes) -> bool:
-    """Tell whether a token ends a span, closes its quote and opens another.
+def _may_reopen(data: bytes) -> bool:
+    """Tell whether a token may close a quote and open another.
 
-    Those that begin with the closing bracket do not count: the bracket alone is cheaper.
+    So does one that closes a quote and writes more words than an earlier run may have begun with.
     """
-    before, _, after = data.partition(b"]")
-    return before.strip(b" ") != b"" and b"[" in after
+    before, bracket, after = data.partition(b"]")
+    if not bracket or before[-1:] not in (b"", b" "):
+        return False
+    if b"[" in after:
+        return _may_open(after)
+    return len(after.split()) > _MOST_WORDS_BEHIND
 
 
-def _opens_from_inside(data: bytes) -> bool:
-    """Tell whether a token goes from inside a character into a quote."""
-    return 0x80 <= data[0] < 0xC0 and b"[" in data
-
-
-def node_records(
-    trie: Trie, lengths: NDArray[np.int32], asking: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Join the columns of a trie to records, see `layout.NODES`.
-
-    Args:
-        trie: the tokens.
-        lengths: int32[V], bytes of each token.
-        asking: int32[3 * V], for each `layout.ASKS_` flag how many bytes of each token lead to a
-            node for which, and for all before which, it is set.
-    """
+def _node_records(trie: Trie) -> NDArray[np.int32]:
+    """Join the columns of a trie to records, see `memory.NODES`."""
     nodes = trie.byte.size
     parent = np.zeros(nodes, np.int64)
     parent[1:] = np.repeat(np.arange(nodes), trie.child_count)
@@ -198,37 +277,17 @@ def node_records(
     after_space = np.zeros(nodes, np.bool_)
     after_space[spaces] = True
     brackets = np.flatnonzero((trie.byte == 0x5D) & after_space[parent])
-    flags = np.where(filled, layout.HOLDS_TOKENS, 0)
-    flags[parent[spaces[filled[spaces]]]] |= layout.LEADS_OUT
-    flags[parent[parent[brackets]]] |= layout.LEADS_OUT
-    owners = np.repeat(np.arange(nodes), np.diff(trie.token_start))
-    kinds = (layout.ASKS_CAPITAL, layout.ASKS_DIGIT, layout.ASKS_INSIDE)
-    for flag, depths in zip(kinds, asking.reshape(3, -1), strict=True):
-        some = depths[trie.token_ids] > 0
-        reached, back = owners[some], (lengths - depths)[trie.token_ids[some]]
-        while back.any():  # from the end of each token back to where it last asks
-            reached, back = np.where(back > 0, parent[reached], reached), np.maximum(back - 1, 0)
-        asks = np.zeros(nodes, np.bool_)
-        while reached.size:
-            asks[reached] = True
-            above = parent[reached]
-            reached = np.unique(above[~asks[above]])
-        flags[asks] |= flag
+    flags = np.where(filled, memory.HOLDS_TOKENS, 0)
+    flags[parent[spaces[filled[spaces]]]] |= memory.LEADS_OUT
+    flags[parent[parent[brackets]]] |= memory.LEADS_OUT
     records = np.zeros((nodes + 1, 4), np.int32)
-    records[:nodes, layout.FIRST_CHILD] = trie.first_child
-    records[:nodes, layout.CHILDREN] = trie.child_count | flags
-    records[:, layout.FIRST_TOKEN] = trie.token_start
-    records[:nodes, layout.CHILD_TABLE] = trie.table_of
+    records[:nodes, memory.FIRST_CHILD] = trie.first_child
+    records[:nodes, memory.CHILDREN] = trie.child_count | flags
+    records[:, memory.FIRST_TOKEN] = trie.token_start
+    records[:nodes, memory.CHILD_TABLE] = trie.table_of
     return records.reshape(-1)
 
 
-def _pack(bits: NDArray[np.bool_], width: int) -> NDArray[np.int32]:
-    """Pack one bit a token into a mask: int32[width], bit ``t % 32`` of word ``t // 32``."""
-    padded = np.zeros(32 * width, np.bool_)
-    padded[: bits.size] = bits
-    return np.packbits(padded, bitorder="little").view("<i4").astype(np.int32)
-
-
-def as_ints(values: Iterable[int]) -> NDArray[np.int32]:
+def _ints(values: Iterable[int]) -> NDArray[np.int32]:
     """Return numbers as the kernels take them."""
     return np.fromiter(values, np.int32)

@@ -27,7 +27,7 @@ except ModuleNotFoundError:  # names the command that installs them
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from semqa.decoding import CopyConstraint
+    from semqa.decoding import CopyConstraint, State
 
 __all__ = ["CopyConstraintLogitsProcessor"]
 
@@ -107,9 +107,9 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         self._prompt_length = -1
         # Row r of each belongs together, as the last call saw them.
         self._history = np.empty((0, 0), np.int64)  # [R, N] new tokens
-        self._states = np.empty((0, 0), np.int32)  # [R, ...] a state a row
+        self._states: list[State] = []  # [R]
         self._ended = np.empty(0, bool)  # [R]
-        self._members: list[slice | NDArray[np.intp]] = []  # rows of each distinct constraint
+        self._members: list[NDArray[np.intp]] = []  # rows of each distinct constraint
         self._masks = np.empty((0, 0), np.int32)  # [R, W]
         self._biases = np.empty(0, np.float32)  # [R]
 
@@ -161,10 +161,8 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             )
         self._prompt_length = length
         group_of_row = np.repeat(self._group_of_prompt, rows // prompts)
-        self._members = [
-            _as_slice(np.flatnonzero(group_of_row == g)) for g in range(len(self._distinct))
-        ]
-        self._states = np.array([self._starts[g] for g in group_of_row], np.int32)
+        self._members = [np.flatnonzero(group_of_row == g) for g in range(len(self._distinct))]
+        self._states = [self._starts[g] for g in group_of_row]
         self._ended = np.zeros(rows, bool)
         self._history = np.empty((rows, 0), np.int64)
         self._masks = np.empty((rows, -(-self._vocabulary.size // _WORD_BITS)), np.int32)
@@ -177,13 +175,14 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
             before, ended = self._states, self._ended
             if not np.array_equal(history[:, :-1], self._history):
                 parents = self._parents(history[:, :-1])
-                before, ended = before[parents], ended[parents]
+                before, ended = [before[row] for row in parents], ended[parents]
             # Whatever generate pads a finished row with, the row has ended.
             tokens = np.where(ended, self._end, history[:, -1])
-            states = np.empty_like(before)
+            states = [*before]
             for constraint, rows in zip(self._distinct, self._members, strict=True):
                 try:
-                    states[rows] = constraint.advance_batch(before[rows], tokens[rows])
+                    for row in rows.tolist():
+                        states[row] = constraint.advance(before[row], int(tokens[row]))
                 except InputError as error:
                     raise InputError(
                         f"generate took a token that was not allowed, as new token "
@@ -217,10 +216,8 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
 
     def _masked(self, scores: torch.Tensor) -> torch.Tensor:
         for constraint, rows in zip(self._distinct, self._members, strict=True):
-            if isinstance(rows, slice):
-                constraint.mask_batch(self._states[rows], out=self._masks[rows])
-            else:
-                self._masks[rows] = constraint.mask_batch(self._states[rows])
+            for row in rows.tolist():
+                constraint.mask(self._states[row], self._masks[row])
         if scores.device.type == "cpu" and scores.dtype == torch.float32:
             masked, alive = self._masked_on_host(scores)
         else:
@@ -271,8 +268,7 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         bias = self._biases.copy()
         for constraint, rows in zip(self._distinct, self._members, strict=True):
             if constraint.policy.quote_bias:
-                states = self._states[rows].tolist()
-                quoting = [constraint.in_quote(tuple(state)) for state in states]
+                quoting = [constraint.in_quote(self._states[row]) for row in rows.tolist()]
                 bias[rows] = np.where(quoting, np.float32(0.0), bias[rows])
         return bias
 
@@ -289,13 +285,5 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         )
 
 
-def _as_slice(rows: NDArray[np.intp]) -> slice | NDArray[np.intp]:
-    """Return neighbouring rows as a slice, which numpy reads and writes in place."""
-    first, last = int(rows[0]), int(rows[-1])
-    return slice(first, last + 1) if last - first + 1 == rows.size else rows
-
-
-def _shown(rows: slice | NDArray[np.intp]) -> str:
-    if isinstance(rows, slice):
-        return f"{rows.start} to {rows.stop - 1}"
+def _shown(rows: NDArray[np.intp]) -> str:
     return ", ".join(map(str, rows.tolist()))

@@ -36,7 +36,7 @@ def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | N
         MissingExtraError: numba is not installed.
     """
     require("numba", extra="decoding", purpose="the copy constraint")
-    from semqa.decoding.core.entries import entries, is_compiled
+    from semqa.decoding.automaton.entries import entries, is_compiled
 
     if not is_compiled():
         with _COMPILING:  # so that of many threads one compiles, and one speaks
@@ -49,7 +49,6 @@ def warm_up(say: Callable[[str], None] | None = None, vocabulary: Vocabulary | N
             finally:
                 timer.cancel()
     if vocabulary is not None:
-        from semqa.decoding.compiled import look_up_rules
-        from semqa.decoding.policy import QuotePolicy
+        from semqa.decoding.tables import free_tables
 
-        look_up_rules(vocabulary, QuotePolicy(), "")
+        free_tables(vocabulary, True, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semqa.engines.base import AbstainingEngine
-from semqa.quotes import QuotedAnswer
+from semqa.quotes import ABSTENTION, QuotedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 __all__ = ["ABSTENTION", "abstains", "abstention", "attempt"]
-
-ABSTENTION = "The sources do not answer this question."
-"""The answer that there is none."""
 
 
 def abstention() -> QuotedAnswer:

@@ -1,10 +1,12 @@
 """The quoted answer and its parts: `Source`, `Quote`, `QuotedAnswer`."""
 
-from semqa.quotes.answer import QuotedAnswer
-from semqa.quotes.quote import FreeText, Occurrence, Quote, Segment, Status
+from semqa.quotes.answer import ABSTENTION, QuotedAnswer
+from semqa.quotes.quote import Claim, FreeText, Occurrence, Quote, Segment, Status, Verdict
 from semqa.quotes.source import Field, Source
 
 __all__ = [
+    "ABSTENTION",
+    "Claim",
     "Field",
     "FreeText",
     "Occurrence",
@@ -13,4 +15,5 @@ __all__ = [
     "Segment",
     "Source",
     "Status",
+    "Verdict",
 ]

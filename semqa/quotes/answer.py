@@ -7,13 +7,14 @@ models, prompts or HTTP.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 from semqa.quotes.locate import Locator
 from semqa.quotes.marks import BrokenMark, FreePiece, canonical_mark, scan_marks
-from semqa.quotes.quote import FreeText, Quote, Segment, Status
+from semqa.quotes.quote import Claim, FreeText, Quote, Segment, Status, Verdict
+from semqa.quotes.words import cuts_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from semqa.quotes.quote import Dropped, Occurrence
     from semqa.quotes.source import Source
 
-__all__ = ["MAX_MARKS", "QuotedAnswer", "check_bounds"]
+__all__ = ["ABSTENTION", "MAX_MARKS", "QuotedAnswer", "check_bounds"]
+
+ABSTENTION = "The sources do not answer this question."
+"""The "no answer" reply."""
 
 MAX_MARKS = 10_000
 """An answer with more marks than this is refused: nobody reads it, and checking it is work."""
@@ -106,6 +110,35 @@ class QuotedAnswer:
             plain_at += len(shown)
         return cls(tuple(segments), numbered)
 
+    def with_dropped(self, marks: Iterable[Dropped]) -> QuotedAnswer:
+        """Return the answer with marks that a repair dropped, as a record of it lists them.
+
+        Raises:
+            InputError: a mark is not in free text, or not in order.
+        """
+        dropped = tuple(marks)
+        marked, plain, at = self.marked, self.plain, 0
+        free = [s for s in self.segments if isinstance(s, FreeText)]
+        borders = {0, *(segment.plain_end for segment in self.segments)}
+        for mark in dropped:
+            low, high = mark.plain_start, mark.plain_end
+            fits = (
+                at <= low <= high
+                and plain[low:high] == mark.text
+                and marked[mark.answer_start : mark.answer_end] == mark.text
+                and (
+                    any(s.plain_start <= low and high <= s.plain_end for s in free)
+                    or (low == high and low in borders)
+                )
+            )
+            if not fits:
+                raise InputError(
+                    f'"dropped": the words {mark.text[:40]!r} are not at {low} to {high} of the '
+                    "answer's free text."
+                )
+            at = high
+        return replace(self, dropped=dropped)
+
     @property
     def quotes(self) -> tuple[Quote, ...]:
         """The quotes in reading order, whatever their status."""
@@ -128,8 +161,77 @@ class QuotedAnswer:
 
     @property
     def verified(self) -> bool:
-        """Whether every quote is verified (true as well of an answer that quotes nothing)."""
-        return all(quote.verified for quote in self.quotes)
+        """Whether there is a quote, every quote is verified, and no mark was dropped.
+
+        Says nothing about the words between the quotes: `verdict` does.
+        """
+        quotes = self.quotes
+        return bool(quotes) and not self.dropped and all(quote.verified for quote in quotes)
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the whole answer is `ABSTENTION`, white space aside."""
+        return self.marked.split() == ABSTENTION.split()
+
+    def verdict(self, question: str = "") -> Verdict:
+        """Return what checking the whole answer showed.
+
+        Args:
+            question: the question that was answered; its words claim nothing.
+
+        Example:
+            >>> from semqa import QuotedAnswer, Source
+            >>> sources = [Source("Bing Crosby sang it.")]
+            >>> answer = QuotedAnswer.parse("The singer was [ 1 Bing Crosby ].", sources)
+            >>> answer.verdict("Which singer sang it?").value, answer.verdict().value
+            ('quoted', 'unquoted')
+            >>> QuotedAnswer.parse("Bing Crosby.", sources).verdict().value
+            'unquoted'
+        """
+        if self.abstained:
+            return Verdict.ABSTAINED
+        if self.dropped or not all(quote.verified for quote in self.quotes):
+            return Verdict.UNVERIFIED
+        if not self.quotes or self.claims(question):
+            return Verdict.UNQUOTED
+        return Verdict.QUOTED
+
+    def claims(self, question: str = "") -> tuple[Claim, ...]:
+        """Return the runs of words outside of quotes that claim something, in reading order.
+
+        Such words are neither glue (`semqa.quotes.glue`) nor words of the question. An abstention
+        claims nothing.
+
+        Args:
+            question: the question that was answered.
+
+        Example:
+            >>> from semqa import QuotedAnswer, Source
+            >>> text = "[ 1 Colin ] is a British explorer."
+            >>> [claim.text for claim in QuotedAnswer.parse(text, [Source("Colin")]).claims()]
+            ['British explorer']
+        """
+        from semqa.quotes.glue import leaks
+
+        if self.abstained:
+            return ()
+        found = []
+        for segment in self.segments:
+            if isinstance(segment, Quote):
+                continue
+            text = segment.text
+            runs: list[tuple[int, int]] = []
+            for start, end in leaks(text, question):
+                if runs and not any(map(str.isalnum, text[runs[-1][1] : start])):
+                    runs[-1] = (runs[-1][0], end)
+                else:
+                    runs.append((start, end))
+            answer_at, plain_at = segment.answer_start, segment.plain_start
+            found += [
+                Claim(answer_at + a, answer_at + b, plain_at + a, plain_at + b, text[a:b])
+                for a, b in runs
+            ]
+        return tuple(found)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -137,15 +239,24 @@ class QuotedAnswer:
         seen = Counter(quote.status for quote in self.quotes)
         return {status.value: seen[status] for status in Status}
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the answer as a JSON-ready object: both texts, quotes with offsets, sources."""
+    def to_dict(self, question: str = "") -> dict[str, object]:
+        """Return the answer as a JSON-ready object: texts, verdict, quotes with offsets, sources.
+
+        ``verified`` is true only if the verdict is ``quoted``.
+
+        Args:
+            question: the question that was answered, as for `verdict`.
+        """
+        verdict = self.verdict(question)
         return {
             "answer": self.marked,
             "plain": self.plain,
-            "verified": self.verified,
+            "verdict": verdict.value,
+            "verified": verdict is Verdict.QUOTED,
             "counts": self.counts,
             "quotes": [quote.to_dict() for quote in self.quotes],
             "dropped": [mark._asdict() for mark in self.dropped],
+            "claims": [claim._asdict() for claim in self.claims(question)],
             "sources": [
                 {"number": number, "title": source.title, "text": source.text, "url": source.url}
                 for number, source in enumerate(self.sources, start=1)
@@ -180,6 +291,7 @@ class _Check:
         named = [(number - 1, text) for number, text in spans if number <= len(sources)]
         self._locator = Locator(named, sources)
         self._places = iter(self._locator.places())
+        self._cuts: dict[tuple[int, str], bool] = {}
 
     def next(self, offsets: tuple[int, int, int, int]) -> Quote:
         number, text = next(self._spans)
@@ -220,4 +332,16 @@ class _Check:
             source_start=place.start,
             source_end=place.end,
             occurrences=listed or (place,),
+            cut=self._cut(number, text, listed or (place,)),
         )
+
+    def _cut(self, number: int, text: str, places: Sequence[Occurrence]) -> bool:
+        key = (number, text)
+        if key not in self._cuts:
+            source = self._sources[number - 1]
+            self._cuts[key] = all(
+                cuts_word(source.field(place.field), place.start)
+                or cuts_word(source.field(place.field), place.end)
+                for place in places
+            )
+        return self._cuts[key]

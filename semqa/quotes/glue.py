@@ -11,9 +11,18 @@ import tomllib
 from functools import cache, lru_cache
 from importlib.resources import files
 
-__all__ = ["LANGUAGES", "glue_words", "language_of", "leaks", "question_words"]
+__all__ = [
+    "LANGUAGES",
+    "function_words",
+    "glue_words",
+    "language_of",
+    "leaks",
+    "question_words",
+]
 
 LANGUAGES = ("en", "de", "fr", "es")
+
+_FUNCTIONS = ("articles", "pronouns", "prepositions", "conjunctions", "auxiliaries", "words")
 
 # A run of letters and digits; apostrophes join runs ("it's", "O’Brady").
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -27,8 +36,25 @@ def glue_words(language: str) -> frozenset[str]:
         >>> "according" in glue_words("en"), "unassisted" in glue_words("en")
         (True, False)
     """
-    lists = tomllib.loads(files("semqa.quotes").joinpath("glue.toml").read_text("utf-8"))
-    return frozenset(" ".join(lists.get(language, {}).values()).split())
+    return frozenset(" ".join(_lists().get(language, {}).values()).split())
+
+
+@cache
+def function_words(language: str) -> frozenset[str]:
+    """Return the words of which a quote must not consist, lower-case; "it's" counts as two.
+
+    Example:
+        >>> "which" in function_words("en"), "often" in function_words("en")
+        (True, False)
+    """
+    lists = _lists().get(language, {})
+    listed = " ".join(lists.get(name, "") for name in _FUNCTIONS).split()
+    return frozenset(piece for word in listed for piece in word.split("'"))
+
+
+@cache
+def _lists() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("semqa.quotes").joinpath("glue.toml").read_text("utf-8"))
 
 
 @lru_cache(maxsize=256)

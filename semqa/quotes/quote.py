@@ -12,7 +12,17 @@ from typing import NamedTuple
 
 from semqa.quotes.source import Field  # noqa: TC001 - a NamedTuple resolves it at run time
 
-__all__ = ["Dropped", "FreeText", "Occurrence", "Quote", "Repair", "Segment", "Status"]
+__all__ = [
+    "Claim",
+    "Dropped",
+    "FreeText",
+    "Occurrence",
+    "Quote",
+    "Repair",
+    "Segment",
+    "Status",
+    "Verdict",
+]
 
 
 class Status(StrEnum):
@@ -26,6 +36,19 @@ class Status(StrEnum):
     """The text stands in no source."""
     MALFORMED = "malformed"
     """The mark cannot be read as a quote."""
+
+
+class Verdict(StrEnum):
+    """What checking a whole answer showed; the first that holds, in this order."""
+
+    ABSTAINED = "abstained"
+    """The answer is the abstention sentence and nothing else."""
+    UNVERIFIED = "unverified"
+    """A mark is misattributed, fabricated or malformed, or lost its brackets in a repair."""
+    UNQUOTED = "unquoted"
+    """Nothing is quoted, or words outside of quotes make claims."""
+    QUOTED = "quoted"
+    """Every claim is in a quote, and every quote is verified."""
 
 
 class Occurrence(NamedTuple):
@@ -75,6 +98,22 @@ class Dropped(NamedTuple):
     plain_end: int
 
 
+class Claim(NamedTuple):
+    """Words outside of quotes that are neither glue nor words of the question.
+
+    Attributes:
+        answer_start, answer_end: their place in the marked answer.
+        plain_start, plain_end: their place in the plain answer.
+        text: the words, with what stands between them.
+    """
+
+    answer_start: int
+    answer_end: int
+    plain_start: int
+    plain_end: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class FreeText:
     """A run of the answer outside of any quote: written, not checked.
@@ -108,6 +147,8 @@ class Quote:
             are cut at `semqa.quotes.locate.MAX_OCCURRENCES`.
         found_in: for a misattributed quote, the numbers of the sources that do hold the text.
         reason: why the quote is not verified, in words for a reader; empty for a verified one.
+        cut: whether a verified quote begins or ends inside a word or number of its source, wherever
+            it stands there.
         repaired: how it was written, if it was made verbatim afterwards; without effect on equality.
     """
 
@@ -124,6 +165,7 @@ class Quote:
     occurrences: tuple[Occurrence, ...] = ()
     found_in: tuple[int, ...] = ()
     reason: str = ""
+    cut: bool = False
     repaired: Repair | None = dataclasses.field(default=None, compare=False)
 
     @property
@@ -133,11 +175,14 @@ class Quote:
 
     @property
     def note(self) -> str:
-        """What a reader is told of a repaired quote, in a word or two; empty for any other."""
-        if self.repaired is None:
-            return ""
-        moved = self.repaired.source != self.source
-        return f"was [{self.repaired.source}]" if moved else "repaired"
+        """What a reader is told of a repaired or cut quote, in a few words; else empty."""
+        notes = []
+        if self.repaired is not None:
+            moved = self.repaired.source != self.source
+            notes.append(f"was [{self.repaired.source}]" if moved else "repaired")
+        if self.cut:
+            notes.append("cut")
+        return ", ".join(notes)
 
     def to_dict(self) -> dict[str, object]:
         """Return the quote as one JSON-ready record, offsets on both sides included."""
@@ -155,6 +200,7 @@ class Quote:
             "source_end": self.source_end,
             "occurrences": [place._asdict() for place in self.occurrences],
             "found_in": list(self.found_in),
+            "cut": self.cut,
             "repaired": None if self.repaired is None else self.repaired.to_dict(),
         }
 

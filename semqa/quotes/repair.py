@@ -103,7 +103,7 @@ def repair(text: str, sources: Iterable[Source]) -> QuotedAnswer:
         >>> source = Source("Bing Crosby released it in 1942.")
         >>> answer = repair("By [1 bing crosby], not in [1 1943].", [source])
         >>> answer.marked, answer.verified
-        ('By [ 1 Bing Crosby ], not in 1943.', True)
+        ('By [ 1 Bing Crosby ], not in 1943.', False)
         >>> answer.quotes[0].repaired.text, answer.dropped[0].text
         ('bing crosby', '1943')
     """

@@ -100,7 +100,7 @@ def _exemplar(question: Question) -> Exemplar:
 def best_reference(references: Sequence[Reference], question: Question) -> Reference:
     """Choose the answer that shows best what is wanted.
 
-    That is one whose quotes are all verified; of those, the one that quotes the most sources; of
+    That is one that quotes, all verified; of those, the one that quotes the most sources; of
     those, the first in the file.
     """
 

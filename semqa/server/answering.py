@@ -96,7 +96,6 @@ class Answered:
         asked: the question.
         answer: read and checked.
         listed: the sources that it speaks of, by their number in it.
-        abstained: whether it quotes nothing: no source answers.
         finished: whether it ended by itself; else its budget of tokens cut it off.
         usage: tokens read and written, None where no model tells.
     """
@@ -104,14 +103,13 @@ class Answered:
     asked: Asked
     answer: QuotedAnswer
     listed: tuple[tuple[int, Given], ...]
-    abstained: bool
     finished: bool
     usage: Mapping[str, int | None]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
         asked = self.asked
-        read = self.answer.to_dict()
+        read = self.answer.to_dict(asked.understood)
         return {
             "id": asked.id,
             "created": asked.created,
@@ -120,12 +118,14 @@ class Answered:
             "understood": asked.understood,
             "answer": read["answer"],
             "plain": read["plain"],
-            "abstained": self.abstained,
-            "finished": self.finished,
+            "verdict": read["verdict"],
             "verified": read["verified"],
+            "abstained": self.answer.abstained,
+            "finished": self.finished,
             "counts": read["counts"],
             "quotes": read["quotes"],
             "dropped": read["dropped"],
+            "claims": read["claims"],
             "sources": [given.to_dict(number) for number, given in self.listed],
             "usage": dict(self.usage),
         }
@@ -133,9 +133,12 @@ class Answered:
     def details(self) -> dict[str, Any]:
         """Return what the interfaces of others have no field for, as a JSON-ready object."""
         own = self.to_dict()
-        return {
-            name: own[name] for name in ("abstained", "verified", "counts", "quotes", "sources")
-        }
+        return {name: own[name] for name in _DETAILS}
+
+
+_DETAILS = (
+    "verdict", "verified", "abstained", "counts", "quotes", "dropped", "claims", "sources",
+)  # fmt: skip
 
 
 class Answering:
@@ -231,4 +234,4 @@ def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -
         "completion_tokens": made.new_tokens if made else None,
     }
     finished = made is None or made.finished
-    return Answered(asked, answer, listed, not answer.quotes, finished, usage)
+    return Answered(asked, answer, listed, finished, usage)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from semqa.server.export import to_markdown
+from semqa.server.export import to_markdown, with_verdict
 
 if TYPE_CHECKING:
     from semqa.server.store import Conversation, Store
@@ -66,10 +66,13 @@ def _asked(request: Request) -> tuple[Store, str]:
 
 
 def _full(conversation: Conversation) -> dict[str, object]:
-    return {
-        **conversation.to_dict(),
-        "messages": [message.to_dict() for message in conversation.messages],
-    }
+    messages = []
+    for message in conversation.messages:
+        told = message.to_dict()
+        if message.role == "assistant":
+            told["content"] = with_verdict(message.content)
+        messages.append(told)
+    return {**conversation.to_dict(), "messages": messages}
 
 
 @router.get("", response_model=ConversationList)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from semqa.data.answers import answer_of
+from semqa.data.jsonl import as_row
 from semqa.errors import InputError
-from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.render import to_markdown as answer_to_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from semqa.quotes import QuotedAnswer
     from semqa.server.store import Conversation
 
-__all__ = ["to_markdown"]
+__all__ = ["to_markdown", "with_verdict"]
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
@@ -37,25 +39,33 @@ def to_markdown(conversation: Conversation) -> str:
     return "\n".join(parts)
 
 
+def with_verdict(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was kept of an answer, with a verdict if an older server kept it without one."""
+    if "verdict" in content:
+        return content
+    try:
+        read = _read(content).to_dict(_question(content))
+    except InputError:
+        read = {"verdict": "unquoted", "verified": False, "claims": []}
+    told = {name: read[name] for name in ("verdict", "verified", "claims")}
+    return {**content, **told, "abstained": told["verdict"] == "abstained"}
+
+
 def _answer(content: Mapping[str, Any]) -> str:
     try:
-        return answer_to_markdown(
-            QuotedAnswer.parse(str(content.get("answer", "")), _sources(content))
-        )
-    except (InputError, KeyError, TypeError, ValueError, AttributeError):
+        return answer_to_markdown(_read(content), question=_question(content))
+    except InputError:
         # What an older server kept, or what cannot be checked, is still the user's own.
         return _escaped(str(content.get("plain", ""))) + "\n"
 
 
-def _sources(content: Mapping[str, Any]) -> list[Source]:
-    """Return the sources by their numbers; those that were not quoted were not kept, and are empty."""
-    kept = {
-        int(each["number"]): Source(
-            str(each["text"]), str(each.get("title") or ""), each.get("url")
-        )
-        for each in content.get("sources", ())
-    }
-    return [kept.get(number, Source("")) for number in range(1, max(kept, default=0) + 1)]
+def _read(content: Mapping[str, Any]) -> QuotedAnswer:
+    """Check an answer anew against the sources kept with it, which are those that it speaks of."""
+    return answer_of(as_row(dict(content), "the answer")).read()
+
+
+def _question(content: Mapping[str, Any]) -> str:
+    return str(content.get("understood") or content.get("question") or "")
 
 
 def _escaped(text: str) -> str:

@@ -63,7 +63,7 @@ class Measures:
         )
         self._answers = Counter(
             "semqa_answers",
-            "Answers: whole, abstained, failed, or left by the client.",
+            "Answers, by verdict; or failed, or left by the client.",
             ["engine", "outcome"],
             registry=registry,
         )
@@ -99,7 +99,7 @@ class Measures:
             self._first.labels(engine).observe(measured.first)
         for status, count in answered.answer.counts.items():
             self._quotes.labels(engine, status).inc(count)
-        return "abstained" if answered.abstained else "whole"
+        return answered.answer.verdict(answered.asked.understood).value
 
     def text(self) -> bytes:
         """Return all of it in the format that Prometheus reads."""

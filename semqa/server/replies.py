@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from semqa.quotes import Verdict
+
 __all__ = ["STREAMED", "AnswerOut", "ChatOut", "ErrorOut", "MessageOut", "errors"]
 
 STREAMED: dict[str, Any] = {"application/json": {}, "text/event-stream": {}}
@@ -71,6 +73,7 @@ class QuoteOut(_Reply):
     found_in: list[int] = Field(
         description="Other sources that hold the text, if its own does not."
     )
+    cut: bool = Field(description="Whether it begins or ends inside a word or number.")
     repaired: RepairedOut | None
 
 
@@ -110,6 +113,25 @@ class CountsOut(_Reply):
     malformed: int
 
 
+class ClaimOut(_Reply):
+    """Words outside of quotes that are neither glue nor words of the question."""
+
+    text: str
+    answer_start: int
+    answer_end: int
+    plain_start: int
+    plain_end: int
+
+
+VERDICT = Field(
+    description="quoted: every claim is in a verified quote. unverified: a quote is not verified, or "
+    "a mark was dropped. unquoted: nothing is quoted, or words outside of quotes make claims. "
+    "abstained: the sources do not answer."
+)
+VERIFIED = Field(description="True only if the verdict is quoted.")
+ABSTAINED = Field(description="Whether the answer says that the sources do not answer.")
+
+
 class UsageOut(_Reply):
     """Tokens; null where no model tells."""
 
@@ -127,12 +149,14 @@ class AnswerOut(_Reply):
     understood: str = Field(description="The question in the context of the conversation.")
     answer: str = Field(description="With marks: [ 1 quote ].")
     plain: str = Field(description="Without marks.")
-    abstained: bool = Field(description="Whether it quotes nothing: no source answers.")
+    verdict: Verdict = VERDICT
+    verified: bool = VERIFIED
+    abstained: bool = ABSTAINED
     finished: bool = Field(description="False where a budget of tokens cut it off.")
-    verified: bool = Field(description="Whether every quote is verified.")
     counts: CountsOut
     quotes: list[QuoteOut]
     dropped: list[DroppedOut]
+    claims: list[ClaimOut]
     sources: list[SourceOut]
     usage: UsageOut
 
@@ -140,12 +164,15 @@ class AnswerOut(_Reply):
 class DetailsOut(_Reply):
     """What the interfaces of others have no field for."""
 
-    abstained: bool
-    verified: bool
+    verdict: Verdict = VERDICT
+    verified: bool = VERIFIED
+    abstained: bool = ABSTAINED
     counts: CountsOut
     quotes: list[QuoteOut] = Field(
         description="All of them, those that are not verified too, each with the place that was meant."
     )
+    dropped: list[DroppedOut]
+    claims: list[ClaimOut]
     sources: list[SourceOut]
 
 

@@ -19,6 +19,7 @@ from transformers import (
 )
 
 from semqa.errors import InputError
+from semqa.trainer.fit import memory_errors
 from semqa.trainer.interrupt import Interrupt
 
 if TYPE_CHECKING:
@@ -35,10 +36,6 @@ class Settings(Protocol):
     """Options that all trainings have."""
 
     @property
-    def batch_size(self) -> int: ...
-    @property
-    def accumulate(self) -> int: ...
-    @property
     def learning_rate(self) -> float: ...
     @property
     def warmup_steps(self) -> int: ...
@@ -54,9 +51,7 @@ class Settings(Protocol):
     def fp16(self) -> bool: ...
 
 
-def arguments(
-    settings: Settings, folder: TrainingFolder, ranks: Ranks, **given: Any
-) -> dict[str, Any]:
+def arguments(settings: Settings, folder: TrainingFolder, **given: Any) -> dict[str, Any]:
     """Return what all trainings give as `TrainingArguments`.
 
     Evaluations and checkpoints are the `Run`'s business.
@@ -64,25 +59,21 @@ def arguments(
     Args:
         settings: what is the same for all trainings.
         folder: where checkpoints go.
-        ranks: the processes that share a batch.
         given: further arguments, which count before these.
 
     Raises:
-        InputError: the device does not compute so, or the batch cannot be shared out.
+        InputError: the device does not compute so.
     """
     on_gpu = settings.device != "cpu" and torch.cuda.is_available()
-    for name in ("fp16", "bf16"):
-        if getattr(settings, name) and not on_gpu:
-            raise InputError(f"{name}: got it on a CPU, expected a GPU; leave it out")
-    if settings.bf16 and not torch.cuda.is_bf16_supported():
+    if settings.fp16 and not on_gpu:
+        raise InputError("fp16: got it on a CPU, expected a GPU; leave it out, or take bf16")
+    if settings.bf16 and on_gpu and not torch.cuda.is_bf16_supported():
         raise InputError(
             f"bf16: got it on {torch.cuda.get_device_name()}, expected a GPU that computes in "
             "bfloat16; leave it out, or take fp16 in its place"
         )
     return {
         "output_dir": str(folder.checkpoints),
-        "per_device_train_batch_size": ranks.share(settings.batch_size),
-        "gradient_accumulation_steps": settings.accumulate,
         "learning_rate": settings.learning_rate,
         "warmup_steps": settings.warmup_steps,
         "weight_decay": settings.weight_decay,
@@ -94,7 +85,8 @@ def arguments(
         "log_level": "error",
         "seed": settings.seed,
         "data_seed": settings.seed,
-        "use_cpu": settings.device == "cpu",
+        # Without a GPU the Trainer computes in bfloat16 only where it is told so.
+        "use_cpu": settings.device == "cpu" or (settings.bf16 and not on_gpu),
         "bf16": settings.bf16,
         "fp16": settings.fp16,
         "dataloader_pin_memory": False,
@@ -243,7 +235,7 @@ class Run:
         if done is not None:
             self._trainer.state = done
             return self._evaluations()
-        with self._interrupt:
+        with self._interrupt, memory_errors():
             self._trainer.train(
                 resume_from_checkpoint=None if checkpoint is None else str(checkpoint)
             )

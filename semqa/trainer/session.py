@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from semqa.trainer.fit import Fit
     from semqa.trainer.folder import TrainingFolder
     from semqa.trainer.ranks import Ranks
 
@@ -28,12 +29,14 @@ class Progress(NamedTuple):
         on_resume: called with the step that a killed training goes on from.
         on_damage: called with a checkpoint that was whole once, and which of its files is not.
         say: told in words what takes long.
+        on_fit: called with what a training of so many steps will take, before the first.
     """
 
     on_progress: Callable[[int, int | None], None] | None = None
     on_resume: Callable[[int], None] | None = None
     on_damage: Callable[[Path, str], None] | None = None
     say: Callable[[str], None] | None = None
+    on_fit: Callable[[Fit, int], None] | None = None
 
 
 class Session(NamedTuple):

@@ -92,7 +92,8 @@ def encode(
                 left_out += 1
                 continue
             features.append(feature)
-            unverified += not QuotedAnswer.parse(text, question.sources).verified
+            quotes = QuotedAnswer.parse(text, question.sources).quotes
+            unverified += not all(quote.verified for quote in quotes)
     return Encoded(features, left_out, unverified)
 
 

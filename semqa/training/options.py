@@ -28,8 +28,8 @@ class TrainingOptions:
         prompt: a template's name or path; its prompts are what the model learns to answer.
         form: of the prompts: ``chat``, ``completion``, or ``auto``, as the engine has it.
         max_steps: of the optimizer.
-        batch_size: answers of which a step's gradients are summed, over all processes.
-        accumulate: batches whose gradients make one step.
+        batch_size: answers of a step, over all processes; those that do not fit into memory
+            together are learned from one part after the other.
         optimizer: ``adafactor``, its step sizes not scaled by the weights', or ``adamw``.
         learning_rate: at its highest.
         schedule: what becomes of it: ``constant``, ``linear`` or ``cosine`` down to 0.
@@ -48,7 +48,7 @@ class TrainingOptions:
         gradient_checkpointing: spend time to save memory.
         seed: of new weights, order and dropout.
         device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
-        bf16: compute in bfloat16 where that is safe, on a GPU.
+        bf16: compute in bfloat16 where that is safe.
         fp16: compute in float16 where that is safe, on a GPU.
         dtype: of the weights: ``float32``, or ``bfloat16``, which halves what a frozen model takes
             under LoRA; only there, for it would lose the small changes of a whole one.
@@ -67,7 +67,6 @@ class TrainingOptions:
     form: Form = "auto"
     max_steps: int = 25_000
     batch_size: int = 32
-    accumulate: int = 1
     optimizer: Optimizer = "adafactor"
     learning_rate: float = 1e-3
     schedule: Schedule = "constant"
@@ -137,7 +136,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _FROM_ONE = (
     "max_steps",
     "batch_size",
-    "accumulate",
     "eval_steps",
     "eval_batch_size",
     "max_new_tokens",

@@ -48,7 +48,7 @@ class DevScorer:
                 raise InputError(f"{where}: question {question.qid!r}: {error}") from error
 
     def scores(self) -> dict[str, float]:
-        """Return the corpus scores by name, and the share of answers whose quotes all verify."""
+        """Return the corpus scores by name, and the share of answers that quote, all verified."""
         requests = [Request(each.question, each.sources) for each in self._questions]
         here = self._engine.answer_batch(self._ranks.spread(requests))
         answers = self._ranks.join_spread([(each.marked, each.verified) for each in here])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from semqa.metrics import METRICS
+from semqa.trainer.fit import fit
 from semqa.trainer.run import GuardedTrainer, Keeping, OneDevice, Run, arguments
 from semqa.training.encoding import IGNORED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from semqa.trainer import Session
@@ -23,6 +25,12 @@ __all__ = ["Padding", "make_run"]
 
 _LOGGED = 50
 """Steps between two losses in TensorBoard."""
+_PRECISIONS = {
+    (False, False): None,
+    (True, False): torch.bfloat16,
+    (False, True): torch.float16,
+}
+"""What is computed in, with bf16 and fp16."""
 
 
 def make_run(
@@ -47,7 +55,8 @@ def make_run(
         tensorboard: folder for TensorBoard's events.
 
     Raises:
-        InputError: the device does not compute so, or the batch cannot be shared out.
+        InputError: the device does not compute so, the batch cannot be shared out, or the model
+            does not fit into memory.
     """
 
     def save(folder: str) -> None:
@@ -55,10 +64,18 @@ def make_run(
         tokenizer.save_pretrained(folder)
 
     logged: dict[str, Any] = {"logging_strategy": "steps", "logging_steps": _LOGGED}
+    ranks = session.ranks
+    share = ranks.share(options.batch_size)
+    pad = tokenizer.pad_token_id
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    padding = Padding(
+        0 if pad is None else int(pad),
+        signature(base.forward).parameters,
+        is_encoder_decoder=bool(model.config.is_encoder_decoder),
+    )
     given = arguments(
         options,
         session.folder,
-        session.ranks,
         optim="adafactor" if options.optimizer == "adafactor" else "adamw_torch",
         lr_scheduler_type=_SCHEDULES[bool(options.warmup_steps), options.schedule],
         max_steps=options.max_steps,
@@ -66,13 +83,28 @@ def make_run(
         gradient_checkpointing_kwargs={"use_reentrant": False},
         **({} if tensorboard is None else logged),
     )
-    pad = tokenizer.pad_token_id
+    found = fit(
+        model,
+        padding,
+        examples.features,
+        share=share,
+        state_bytes=0 if options.optimizer == "adafactor" else 2,
+        precision=_PRECISIONS[options.bf16, options.fp16],
+        gradient_checkpointing=options.gradient_checkpointing,
+    )
+    micro_batch = min(ranks.join_spread([found.micro_batch]))
+    if session.progress.on_fit is not None and ranks.rank == 0:
+        session.progress.on_fit(found, options.max_steps)
     trainer = _ScoringTrainer(
         dev,
         model=model,
-        args=OneDevice(**given),
+        args=OneDevice(
+            **given,
+            per_device_train_batch_size=micro_batch,
+            gradient_accumulation_steps=share // micro_batch,
+        ),
         train_dataset=examples.features,
-        data_collator=Padding(0 if pad is None else int(pad)),
+        data_collator=padding,
     )
     if tensorboard is not None and session.ranks.rank == 0:
         trainer.add_callback(_tensorboard(tensorboard))
@@ -89,26 +121,42 @@ def make_run(
 class Padding:
     """Puts examples of different lengths into one batch.
 
+    A decoder-only model is asked for scores of the answers alone: prompts are filled up at the left,
+    so that the answers stand at the end, and those before the longest are not computed.
+
     Args:
         pad: the token to fill up with, which is masked.
+        forward: the names that the model's ``forward`` takes.
+        is_encoder_decoder: whether labels are of a sequence of their own.
     """
 
-    def __init__(self, pad: int) -> None:
+    def __init__(self, pad: int, forward: Collection[str], *, is_encoder_decoder: bool) -> None:
         self._pad = pad
+        self._at_left = not is_encoder_decoder
+        self._positions = self._at_left and "position_ids" in forward
+        self._trims = self._at_left and "logits_to_keep" in forward
 
-    def __call__(self, features: Sequence[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
-        """Return ids and mask [B, T] and labels [B, U], filled up at the right."""
+    def __call__(self, features: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
+        """Return ids and mask [B, T] and labels [B, U]."""
         ids = [each["input_ids"] for each in features]
-        return {
-            "input_ids": _filled(ids, self._pad),
-            "attention_mask": _filled([[1] * len(each) for each in ids], 0),
-            "labels": _filled([each["labels"] for each in features], IGNORED),
-        }
+        labels = [each["labels"] for each in features]
+        mask = self._filled([[1] * len(each) for each in ids], 0)
+        batch: dict[str, Any] = {"input_ids": self._filled(ids, self._pad), "attention_mask": mask}
+        if self._positions:
+            batch["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
+        batch["labels"] = self._filled(labels, IGNORED)
+        if self._trims:
+            # The token before the first label is the one that predicts it.
+            longest = max(len(each) - each.count(IGNORED) for each in labels)
+            batch["logits_to_keep"] = longest + 1
+            batch["labels"] = batch["labels"][:, -longest - 1 :]
+        return batch
 
-
-def _filled(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *([value] * (width - len(row)))] for row in rows])
+    def _filled(self, rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+        width = max(map(len, rows))
+        fill = [[value] * (width - len(row)) for row in rows]
+        parts = zip(fill, rows, strict=True) if self._at_left else zip(rows, fill, strict=True)
+        return torch.tensor([[*first, *second] for first, second in parts])
 
 
 class _ScoringTrainer(GuardedTrainer):

@@ -31,6 +31,7 @@ from semqa.metrics import Example, score, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
 from semqa.metrics.quoted_f1 import quoted_f1
 from semqa.metrics.significance import adjust
+from semqa.quotes import Verdict
 from tests.server.browser.conftest import BROWSER, FLAGS
 
 DATA = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"
@@ -90,7 +91,11 @@ def test_quoting_is_counted(runs: Path) -> None:
     words_of_all = sum(row["words"] for row in rows)
     share = 1 - sum(row["free_words"] for row in rows) / words_of_all
     assert told["words quoted"].value == pytest.approx(100 * share)
-    assert (told["fabricated"].text, told["abstained"].text, told["failed"].text) == ("0", "0", "0")
+    assert (told["fabricated"].text, told["failed"].text) == ("0", "0")
+    for verdict in Verdict:
+        counted = sum(row["verdict"] == verdict for row in rows)
+        assert told[f"answers {verdict}"].value == counted
+    assert told["answers quoted"].value == len(rows)
 
 
 def test_comparisons_are_corrected_over_the_whole_table(runs: Path) -> None:

@@ -22,6 +22,8 @@ from semqa.bench.run import Progress
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
 from semqa.metrics import leave_one_out, summarise
+from semqa.quotes import ABSTENTION
+from semqa.quotes.repair import repair
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DATA = EXAMPLES / "quotesum.jsonl"
@@ -54,6 +56,43 @@ def test_a_run_leaves_a_complete_record(tmp_path: Path) -> None:
     rows = rows_of(tmp_path / "run")
     assert [row["id"] for row in rows] == ["EXAMPLE_1", "EXAMPLE_2", "EXAMPLE_3"]
     assert all(row["prediction"] and row["scores"]["semqa"] is not None for row in rows)
+
+
+class Said:
+    """Answers the three questions with three texts, of which a repair drops marks."""
+
+    name = "said"
+
+    def __init__(self, texts: list[str]) -> None:
+        self._texts = iter(texts)
+
+    def answer(self, _question: str, sources: Any) -> QuotedAnswer:
+        return repair(next(self._texts), sources)
+
+
+def test_verdicts_are_recorded_and_worked_out_for_earlier_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from semqa.bench.record import Record
+    from semqa.data.jsonl import Row
+
+    monkeypatch.setattr(Plan, "create_engine", lambda *_: Said(["It was X.", ABSTENTION, "[1 no]"]))
+    record: Any = run(Plan(DATA, "lead-1"), tmp_path)
+    told = {"quoted": 0, "unverified": 1, "unquoted": 1, "abstained": 1}
+    assert record["quoting"]["verdicts"] == told
+    rows = rows_of(tmp_path)
+    assert [row["verdict"] for row in rows] == ["unquoted", "abstained", "unverified"]
+    question, quoted = rows[0]["question"], {"source": 1, "text": "a", "status": "verified"}
+    for row, expected in (
+        (rows[0], "unquoted"),
+        (rows[1], "abstained"),
+        ({**rows[2], "dropped": 1}, "unverified"),
+        ({**rows[0], "prediction": f"[ 1 a ] {question}", "spans": [quoted]}, "quoted"),
+        ({**rows[0], "prediction": "[ 1 a ] meteorologist", "spans": [quoted]}, "unquoted"),
+        ({**rows[0], "prediction": "[ 1 a ]", "spans": [{"status": "fabricated"}]}, "unverified"),
+    ):
+        earlier = {name: value for name, value in row.items() if name != "verdict"}
+        assert Record.read(Row("a:1", earlier)).verdict == expected
 
 
 def test_the_examples_file_serves_as_predictions(tmp_path: Path) -> None:
@@ -325,6 +364,7 @@ def test_trouble_from_outside_ends_the_run_and_is_tried_again(
         ({"words": "many"}, "got the string \"many\" in the field 'words', expected a number"),
         ({"quotes": {"verified": None}}, "got null in the field 'quotes', expected a number"),
         ({"scores": 7}, "in the field 'scores', expected an object"),
+        ({"verdict": "fine"}, "in the field 'verdict'"),
     ],
 )
 def test_damaged_rows_are_named(tmp_path: Path, row: dict[str, Any], wrong: str) -> None:

@@ -30,7 +30,7 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         assert told.err == ""
         record = told.json
         assert record["answer"] == "By [ 1 Bing Crosby ], in 1999."
-        assert record["verified"]
+        assert (record["verdict"], record["verified"]) == ("unverified", False)
         assert record["constraint"] == "repair"
         assert record["breach"] == "the number '1999' stands outside of quotes"
         assert record["written"] == WRITTEN
@@ -44,14 +44,13 @@ def test_an_answer_says_how_it_came_about(semqa: Command) -> None:
         env = {**KEY, "OPENAI_BASE_URL": server.url}
         told = semqa(*ASK, stdin=SOURCE.encode(), env=env)
         assert told.out == "By [ 1 Bing Crosby ], in 1999.\n"
-        assert told.err == (
-            "constraint: repair; does not keep every rule: "
-            "the number '1999' stands outside of quotes\n"
+        assert told.err.startswith("✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired.")
+        assert told.err.endswith(
+            "(constraint: repair) "
+            "(does not keep every rule: the number '1999' stands outside of quotes)\n"
         )
         told = semqa(*ASK, "--format", "terminal", stdin=SOURCE.encode(), env=env)
-        assert "1 was repaired. 1 more was no quote and lost its brackets." in " ".join(
-            told.out.split()
-        )
+        assert "✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired." in " ".join(told.out.split())
         assert "(constraint: repair)" in told.out
 
 

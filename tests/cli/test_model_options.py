@@ -110,10 +110,9 @@ def test_without_the_constraint_its_rules_have_no_effect_and_that_is_said(invoke
     result = invoke(*ASK, "--constraint", "off", "--numbers", "quoted", "--max-words", "50")
     assert FakeModel.made[0].options == {"constraint": "off"}
     assert "--constraint off: without effect: --numbers, --max-words" in result.stderr
-    assert result.stderr.splitlines()[-1] == (
-        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed; "
-        "cut off at 40 tokens"
-    )
+    told = result.stderr.splitlines()[-1]
+    assert told.startswith("constraint off: ✗ 7 quotes: 5 verified, 1 fabricated, 1 malformed.")
+    assert told.endswith("(cut off at 40 tokens)")
     assert result.stdout.startswith("[ 1 Børge ] ")
 
 
@@ -125,16 +124,15 @@ def test_both_ways_side_by_side(invoke: Invoke) -> None:
     assert without.startswith("=== constraint off ===\n[ 1 Børge ] ")
     assert "made up" in without
     assert "made up" not in with_it
-    assert result.stderr.splitlines() == [
-        "constraint on: 5 quotes: 5 verified, 0 misattributed, 0 fabricated, 0 malformed",
-        "constraint off: 7 quotes: 5 verified, 0 misattributed, 1 fabricated, 1 malformed; "
-        "cut off at 40 tokens",
-    ]
+    on, off = result.stderr.splitlines()
+    assert "5 quotes, verified" in on
+    assert off.startswith("constraint off: ✗ 7 quotes: 5 verified, 1 fabricated, 1 malformed.")
     assert FakeModel.loads == 1, "both answers come from one model"
     assert all(model.closed for model in FakeModel.made)
     record = json.loads(invoke(*ASK, "--compare", "--json").stdout)
     assert record["on"]["counts"]["fabricated"] == 0
     assert record["off"]["counts"]["fabricated"] == 1
+    assert (record["off"]["verdict"], record["off"]["verified"]) == ("unverified", False)
     assert record["off"]["options"]["constraint"] == "off"
 
 

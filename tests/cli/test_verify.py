@@ -1,4 +1,4 @@
-"""`semqa verify`: exit 0 only when every quote is in its source."""
+"""`semqa verify`: exit 0 only if there are quotes and all are in their sources, or none is due."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from semqa import QuotedAnswer, Source
+from semqa.quotes import ABSTENTION
+from semqa.quotes.repair import repair
 from tests.cli.conftest import EXAMPLES, Command
 
 ANTARCTICA = EXAMPLES / "antarctica.jsonl"
@@ -88,10 +91,47 @@ def test_json_that_is_no_record_is_an_answer_like_any_other(semqa: Command) -> N
     assert (outcome.code, outcome.json["answer"]) == (0, text)
 
 
-def test_nothing_quoted_is_said(semqa: Command) -> None:
-    outcome = semqa("verify", "--sources", ANTARCTICA, stdin=b"No idea.")
-    assert outcome.code == 0
+@pytest.mark.parametrize("text", ["No idea.", "", "It was the one who did it. [sic]"])
+def test_nothing_quoted_does_not_pass(semqa: Command, text: str) -> None:
+    outcome = semqa("verify", "--sources", ANTARCTICA, stdin=text.encode())
+    assert outcome.code == 1
     assert "Nothing is quoted" in outcome.out
+    record = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode()).json
+    assert (record["verdict"], record["verified"]) == ("unquoted", False)
+
+
+def test_an_abstention_passes_as_such(semqa: Command) -> None:
+    outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=f"{ABSTENTION}\n".encode())
+    assert outcome.code == 0
+    assert (outcome.json["verdict"], outcome.json["verified"]) == ("abstained", False)
+    record = json.dumps({"answer": ABSTENTION, "sources": []})  # as a server sends it
+    assert semqa("verify", stdin=record.encode()).code == 0
+
+
+def test_claims_outside_of_quotes_are_told(semqa: Command) -> None:
+    text = b"[1 B\xc3\xb8rge Ousland] is a British meteorologist."
+    outcome = semqa("verify", "--sources", ANTARCTICA, stdin=text)
+    assert outcome.code == 0
+    assert "Not quoted: “British meteorologist”." in outcome.out
+    assert "✓" not in outcome.out
+    record = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text).json
+    assert (record["verdict"], record["verified"]) == ("unquoted", False)
+    assert [claim["text"] for claim in record["claims"]] == ["British meteorologist"]
+
+
+def test_a_record_brings_its_question_and_its_dropped_marks_along(semqa: Command) -> None:
+    question, sources = "Is the drug approved?", [Source("The drug is safe.")]
+    quoted = QuotedAnswer.parse("The drug approved: [ 1 safe ].", sources).to_dict(question)
+    told = semqa("verify", stdin=json.dumps({**quoted, "question": question}).encode())
+    assert (told.code, "✓ 1 quote" in told.out) == (0, True)
+    dropped = repair("The [ 1 drug is not safe ], it is [ 1 safe ].", sources).to_dict(question)
+    told = semqa("verify", stdin=json.dumps({**dropped, "question": question}).encode())
+    assert told.code == 1
+    assert "⟦1 drug is not safe · dropped⟧" in told.out
+    assert "dropped mark: “drug is not safe”: source 1 does not hold" in told.out
+    again = semqa("verify", "--json", stdin=json.dumps(dropped).encode())
+    assert again.json["dropped"] == dropped["dropped"]
+    assert again.json["verdict"] == "unverified"
 
 
 def test_mistakes(fails: Callable[..., str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from semqa.data.answers import GivenAnswer, read_answers
+from semqa.data.answers import GivenAnswer, answer_in, read_answers
 from semqa.errors import InputError
 from semqa.quotes import Source
 
@@ -35,7 +35,12 @@ def test_keys_are_the_rows_own_or_their_numbers(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ('{"answer": "x"}', "a.jsonl:1: no usable sources: got null"),
-        ('{"answer": "x", "sources": []}', "no usable sources: got 0 of them"),
+        ('{"answer": "x", "sources": "a"}', "no usable sources"),
+        ('{"answer": "x", "sources": [], "dropped": 3}', "a.jsonl:1"),
+        (
+            '{"answer": "x", "sources": [], "dropped": [{"source": 1, "text": "x"}]}',
+            "dropped mark 1",
+        ),
         ('{"answer": 3, "sources": [{"text": "a"}]}', "wrong type in field 'answer'"),
         ('{"sources": [{"text": "a"}]}', "missing field 'prediction'"),
         ('{"answer": "x", "sources": [{"txt": "a"}]}', "a.jsonl:1: source 1: missing field 'text'"),
@@ -53,3 +58,30 @@ def test_what_is_wrong_in_a_row_is_named(tmp_path: Path, row: str, message: str)
     with pytest.raises(InputError) as caught:
         read_answers(tmp_path / "a.jsonl")
     assert message in str(caught.value)
+
+
+MARK = {"source": 1, "text": "Lee", "reason": "no", "answer_start": 16, "answer_end": 19, "plain_start": 10, "plain_end": 13}  # fmt: skip
+DROPPED = {
+    "answer": "It is [ 1 Ann ] Lee.",
+    "sources": [{"text": "Ann"}],
+    "dropped": [MARK],
+}
+
+
+def test_dropped_marks_of_a_record_count() -> None:
+    record = answer_in(json.dumps(DROPPED), "a.json")
+    assert record is not None
+    answer = record.read()
+    assert [mark.text for mark in answer.dropped] == ["Lee"]
+    assert (answer.verdict().value, answer.verified) == ("unverified", False)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"text": "Ley"}, {"plain_start": 9}, {"answer_end": 99}, {"plain_start": 6, "plain_end": 9, "text": "Ann"}],
+)  # fmt: skip
+def test_dropped_marks_must_stand_in_free_text(wrong: dict[str, object]) -> None:
+    record = answer_in(json.dumps({**DROPPED, "dropped": [{**MARK, **wrong}]}), "a.json")
+    assert record is not None
+    with pytest.raises(InputError, match="dropped"):
+        record.read()

@@ -33,21 +33,17 @@ TEXTS = (
     "[sic] he [ 1 said ] so", "x ] [ 2 th", "a\ud800b c\udfff", "日本語の文。漢字、かな", "汉 字", "1 2 12 3",
     "👩‍👩‍👧 and 👨‍👩‍👧‍👦!", "e\u0301te\u0301 co\u0308op", "a\u00a0b\u3000c\u2028d", "line\r\nnext\r\n\r\n",
     "\x00\x1f\x7f b\x1cc", " begins and ends ", "İstanbul ſtraße ǅur Ⅷ", "½ ² ٣ 3rd", "שלום עולם", "no end[", "]",
-    "Über é ü", "a. b? c… d。e", "(He said “No.”) Yes", "\ufeffx", "_a_ b-c d'e",
+    "Über é ü", "It is the one that was there, and then it's not", "and Theory of the", "a. b? c… d。e", "(He said “No.”) Yes", "\ufeffx", "_a_ b-c d'e",
 )  # fmt: skip
 
 QUESTIONS = ("", "Who sang Bing in 1942?", "über ² 12 ٣ the 2nd?", "Ǆur ISTANBUL ß\ud800 1")
 
 FREE = (
     "", " ", "by", " by ", "The", ". The", " and then ", "é", " 1942 ", "12", "Über ", "x1", "\n", "。", "!\" A", "\u3000",
-    "日本", "👩‍👧", "Bing", " Bing.", "BING", "19", " \u00a0", "2nd",
+    "日本", "👩‍👧", " and ", " was ", ". The ", " (", ") ", ", as well as the ", " it's ", "The sources do not answer this question.", "Bing", " Bing.", "BING", "19", " \u00a0", "2nd",
 )  # fmt: skip
 
 KINDS = ("bytes", "chunks", "sparse", "words", "missing", "straddling")
-
-
-FAR_OFF = 2_000
-"""So many tokens are no limit for the short sources here."""
 
 
 class Case(NamedTuple):
@@ -58,22 +54,6 @@ class Case(NamedTuple):
     policy: QuotePolicy
     question: str
     complete: bool
-
-    @property
-    def counting_rules(self) -> int:
-        policy = self.policy
-        limits = (policy.max_words, policy.max_free_words, policy.max_span_words)
-        return sum(limit is not None for limit in limits) + (policy.min_quotes > 0)
-
-    def is_exact(self, max_tokens: int | None) -> bool:
-        """Say whether a fast implementation has to allow all that the definition allows."""
-        if max_tokens is not None and max_tokens < FAR_OFF and self.counting_rules:
-            return False
-        policy = self.policy
-        ruled = policy.numbers == "quoted" or policy.names == "quoted"
-        if self.counting_rules and ruled:
-            return self.complete
-        return self.complete or self.counting_rules <= (policy.max_span_words is None)
 
 
 texts = st.sampled_from(TEXTS) | st.text("ab .", max_size=12) | st.text(max_size=6)
@@ -88,19 +68,9 @@ questions = st.sampled_from(QUESTIONS)
 
 policies = st.builds(
     QuotePolicy,
+    free=st.sampled_from(["glue", "any"]),
     boundary=st.sampled_from(["word", "char"]),
-    numbers=st.sampled_from(["free", "quoted"]),
-    names=st.sampled_from(["free", "quoted"]),
-    max_words=st.none() | st.integers(3, 12),
-    max_free_words=st.none() | st.integers(0, 4),
-    max_span_words=st.none() | st.integers(1, 4),
-    min_quotes=st.sampled_from([0, 0, 0, 1, 2]),
     sources=st.none() | st.lists(st.integers(1, 4), max_size=3).map(tuple),
-) | st.builds(
-    QuotePolicy,
-    boundary=st.sampled_from(["word", "char"]),
-    numbers=st.sampled_from(["free", "quoted"]),
-    names=st.sampled_from(["free", "quoted"]),
 )
 
 
@@ -117,11 +87,7 @@ def case_of(
 ) -> Case:
     policy = fitting(policy, len(sources))
     outputs = [sample_output(sources, policy, rng) for _ in range(5)]
-    # With these rules the plain reference would try every character there is.
-    endless = policy.min_quotes > 0 and policy != QuotePolicy(
-        boundary=policy.boundary, min_quotes=policy.min_quotes
-    )
-    vocabulary = vocabulary_of(kind, outputs, rng, halves=not endless)
+    vocabulary = vocabulary_of(kind, outputs, rng)
     complete = kind in {"bytes", "chunks", "straddling"}
     return Case(vocabulary, sources, policy, question, complete)
 

@@ -26,7 +26,7 @@ VOCABULARY = straddling_vocabulary()
 
 def constraints() -> list[CopyConstraint]:
     made = [CopyConstraint(VOCABULARY, ARTICLES, one, question=QUESTION) for one in POLICIES]
-    return [*made, CopyConstraint(VOCABULARY, [Source("ab ab ab")], QuotePolicy(quote_bias=2.0))]
+    return [*made, CopyConstraint(VOCABULARY, [Source("ab ac ad")], QuotePolicy(quote_bias=2.0))]
 
 
 CONSTRAINTS = constraints()

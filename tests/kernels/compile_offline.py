@@ -8,19 +8,8 @@ import sys
 from collections import Counter
 from typing import Any
 
-TYPES = {
-    "row_stride": "i64",
-    "history_stride": "i64",
-    "places": "*i64",
-    "slots": "*i64",
-    "targets": "*i16",
-    "traits": "*u8",
-    "biases": "*fp32",
-    "most": "fp32",
-}
-NUMBERS = {
-    "bits_stride", "columns", "count", "mask_stride", "row_count", "size", "targets_stride", "width"
-}  # fmt: skip
+TYPES = {"row_stride": "i64", "rows": "*i64"}
+NUMBERS = {"columns", "mask_stride", "width"}
 
 
 def stores_of(kernel: Any, logits: str, constants: dict[str, int], warps: int) -> dict[str, int]:
@@ -33,8 +22,6 @@ def stores_of(kernel: Any, logits: str, constants: dict[str, int], warps: int) -
     for name in kernel.arg_names:
         kind = "i32" if name in NUMBERS else TYPES.get(name, "*i32")
         kind = logits if name == "logits" else kind
-        if name == "rows" and "masks" in kernel.arg_names:
-            kind = "*i64"
         signature[name] = "constexpr" if name in constants else kind
     aligned = {
         (place,): [["tt.divisibility", 16]]
@@ -49,19 +36,12 @@ def stores_of(kernel: Any, logits: str, constants: dict[str, int], warps: int) -
 
 def main() -> None:
     """Print the stores of each kernel; imported here, for Triton decides at import what they are."""
-    from semqa.kernels.advance.kernel import _advance_kernel
-    from semqa.kernels.bias.kernel import _bias_kernel
-    from semqa.kernels.bitmask.kernel import _bitmask_kernel
-    from semqa.kernels.mask.kernel import CHUNK, TILE, TILES, WARPS, _mask_kernel
+    from semqa.kernels.bitmask.kernel import TILE, _bitmask_kernel
 
-    tiles = {"TILE": TILE, "TILES": TILES, "CHUNK": CHUNK}
     found = {
-        f"mask {logits}": stores_of(_mask_kernel, logits, tiles, WARPS)
+        f"bitmask {logits}": stores_of(_bitmask_kernel, logits, {"TILE": TILE}, 8)
         for logits in ("*fp32", "*bf16", "*fp16")
     }
-    found["bitmask"] = stores_of(_bitmask_kernel, "*bf16", {"TILE": 4096}, 8)
-    found["bias"] = stores_of(_bias_kernel, "*bf16", {"CHUNK": 128}, 4)
-    found["advance"] = stores_of(_advance_kernel, "", {}, 1)
     sys.stdout.write(json.dumps(found))
 
 

@@ -18,7 +18,6 @@ from tests.kernels.interpreting import interpreting
 __all__ = ["DTYPES", "FORMS", "Form", "forms"]
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
-_KERNELS = ("advance", "bias", "bitmask", "mask")
 
 
 class Form(NamedTuple):
@@ -42,8 +41,7 @@ def _import_triton() -> str | None:
             import_module("triton")
             if not torch.cuda.is_available():
                 import_module("triton.experimental.gluon")  # loaded at the first launch otherwise
-            for name in _KERNELS:
-                import_module(f"semqa.kernels.{name}.kernel")
+            import_module("semqa.kernels.bitmask.kernel")
     except ImportError as error:
         return f"needs Triton: {error}"
     return None

@@ -7,7 +7,26 @@ import torch
 
 from semqa.kernels.bitmask import apply_bitmask
 from tests.kernels.implementations import DTYPES, Form, forms
-from tests.kernels.programs import bits_of, poisoned
+
+
+def poisoned(
+    rows: int, columns: int, dtype: torch.dtype, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return logits within larger memory, and that memory, to see that nothing else is written.
+
+    There are NaN, infinities and zeros of both signs among the logits.
+    """
+    memory = torch.randn((rows + 2, columns + 7), device=device).to(dtype)
+    for value in (torch.nan, torch.inf, -torch.inf, -0.0):
+        memory[torch.rand(memory.shape, device=device) < 0.05] = value
+    return memory[1 : rows + 1, 3 : columns + 3], memory
+
+
+def bits_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the bits of floats as integers, so that NaN equals itself and -0 does not equal 0."""
+    return (
+        tensor.cpu().contiguous().view(torch.int32 if tensor.element_size() == 4 else torch.int16)
+    )
 
 
 @forms

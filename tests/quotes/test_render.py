@@ -8,11 +8,16 @@ from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from semqa import QuotedAnswer, Source
+from semqa.quotes import ABSTENTION, Quote
+from semqa.quotes.quote import Dropped
 from semqa.quotes.render import to_ansi, to_html, to_markdown
 from semqa.quotes.render.excerpts import Piece, excerpt, quoted_pieces
 from semqa.quotes.render.safe import safe_text
+from semqa.quotes.render.verdict import parts
+from semqa.quotes.repair import repair
 from tests.strategies import answers
 
 HOSTILE = (
@@ -130,7 +135,60 @@ def test_markdown_strikes_what_is_not_verified() -> None:
     [("1. x", "1\\. x\n"), ("- x", "\\- x\n"), ("# x", "\\# x\n"), ("a\n\n- b", "a - b\n")],
 )
 def test_markdown_starts_no_block(answer: str, expected: str) -> None:
-    assert to_markdown(parse(answer)) == expected
+    assert to_markdown(parse(answer)).startswith(f"{expected}\n*")
+
+
+DROPPED = repair("It is [ 1 the 1944 record ] by [1 Bing Crosby][1].", SOURCES)
+LEAKING = "A British record by [1 Bing Crosby]."
+
+
+def test_dropped_marks_are_shown_as_what_they_were() -> None:
+    shown = to_ansi(DROPPED, color=False)
+    assert "It is ⟦1 the 1944 record · dropped⟧ by [ 1 Bing Crosby ]⟦1 [1] · dropped⟧." in shown
+    assert "✗ 3 quotes: 1 verified, 2 dropped." in shown
+    markdown = to_markdown(DROPPED)
+    assert "It is ~~the 1944 record~~ *(dropped)* by **Bing Crosby**[^1]~~\\[1\\]~~" in markdown
+    assert "✗ 3 quotes" in markdown
+    page = Page(to_html(DROPPED))
+    dropped = [a for _, a in page.tags if a.get("class") == "quote bad dropped"]
+    assert len(dropped) == 2
+    assert all(a["title"] for a in dropped)
+    assert {"class": "check unverified"} in [attrs for _, attrs in page.tags]
+
+
+def test_words_that_claim_are_shown_outside_of_quotes() -> None:
+    answer = parse(LEAKING)
+    page = Page(to_html(answer))
+    assert "claim" in [attrs.get("class") for _, attrs in page.tags]
+    assert {"class": "check unquoted"} in [attrs for _, attrs in page.tags]
+    assert "\x1b[4mBritish record\x1b[0m" in to_ansi(answer)
+    for shown in (page.text, to_ansi(answer, color=False), to_markdown(answer)):
+        assert "Not quoted: “British record”." in shown
+        assert "✓" not in shown
+    for shown in (
+        to_html(answer, question="Which British records?"),
+        to_markdown(answer, question="Which British records?"),
+        to_ansi(answer, question="Which British records?"),
+    ):
+        assert "✓ 1 quote" in shown
+
+
+@pytest.mark.parametrize("text", ["", "No idea.", "It is the one.", ABSTENTION, "[ 1 x ]", LEAKING])
+def test_only_a_quoted_answer_has_a_tick(text: str) -> None:
+    for answer in (parse(text), repair(text, SOURCES), DROPPED):
+        assert "✓" not in to_ansi(answer)
+        assert "✓" not in to_markdown(answer)
+        assert "✓" not in to_html(answer)
+        assert "check quoted" not in to_html(answer)
+
+
+@given(answers(), st.booleans())
+def test_the_parts_are_the_answer(drawn: tuple[str, list[Source]], repaired: bool) -> None:
+    answer = repair(*drawn) if repaired else QuotedAnswer.parse(*drawn)
+    shown = list(parts(answer))
+    assert "".join(part if isinstance(part, str) else part.text for part in shown) == answer.plain
+    assert tuple(part for part in shown if isinstance(part, Quote)) == answer.quotes
+    assert tuple(part for part in shown if isinstance(part, Dropped)) == answer.dropped
 
 
 def test_terminal_shows_answer_sources_and_outcome() -> None:

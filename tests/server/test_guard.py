@@ -302,8 +302,8 @@ def test_metrics() -> None:
         text = server.get("/metrics").text
     assert 'semqa_requests_total{method="POST",route="/v1/answers",status="200"} 2.0' in text
     assert 'semqa_requests_total{method="GET",route="(none)",status="404"} 1.0' in text
-    assert 'semqa_answers_total{engine="written",outcome="whole"} 1.0' in text
-    assert 'semqa_answers_total{engine="scripted:x",outcome="abstained"} 1.0' in text
+    assert 'semqa_answers_total{engine="written",outcome="unverified"} 1.0' in text
+    assert 'semqa_answers_total{engine="scripted:x",outcome="unquoted"} 1.0' in text
     assert 'semqa_quotes_total{engine="written",status="fabricated"} 1.0' in text
     assert "semqa_answers_under_way 0.0" in text
 
@@ -352,5 +352,5 @@ def test_numbers_that_clients_think_of_are_not_counted_apart() -> None:
             body = {"question": "Who?", "sources": [{"text": "He."}], "engine": f"lead-{number}"}
             assert server.post("/v1/answers", json=body).status_code == 200
         told = server.get("/metrics").text
-    assert 'semqa_answers_total{engine="lead",outcome="whole"} 29.0' in told
+    assert 'semqa_answers_total{engine="lead",outcome="quoted"} 29.0' in told
     assert "lead-" not in told

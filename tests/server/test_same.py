@@ -124,7 +124,11 @@ def test_answers(
     if not renumber:
         existing = {k for k in named if 0 < k <= len(sources)}
         assert [s["number"] for s in final["sources"]] == sorted(existing)
-    assert final["abstained"] == (not final["quotes"])
+    assert final["verified"] == (final["verdict"] == "quoted")
+    assert not final["verified"] or final["quotes"]
+    for claim in final["claims"]:
+        assert final["answer"][claim["answer_start"] : claim["answer_end"]] == claim["text"]
+        assert final["plain"][claim["plain_start"] : claim["plain_end"]] == claim["text"]
 
 
 @many

@@ -30,14 +30,14 @@ class CheckedExample(NamedTuple):
         key: names it in the run.
         question: what it answers.
         answer: with its marks.
-        verified: whether every quote of it is verbatim, which is no judgement.
+        verdict: what checking its quotes showed, which is no judgement; None in older records.
         check: the judgement.
     """
 
     key: str
     question: str
     answer: str
-    verified: bool
+    verdict: str | None
     check: AnswerCheck
 
 
@@ -73,7 +73,7 @@ class CheckedRun(NamedTuple):
                     "id": each.key,
                     "question": each.question,
                     "answer": each.answer,
-                    "verified": each.verified,
+                    "verdict": each.verdict,
                     "checks": each.check.to_dict(),
                 }
                 for each in self.examples
@@ -112,7 +112,7 @@ def read_run(path: Path, margin: float | None = None) -> CheckedRun:
                 one.text("id"),
                 one.text("question", ""),
                 one.text("answer"),
-                one.fields.get("verified") is True,
+                one.text("verdict") if one.fields.get("verdict") is not None else None,
                 AnswerCheck.read(checks, used),
             )
         )

@@ -39,12 +39,15 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "FinishedRun", "Loaded", "load_runs"]
 
+EARLIER = ("numbers", "names", "max_words", "max_free_words", "max_span_words", "min_quotes")
+"""Rules of runs that earlier versions made."""
+
 MOST_POINTS = 100 + 1e-6
 """Largest score of a row: rounding may add a little to 100."""
 
 Kind = Literal["human", "engine", "baseline"]
 
-RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
+RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)), *EARLIER)
 """Settings of how an engine is kept to verbatim quotes; rules have no effect without a constraint."""
 
 

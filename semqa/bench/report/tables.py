@@ -11,6 +11,7 @@ from semqa.bench.report.table import Cell, Table, figure, number, words
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.metrics import summarise
 from semqa.metrics.bootstrap import mean_interval
+from semqa.quotes import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,10 +73,11 @@ def main_table(runs: Sequence[FinishedRun]) -> Table:
     )
 
 
+_VERDICTS = (Verdict.QUOTED, Verdict.UNVERIFIED, Verdict.UNQUOTED, Verdict.ABSTAINED)
+
+
 def quoting_table(runs: Sequence[FinishedRun]) -> Table:
     """Return what quoting looked like in all runs."""
-    from semqa.engines.abstention import ABSTENTION
-
     rows = []
     for run in runs:
         answered = [record for record in run.records if record.error is None]
@@ -84,7 +86,7 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
             statuses.update(record.quotes)
         total = sum(record.words for record in answered)
         free = sum(record.free_words for record in answered)
-        silent = sum(not each.words or each.prediction == ABSTENTION for each in answered)
+        verdicts = Counter(record.verdict for record in answered)
         n = len(answered) or None
         seconds = [record.seconds for record in answered]
         rows.append(
@@ -97,7 +99,7 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
                     number(statuses[status], 0)
                     for status in ("verified", "misattributed", "fabricated", "malformed")
                 ),
-                number(silent, 0),
+                *(number(verdicts[verdict], 0) for verdict in _VERDICTS),
                 number(len(run.records) - len(answered), 0),
                 number(median(seconds) if seconds and run.kind != "human" else None, 3),
             ]
@@ -114,7 +116,7 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
             "misattributed",
             "fabricated",
             "malformed",
-            "abstained",
+            *(f"answers {verdict}" for verdict in _VERDICTS),
             "failed",
             "seconds per answer",
         ),
@@ -123,6 +125,10 @@ def quoting_table(runs: Sequence[FinishedRun]) -> Table:
             "A quote is verified where it stands in the source that it names, character for "
             "character; misattributed where it stands in another; fabricated where it stands in "
             "none; malformed where its mark cannot be read. Seconds are the median.",
+            "An answer is quoted if it quotes, every quote is verified, and no other word outside of "
+            "quotes claims anything; unverified if a quote is not verified or lost its brackets; "
+            "unquoted if it quotes nothing or claims something outside of quotes; abstained if it "
+            "says that the sources do not answer.",
         ),
     )
 

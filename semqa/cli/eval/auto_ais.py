@@ -119,12 +119,11 @@ def _judge(
     from semqa.attribution.ais.auto import ToCheck, check_answers
     from semqa.attribution.ais.auto_record import CheckedExample, CheckedRun
     from semqa.attribution.records import describe_judge
-    from semqa.quotes import QuotedAnswer
 
     answers = []
     for one in given:
         try:
-            answers.append(ToCheck(one.question, QuotedAnswer.parse(one.text, one.sources)))
+            answers.append(ToCheck(one.question, one.read()))
         except InputError as error:  # too many marks to be checked
             raise InputError(f"answer {one.key}: {error}") from error
     try:
@@ -140,7 +139,13 @@ def _judge(
         question,
         seed,
         [
-            CheckedExample(one.key, one.question, read.answer.marked, read.answer.verified, check)
+            CheckedExample(
+                one.key,
+                one.question,
+                read.answer.marked,
+                read.answer.verdict(one.question).value,
+                check,
+            )
             for one, read, check in zip(given, answers, checks, strict=True)
         ],
     )

@@ -23,7 +23,7 @@ _MOST_PENALTY = 1e6
 """What scores bear before they are infinite in 32 bits."""
 
 _REFUSED = {
-    "min_tokens": "it forbids the end where nothing else may follow; ask for semqa_min_quotes",
+    "min_tokens": "it forbids the end where nothing else may follow",
     "stop_token_ids": "they would end the answer inside a quote; use stop, or leave them out: the "
     "model's own end tokens end an answer anyway",
     "allowed_token_ids": "they may not hold what a quote goes on with; leave them out",
@@ -81,25 +81,4 @@ def check_params(params: Any) -> ConstraintRequest | None:
         )
     stops = stops_of(params)
     check_stops(stops, len(request.sources))
-    if request.policy.min_quotes:
-        _check_min_quotes(request, stops)
     return request
-
-
-def _check_min_quotes(request: ConstraintRequest, stops: list[str]) -> None:
-    if stops:
-        raise InputError(
-            f"stop: got {stops[0]!r} with semqa_min_quotes, expected none, for it may end the answer "
-            "before it has them; leave one out"
-        )
-    if not any(
-        not character.isspace() and character not in "[]"
-        for number, source in enumerate(request.sources, start=1)
-        if request.policy.sources is None or number in request.policy.sources
-        for text in (source.text, source.title)
-        for character in text
-    ):
-        raise InputError(
-            f"semqa_min_quotes: got {request.policy.min_quotes} with no source that can be quoted, "
-            "expected 0; give sources with text, or lower it"
-        )

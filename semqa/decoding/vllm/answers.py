@@ -1,4 +1,4 @@
-"""The answers that an engine is writing under constraints, by slot: on the host.
+"""The answers that an engine is writing under constraints, by slot.
 
 What goes wrong with one answer ends that answer and is logged; nothing is raised and no other
 answer notices. Knows the sampling parameters of vLLM by name, and neither of its model runners.
@@ -16,7 +16,6 @@ from semqa.decoding.rows import ConstraintRows
 from semqa.decoding.vllm.admission import check_params
 from semqa.decoding.vllm.compiling import ConstraintCache
 from semqa.decoding.vllm.stops import stops_of
-from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from semqa.decoding.vllm.compiling import Compiled
-    from semqa.decoding.vllm.on_device import DeviceAnswers
+    from semqa.decoding.constraint import CopyConstraint
     from semqa.decoding.vocabulary import Vocabulary
 
 __all__ = ["Answers"]
@@ -41,11 +39,9 @@ class Answers:
         vocabulary: the tokens.
         slots: how many answers there may be at a time.
         most_tokens: the length of the model's context.
-        device: takes the answers whose constraints can run there; None to keep all here.
 
     Attributes:
         own: [slots] bool, which slots hold constrained answers, broken ones among them.
-        away: [slots] bool, which of them the device has.
     """
 
     def __init__(
@@ -53,19 +49,16 @@ class Answers:
         vocabulary: Vocabulary,
         slots: int,
         most_tokens: int,
-        device: DeviceAnswers | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._most_tokens = most_tokens
-        self._device = device
-        self._cache = ConstraintCache(vocabulary, programs=device is not None)
+        self._cache = ConstraintCache(vocabulary)
         self._rows = ConstraintRows(vocabulary, slots, later=self._cache.later)
         self._masks = np.empty((8, self._rows.width), np.int32)
-        self._futures: list[Future[Compiled] | None] = [None] * slots
+        self._futures: list[Future[CopyConstraint] | None] = [None] * slots
         self._most: list[int | None] = [None] * slots
         self._pending = np.zeros(slots, np.bool_)
         self.own = np.zeros(slots, np.bool_)
-        self.away = np.zeros(slots, np.bool_)
         compile_masking_in_place()
 
     def admit(self, slot: int, params: Any) -> bool:
@@ -94,19 +87,19 @@ class Answers:
 
     def release(self, slot: int) -> None:
         """Forget an answer."""
-        self._let_go(slot)
+        self._rows.release(slot)
         self._futures[slot] = None
         self.own[slot] = self._pending[slot] = False
 
     def restart(self, slot: int) -> None:
         """Go back to the beginning of an answer."""
         if self._futures[slot] is not None:
-            self._let_go(slot)
+            self._rows.release(slot)
             self._pending[slot] = True
 
     def fail(self, slot: int, reason: object) -> None:
         """End an answer that cannot be gone on with, at once."""
-        self._let_go(slot)
+        self._rows.release(slot)
         self._futures[slot] = None
         self._pending[slot] = False
         _logger.error(
@@ -114,12 +107,6 @@ class Answers:
             slot,
             reason,
         )
-
-    def _let_go(self, slot: int) -> None:
-        self._rows.release(slot)
-        if self._device is not None and self.away[slot]:
-            self._device.release(slot)
-        self.away[slot] = False
 
     def begin(self, slots: NDArray[np.int64], prompt_lengths: Sequence[int | None]) -> None:
         """See to it that answers have their constraints; waits for those that are being compiled.
@@ -151,16 +138,7 @@ class Answers:
             return
         room = self._most_tokens - prompt_length
         budget = room if most is None else min(most, room)
-        constraint, program = future.result()
-        if self._device is not None and program is not None:
-            try:
-                self.away[slot] = self._device.admit(slot, program, prompt_length, budget)
-            except InputError:
-                raise
-            except Exception:  # such as no memory there
-                _logger.exception("semqa: an answer stays on the host (slot %d)", slot)
-        if not self.away[slot]:
-            self._rows.admit(slot, constraint, budget)
+        self._rows.admit(slot, future.result(), budget)
 
     def go(
         self,

@@ -7,11 +7,10 @@ that was preempted, find it compiled.
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from semqa.decoding.constraint import CopyConstraint
 from semqa.decoding.vllm.stops import without_stops
@@ -19,29 +18,14 @@ from semqa.decoding.vllm.stops import without_stops
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from semqa.decoding.program import DeviceProgram
     from semqa.decoding.vllm.request import ConstraintRequest
     from semqa.decoding.vocabulary import Vocabulary
 
-__all__ = ["Compiled", "ConstraintCache"]
-
-_logger = logging.getLogger("semqa.vllm")
+__all__ = ["ConstraintCache"]
 
 _MOST_BYTES = 1 << 29
 """What is kept for later, as estimated: 0.5 GB."""
 _BYTES_A_CHARACTER = 64
-
-
-class Compiled(NamedTuple):
-    """What a request is compiled to.
-
-    Attributes:
-        constraint: for the host.
-        program: for the device; None where the host is to make the masks.
-    """
-
-    constraint: CopyConstraint
-    program: DeviceProgram | None
 
 
 class ConstraintCache:
@@ -49,22 +33,18 @@ class ConstraintCache:
 
     Args:
         vocabulary: the tokens.
-        programs: whether to make programs for a device as well.
         most_bytes: how much memory constraints may take that nobody is using at the moment.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, *, programs: bool = False, most_bytes: int = _MOST_BYTES
-    ) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, most_bytes: int = _MOST_BYTES) -> None:
         self._vocabulary = vocabulary
-        self._programs = programs
         self._most = most_bytes
-        self._kept: OrderedDict[bytes, tuple[Future[Compiled], int]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[Future[CopyConstraint], int]] = OrderedDict()
         self._size = 0
         self._lock = Lock()
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="semqa-compile")
 
-    def get(self, request: ConstraintRequest, stops: Sequence[str]) -> Future[Compiled]:
+    def get(self, request: ConstraintRequest, stops: Sequence[str]) -> Future[CopyConstraint]:
         """Return the constraint of a request, which may still be at work; its result may raise."""
         key = _digest(request, stops)
         with self._lock:
@@ -92,28 +72,12 @@ class ConstraintCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def _compile(self, request: ConstraintRequest, stops: tuple[str, ...]) -> Compiled:
+    def _compile(self, request: ConstraintRequest, stops: tuple[str, ...]) -> CopyConstraint:
         policy, sources = request.policy, request.sources
         if stops:
             whole = policy.boundary == "word"
             sources = tuple(without_stops(sources, stops, whole_words=whole))
-        made = CopyConstraint(self._vocabulary, sources, policy, question=request.question)
-        return Compiled(made, self._program(made))
-
-    def _program(self, constraint: CopyConstraint) -> DeviceProgram | None:
-        if not self._programs:
-            return None
-        from semqa.decoding.program import HostOnly, build_program
-
-        try:
-            program = build_program(constraint)
-        except Exception:  # such as no memory for it; the constraint is there
-            _logger.exception("semqa: a constraint stays on the host")
-            return None
-        if isinstance(program, HostOnly):
-            _logger.debug("semqa: a constraint stays on the host: %s", program.reason)
-            return None
-        return program
+        return CopyConstraint(self._vocabulary, sources, policy, question=request.question)
 
 
 def _digest(request: ConstraintRequest, stops: Sequence[str]) -> bytes:

@@ -57,7 +57,7 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
     def __init__(self, vllm_config: Any, given: Any, is_pin_memory: bool | None = None) -> None:
         del is_pin_memory
         from semqa.decoding import warm_up
-        from semqa.decoding.vllm.engine import check_setup, processors, vocabulary_of
+        from semqa.decoding.vllm.engine import check_setup, vocabulary_of
         from semqa.decoding.vllm.first_runner import FirstRunner
         from semqa.decoding.vllm.second_runner import SecondRunner
 
@@ -71,8 +71,7 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         if second:
             speculative = vllm_config.speculative_config
             drafts = 0 if speculative is None else int(speculative.num_speculative_tokens or 0)
-            alone = len(processors(vllm_config)) <= 1
-            self._second = SecondRunner(vocabulary, given, length, drafts, alone=alone)
+            self._second = SecondRunner(vocabulary, given, length, drafts)
         else:
             rows = int(vllm_config.scheduler_config.max_num_seqs)
             self._first = FirstRunner(vocabulary, rows, length)

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from semqa.decoding.policy import QuotePolicy
+from semqa.decoding.policy import QuotePolicy, checked_numbers
 from semqa.errors import InputError
 from semqa.quotes import Source
 
@@ -29,7 +29,6 @@ _POLICY_KEYS = {
     for one in fields(QuotePolicy)
 }
 _KEYS = (SOURCES, TITLES, QUESTION, *_POLICY_KEYS)
-_COUNTS = ("max_words", "max_free_words", "max_span_words", "min_quotes")
 
 MOST_SOURCES = 10_000
 SIZE_VARIABLE = "SEMQA_VLLM_MAX_SOURCE_BYTES"
@@ -45,7 +44,7 @@ class ConstraintRequest:
     Attributes:
         sources: the passages; source *k* is ``sources[k - 1]``.
         policy: the rules.
-        question: the question, whose numbers and names free text may repeat.
+        question: the question, whose words free text may repeat.
     """
 
     sources: tuple[Source, ...]
@@ -97,8 +96,8 @@ def to_extra_args(
     """Write a request, as `ConstraintRequest.from_extra_args` reads it.
 
     Example:
-        >>> to_extra_args([Source("In 1943.")], QuotePolicy(max_words=80))
-        {'semqa_sources': ['In 1943.'], 'semqa_max_words': 80}
+        >>> to_extra_args([Source("In 1943.")], QuotePolicy(free="any"))
+        {'semqa_sources': ['In 1943.'], 'semqa_free': 'any'}
     """
     written: dict[str, Any] = {SOURCES: [source.text for source in sources]}
     if any(source.title for source in sources):
@@ -188,9 +187,7 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
         if key not in ours:
             continue
         value = ours[key]
-        if name in _COUNTS:
-            value = _whole(key, value)
-        elif name == "quote_bias":
+        if name == "quote_bias":
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InputError(f"{key}: got {_shown(value)}, expected a number; correct it")
         elif name == "sources":
@@ -199,7 +196,7 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
                     f"{key}: got {_shown(value)}, expected a list of numbers of sources; put it "
                     "into a list"
                 )
-            value = tuple(_whole(f"{key}[{place}]", one) for place, one in enumerate(value))
+            value = checked_numbers(key, value)
             if not value:
                 raise InputError(
                     f"{key}: got an empty list, expected numbers of sources; leave it out to quote "
@@ -211,15 +208,7 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
     try:
         return QuotePolicy(**settings)
     except InputError as error:
-        name, colon, rest = str(error).partition(":")
-        key = next((key for key, one in _POLICY_KEYS.items() if one == name), name)
-        raise InputError(f"{key}{colon}{rest}") from None
-
-
-def _whole(key: str, given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise InputError(f"{key}: got {_shown(given)}, expected a whole number; correct it")
-    return given
+        raise InputError(f"{PREFIX}{error}") from None
 
 
 def _shown(given: object) -> str:

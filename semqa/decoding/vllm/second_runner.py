@@ -1,7 +1,7 @@
 """The constraint under vLLM's Model Runner V2: slots of requests, and rows of drafts.
 
-Answers whose constraints run on the device stay there; for others, what was written is brought to
-the host, which waits for it.
+What was written is brought to the host, which waits for it: what may come next depends on all that
+was quoted before, for which the device has no tables.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from semqa.decoding.vllm.answers import Answers
-from semqa.decoding.vllm.on_device import device_answers
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +49,6 @@ class SecondRunner:
         requests: vLLM's record of all requests, on the device.
         most_tokens: the length of the model's context.
         drafts: the most drafts of a request in a step.
-        alone: whether no other processor of vLLM's list may forbid tokens.
     """
 
     def __init__(
@@ -59,11 +57,8 @@ class SecondRunner:
         requests: Any,
         most_tokens: int,
         drafts: int,
-        *,
-        alone: bool = True,
     ) -> None:
-        self._device = device_answers(vocabulary, requests, alone=alone)
-        self._answers = Answers(vocabulary, requests.max_num_reqs, most_tokens, self._device)
+        self._answers = Answers(vocabulary, requests.max_num_reqs, most_tokens)
         self._requests = requests
         self._tail = drafts + 1
         self._taken = np.zeros(requests.max_num_reqs, np.int64)  # tokens that states have seen
@@ -77,11 +72,6 @@ class SecondRunner:
         """Mask the rows of constrained answers, in place."""
         answers, slots = self._answers, context.idx_mapping_np
         slots = slots[answers.own[slots]]
-        if self._device is not None:
-            answers.begin(slots, self._requests.prompt_len.np[slots].tolist())
-            if answers.away[slots].any():
-                self._device.mask(logits, context)
-            slots = slots[~answers.away[slots]]
         if not slots.size:
             return logits
         step = self._read(context)

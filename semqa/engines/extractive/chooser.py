@@ -20,6 +20,8 @@ from semqa.engines.extractive.ranker import score_spans
 from semqa.engines.extractive.relevance import best_of_each
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from semqa.engines.extractive.candidates import Candidates
@@ -56,10 +58,19 @@ class Chooser:
 
     def best(self, room: int) -> Pick | None:
         """Return the quote of greatest expected F1 among those of at most `room` words."""
+        return next((pick for _, pick in self.ranked(room)), None)
+
+    def ranked(self, room: int) -> Iterator[tuple[float, Pick]]:
+        """Yield the quotes of at most `room` words with their worth, the best first.
+
+        The last is worth at least `tuning.LEAST` of the best.
+        """
         c = self._reading.candidates
         if not len(c.first):
             pick = Pick(self._number, "", self._title)
-            return pick if self._title and words_of(pick) <= room else None
+            if self._title and words_of(pick) <= room:
+                yield 0.0, pick
+            return
         alone, titled = score_spans(self._reading, self._weights)
         if not self._title:
             titled = np.full(len(titled), -1.0)
@@ -84,8 +95,10 @@ class Chooser:
             title = self._title if i >= len(alone) else ""
             pick = self._pick(int(c.first[span]), int(c.last[span]), int(c.sentence[span]), title)
             if words_of(pick) <= room:
-                return self._with_antecedent(pick, span, room) if unnamed[span] else pick
-        return None
+                yield (
+                    float(scores[i]),
+                    self._with_antecedent(pick, span, room) if unnamed[span] else pick,
+                )
 
     def _with_antecedent(self, pick: Pick, span: int, room: int) -> Pick:
         """Return the pick with the sentence before it, where no title can say who is meant."""

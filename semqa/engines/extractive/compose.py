@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Pick",
     "count_words",
+    "join_pick",
     "span_text",
     "words_of",
     "write_list",
@@ -130,7 +131,7 @@ _OPENERS = {closing: opening for opening, closing in _PARTNERS.items()}
 _MARKS = frozenset(_PARTNERS) | frozenset(_OPENERS)
 
 
-def _join(pick: Pick) -> str:
+def join_pick(pick: Pick) -> str:
     """Return what stands between a quoted title and the span after it."""
     first = pick.span.split(maxsplit=1)[0].lower().strip("\"“'(")
     if pick.opens:
@@ -153,7 +154,7 @@ def _plain(_source: int, quote: str) -> str:
 def _piece(pick: Pick, mark: Callable[[int, str], str]) -> str:
     """Return one source's part of the paragraph, a sentence."""
     quotes = [mark(pick.source, quote) for quote in (pick.title, pick.span) if quote]
-    body = _join(pick).join(quotes) if len(quotes) == 2 else quotes[0]
+    body = join_pick(pick).join(quotes) if len(quotes) == 2 else quotes[0]
     if _FINAL.search(pick.span or pick.title):
         return body
     return body + ("…" if pick.breaks_off else ".")

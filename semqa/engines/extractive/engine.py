@@ -7,7 +7,8 @@ candidate spans (`candidates.MAX_SPANS`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.base import check_request
 from semqa.engines.extractive import tuning
@@ -39,10 +40,29 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.reading import Reading
     from semqa.quotes import Source
 
-__all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine"]
+__all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine", "Slot"]
 
 DEFAULT_MAX_WORDS = 100
 DEFAULT_COVERAGE = tuning.COVERAGE
+
+
+class Slot(NamedTuple):
+    """A place of an answer, and the quotes that could stand there.
+
+    Attributes:
+        source: number of the source that all of them come from.
+        strength: how relevant the source is, the best one 1.
+        worths: expected F1 of each quote.
+        picks: the quotes, the best first; at least one.
+        kind: ``expansion`` for what an abbreviation stands for, ``other`` for the second part of a
+            question whose first part another slot of the source answers, else empty.
+    """
+
+    source: int
+    strength: float
+    worths: tuple[float, ...]
+    picks: tuple[Pick, ...]
+    kind: str = ""
 
 
 class ExtractiveEngine:
@@ -115,6 +135,55 @@ class ExtractiveEngine:
         if not bearing:
             return None
         return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
+
+    def slots(self, question: str, sources: Sequence[Source], most: int) -> list[Slot]:
+        """Return what an answer could quote, for an engine that makes its own choice among it.
+
+        There is nothing for questions that no source has to do with.
+
+        Args:
+            question: the question, in words.
+            sources: the passages to answer from.
+            most: the most candidates of a slot.
+
+        Raises:
+            InputError: the question is blank or there is no source.
+
+        Example:
+            >>> from semqa.quotes import Source
+            >>> sources = [Source("It rained. The bridge was opened in 1932 by the mayor.")]
+            >>> (slot,) = ExtractiveEngine().slots("When was the bridge opened?", sources, 9)
+            >>> slot.source, slot.picks[0].span
+            (1, 'The bridge was opened in 1932 by the mayor.')
+        """
+        check_request(question, sources)
+        weights = load_weights()
+        slots: list[Slot] = []
+        for inquiry, readings in _read(question, sources):
+            if not bears_on(inquiry, readings, sources):
+                continue
+            if inquiry.kind == "expansion" and self.coverage < 1.0:
+                spelled_out = _expansions(inquiry, readings)
+                slots += [
+                    Slot(pick.source, 1.0, (1.0,), (pick,), "expansion") for pick in spelled_out
+                ]
+                if spelled_out:
+                    continue
+            for number, reading in enumerate(readings, start=1):
+                check_wanted()
+                title = quotable(sources[number - 1].title, reading.passage)
+                chooser = Chooser(number, reading, title, weights, trust(inquiry).span)
+                ranked = list(islice(chooser.ranked(self.max_words), most))
+                if not ranked:
+                    continue
+                worths, picks = zip(*ranked, strict=True)
+                slots.append(Slot(number, reading.relevance.strength, worths, picks))
+                other = other_part(inquiry, reading, picks[0], self.max_words)
+                if other:
+                    slots.append(
+                        Slot(number, reading.relevance.strength, (1.0,), (other,), "other")
+                    )
+        return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
 
     def write(
         self, question: str, sources: Sequence[Source], weights: Weights | None = None

@@ -29,8 +29,7 @@ class AnswerOptions:
         batch_size: how many questions are answered together.
         constraint: one of `SWITCHES`: ``on``, so that only verbatim quotes can be written, or
             ``off``.
-        boundary, numbers, names, max_words, max_free_words, max_span_words, min_quotes, quote_bias:
-            as in `QuotePolicy`; without effect where the constraint is off.
+        free, boundary, quote_bias: as in `QuotePolicy`; without effect if the constraint is off.
         quote_from: numbers of the sources that may be quoted (from 1); None for all. So, too.
 
     Raises:
@@ -47,13 +46,8 @@ class AnswerOptions:
     seed: int = 0
     batch_size: int = 8
     constraint: str = "on"
+    free: str = "glue"
     boundary: str = "word"
-    numbers: str = "free"
-    names: str = "free"
-    max_words: int | None = None
-    max_free_words: int | None = None
-    max_span_words: int | None = None
-    min_quotes: int = 0
     quote_bias: float = 0.0
     quote_from: tuple[int, ...] | None = None
 
@@ -120,16 +114,7 @@ class AnswerOptions:
         return tuple(field.name for field in fields(cls))
 
 
-_POLICY = (
-    "boundary",
-    "numbers",
-    "names",
-    "max_words",
-    "max_free_words",
-    "max_span_words",
-    "min_quotes",
-    "quote_bias",
-)
+_POLICY = ("free", "boundary", "quote_bias")
 _LEAST = {"max_new_tokens": 1, "top_k": 0, "seed": 0, "batch_size": 1}
 
 

@@ -153,8 +153,8 @@ class Asker:
 
     def _wording(self, task: Task) -> Wording:
         wording = Wording.of(task.prompt)
-        if task.way == "processor" and self._options.min_quotes:
-            # The processor promises quotes, and so takes no stop that could end the answer before.
+        if task.way == "processor":
+            # The answer ends by itself, and a stop could end it before its first quote.
             return wording._replace(stops=())
         return wording
 

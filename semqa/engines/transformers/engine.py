@@ -22,6 +22,7 @@ from semqa.engines.model import (
     read_text,
     read_tokens,
 )
+from semqa.engines.model.spans import GENERIC_QUESTION
 from semqa.engines.transformers.limits import Limits
 from semqa.engines.transformers.loading import LoadedModel, load_model
 from semqa.engines.transformers.options import LOADING, TransformersOptions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.generation import Generation
+    from semqa.engines.transformers.spans import SpanDecoder
     from semqa.engines.transformers.watcher import Watcher
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
@@ -43,11 +45,12 @@ __all__ = ["TransformersEngine"]
 
 
 class _Task(NamedTuple):
-    """A request, ready for the model."""
+    """A request, ready for the model; `generic` is its prompt with a question that says nothing."""
 
     request: Request
     prompt: Prompt
     ids: list[int]
+    generic: list[int] | None
     constraint: CopyConstraint | None
 
 
@@ -105,10 +108,30 @@ class TransformersEngine:
         from semqa.engines.transformers.decoding import Decoder
 
         self._decoder = Decoder(loaded, self.options)
+        self._spans = self._span_decoder(loaded)
         self._lock = Lock()
         if warm:
             # Now, and never while somebody waits for an answer.
             self.warm_up(say)
+
+    def _span_decoder(self, loaded: LoadedModel) -> SpanDecoder | None:
+        """Return what chooses whole quotes; None if tokens are chosen.
+
+        Raises:
+            InputError: spans are asked for, and the model is no decoder.
+        """
+        given = self.options.decoding
+        causal = not loaded.model.config.is_encoder_decoder
+        if given == "spans" and not causal:
+            raise InputError(
+                "decoding=spans needs a decoder-only model, and this one has an encoder: choose "
+                "decoding=tokens."
+            )
+        if given == "tokens" or not causal or not self.options.can_choose_spans:
+            return None
+        from semqa.engines.transformers.spans import SpanDecoder
+
+        return SpanDecoder(loaded.model, loaded.tokenizer, self._decoder.vocabulary)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
         """Get the constraint ready, if it is on: compile its code, or load it, and make tables.
@@ -299,7 +322,7 @@ class TransformersEngine:
     def close(self) -> None:
         """Let go of the model and its memory; the engine answers no more."""
         with self._lock:
-            self._loaded = None
+            self._loaded = self._spans = None
             self._decoder.close()
 
     def _open(self) -> LoadedModel:
@@ -320,9 +343,18 @@ class TransformersEngine:
         for ids in encoded:
             self._decoder.check(ids)
         return [
-            _Task(request, prompt, ids, self._constrain(request))
+            _Task(request, prompt, ids, self._generic(request, prompt), self._constrain(request))
             for request, prompt, ids in zip(requests, prompts, encoded, strict=True)
         ]
+
+    def _generic(self, request: Request, prompt: Prompt) -> list[int] | None:
+        if self._spans is None:
+            return None
+        template, spelling = self._prompts.template, Spelling(self._encoder.reserved)
+        filled = template.fill(
+            GENERIC_QUESTION, request.sources, prompt.exemplars, prompt.form, spelling
+        )
+        return self._encoder.encode(filled)
 
     def _check(self, request: Request) -> None:
         check_request(*request)
@@ -349,6 +381,21 @@ class TransformersEngine:
         return constraint
 
     def _run(self, tasks: Sequence[_Task], watcher: Watcher | None = None) -> list[list[int]]:
+        if self._spans is not None:
+            # The candidates of one question are a batch already.
+            return [
+                self._spans.run(
+                    task.ids,
+                    task.generic,
+                    task.constraint,
+                    task.request,
+                    budget=self.options.max_new_tokens,
+                    stops=self._stops(task),
+                    say=watcher.put if watcher is not None else None,
+                )
+                for task in tasks
+                if task.generic is not None and task.constraint is not None
+            ]
         return self._decoder.run(
             [task.ids for task in tasks],
             [task.constraint for task in tasks],

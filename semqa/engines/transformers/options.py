@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from semqa.engines.model import AnswerOptions, check_range, check_whole
 from semqa.errors import InputError
 
-__all__ = ["LOADING", "TransformersOptions"]
+__all__ = ["DECODINGS", "LOADING", "TransformersOptions"]
 
 LOADING = (
     "dtype",
@@ -23,6 +23,9 @@ LOADING = (
     "attn_implementation",
 )
 """The settings that a model is loaded with: other ones need it loaded anew."""
+
+DECODINGS = ("spans", "tokens")
+"""What the model chooses among: whole quotes, or tokens."""
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 
@@ -43,6 +46,9 @@ class TransformersOptions(AnswerOptions):
         attn_implementation: such as ``sdpa`` or ``flash_attention_2``.
         context: tokens of prompt and answer together; by default what the model's configuration
             says.
+        decoding: ``spans`` to choose among whole quotes, ``tokens`` to choose token by token; by
+            default spans where it can be: for causal models with the constraint on and greedy
+            decoding.
         num_beams: beams of a beam search; needs temperature 0.
         repetition_penalty: above 1 makes tokens of the answer so far less likely. The prompt is
             left out of account, for quotes repeat it on purpose.
@@ -61,6 +67,7 @@ class TransformersOptions(AnswerOptions):
     trust_remote_code: bool = False
     attn_implementation: str | None = None
     context: int | None = None
+    decoding: str | None = None
     num_beams: int = 1
     repetition_penalty: float = 1.0
 
@@ -83,8 +90,21 @@ class TransformersOptions(AnswerOptions):
                 f"device: got {self.device!r} with device_map={self.device_map!r}, expected one of "
                 "them; leave one out"
             )
+        if self.decoding not in (None, *DECODINGS):
+            raise InputError(f"decoding must be {' or '.join(DECODINGS)}, got {self.decoding!r}.")
+        if self.decoding == "spans" and not self.can_choose_spans:
+            raise InputError(
+                "decoding=spans is greedy and needs the constraint: leave out temperature, "
+                "num_beams and repetition_penalty, and do not turn the constraint off."
+            )
         if self.num_beams > 1 and self.temperature > 0:
             raise InputError(
                 f"num_beams: got {self.num_beams} with temperature={self.temperature:g}, expected "
                 "beams or draws, not both; leave one out"
             )
+
+    @property
+    def can_choose_spans(self) -> bool:
+        """Whether the other settings allow whole quotes to be chosen."""
+        plain = self.temperature == 0 and self.num_beams == 1 and self.repetition_penalty == 1.0
+        return self.constrained and plain

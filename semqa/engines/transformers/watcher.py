@@ -29,13 +29,18 @@ class Watcher(StoppingCriteria):
         **_: Any,
     ) -> torch.Tensor:
         """Take the newest token; say for each row whether it is to stop."""
-        self._queue.put(int(input_ids[0, -1]))
+        self.put(int(input_ids[0, -1]))
         return torch.full(
             (input_ids.shape[0],),
             self._cancelled.is_set(),
             dtype=torch.bool,
             device=input_ids.device,
         )
+
+    def put(self, token: int) -> bool:
+        """Take one more token; say whether to go on."""
+        self._queue.put(token)
+        return not self._cancelled.is_set()
 
     def cancel(self) -> None:
         """Stop after the next token."""

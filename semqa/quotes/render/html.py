@@ -15,16 +15,19 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from semqa.quotes.quote import Quote
-from semqa.quotes.render.changes import change_summary
+from semqa.quotes.quote import Claim, Dropped
 from semqa.quotes.render.excerpts import quoted_pieces
 from semqa.quotes.render.safe import safe_text
+from semqa.quotes.render.verdict import dropped_words, parts, verdict_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jinja2 import Template
 
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.judged import Judged
+    from semqa.quotes.render.verdict import Part
 
 __all__ = ["to_html"]
 
@@ -34,7 +37,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
 
     Args:
         answer: the answer to show; every source is shown, quoted or not.
-        question: becomes the heading.
+        question: becomes the heading; its words claim nothing.
         judged: what a judge says of its sentences, shown under the answer.
     """
     quotes = answer.quotes
@@ -42,12 +45,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
     script = _asset("answer.js")
     return _template().render(
         question=question,
-        segments=[
-            {"quote": segment, "index": order[id(segment)]}
-            if isinstance(segment, Quote)
-            else {"text": segment.text}
-            for segment in answer.segments
-        ],
+        parts=[_part(part, order) for part in parts(answer, question)],
         sources=[
             {
                 "number": number,
@@ -60,15 +58,24 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
             }
             for number, source in enumerate(answer.sources, start=1)
         ],
-        total=len(quotes),
-        verified=sum(quote.verified for quote in quotes),
-        counts={status: count for status, count in answer.counts.items() if count},
-        changes=change_summary(answer),
+        verdict=answer.verdict(question).value,
+        checked=verdict_text(answer, question),
         judged=judged,
         style=_asset("answer.css"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _part(part: Part, order: Mapping[int, int]) -> dict[str, object]:
+    if isinstance(part, str):
+        return {"kind": "text", "text": part}
+    if isinstance(part, Claim):
+        return {"kind": "claim", "text": part.text}
+    if isinstance(part, Dropped):
+        return {"kind": "dropped", "text": dropped_words(part), "reason": part.reason}
+    kind = "quote" if part.verified else "bad"
+    return {"kind": kind, "quote": part, "index": order[id(part)]}
 
 
 @cache

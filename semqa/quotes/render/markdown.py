@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from semqa.quotes.quote import FreeText
+from semqa.quotes.quote import Claim, Dropped
+from semqa.quotes.render.verdict import dropped_words, parts, verdict_text
 
 if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
@@ -17,15 +18,17 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
 
 
-def to_markdown(answer: QuotedAnswer, *, judged: Judged | None = None) -> str:
+def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
     """Render as Markdown (CommonMark with footnotes, as GitHub and most chat UIs show it).
 
     White space in quotes, titles and at line breaks is shown as one space. Nothing in the text acts
     as Markdown or HTML; some viewers make links of bare web addresses all the same. Unverified
-    quotes are struck out and named as such; repaired ones are named as such, too.
+    quotes and dropped marks are struck out and named as such; repaired quotes are named as such,
+    too. The verdict follows in italics.
 
     Args:
         answer: the answer to show.
+        question: the question that was answered; its words claim nothing.
         judged: what a judge says of its sentences: a list underneath.
 
     Example:
@@ -34,20 +37,24 @@ def to_markdown(answer: QuotedAnswer, *, judged: Judged | None = None) -> str:
         >>> print(to_markdown(QuotedAnswer.parse("By [1 Bing Crosby].", [source])))
         By **Bing Crosby**[^1].
         <BLANKLINE>
+        *✓ 1 quote, verified character for character.*
+        <BLANKLINE>
         [^1]: White Christmas
         <BLANKLINE>
     """
     body = []
-    for segment in answer.segments:
-        shown = _escape(segment.text)
-        if isinstance(segment, FreeText):
-            body.append(shown)
-        elif segment.verified:
-            note = f" *({_escape(segment.note)})*" if segment.note else ""
-            body.append(f"**{shown}**[^{segment.source}]{note}")
+    for part in parts(answer, question):
+        if isinstance(part, str | Claim):
+            body.append(_escape(part if isinstance(part, str) else part.text))
+        elif isinstance(part, Dropped):
+            body.append(f"~~{_escape(dropped_words(part))}~~ *(dropped)*")
+        elif part.verified:
+            note = f" *({_escape(part.note)})*" if part.note else ""
+            body.append(f"**{_escape(part.text)}**[^{part.source}]{note}")
         else:
-            body.append(f"~~{shown}~~ *({segment.status.value})*")
+            body.append(f"~~{_escape(part.text)}~~ *({part.status.value})*")
     text = _LIST_ITEM.sub(r"\1\\\2", "".join(body).strip())
+    verdict = f"*{_escape(verdict_text(answer, question))}*"
     used = sorted({quote.source for quote in answer.quotes if quote.verified})
     notes = []
     for number in used:
@@ -55,8 +62,8 @@ def to_markdown(answer: QuotedAnswer, *, judged: Judged | None = None) -> str:
         name = _escape(source.title.strip() or f"Source {number}")
         link = source.url if source.url and _is_link(source.url) else None
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
-    blocks = [text, *(_judged(judged) if judged is not None else []), "\n".join(notes)]
-    return "\n\n".join(block for block in blocks if block or block is text) + "\n"
+    blocks = [text, verdict, *(_judged(judged) if judged is not None else []), "\n".join(notes)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _judged(judged: Judged) -> list[str]:

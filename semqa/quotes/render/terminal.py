@@ -9,10 +9,10 @@ import re
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from semqa.quotes.quote import FreeText, Quote, Status
-from semqa.quotes.render.changes import change_summary
+from semqa.quotes.quote import Claim, Dropped, Status, Verdict
 from semqa.quotes.render.excerpts import excerpt, quoted_pieces
 from semqa.quotes.render.safe import safe_text
+from semqa.quotes.render.verdict import dropped_words, parts, verdict_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,17 +25,30 @@ __all__ = ["answer_text", "judged_text", "sources_text", "summary_text", "to_ans
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
 _CHANGED = "dim yellow"
+_CLAIM = "underline"
 _CONTEXT = 60
+_VERDICT = {
+    Verdict.QUOTED: "green",
+    Verdict.UNVERIFIED: "red",
+    Verdict.UNQUOTED: "yellow",
+    Verdict.ABSTAINED: "dim",
+}
 _SUPPORT = {"supported": "green", "not supported": "red", "unclear": "yellow"}
 
 
 def to_ansi(
-    answer: QuotedAnswer, *, color: bool = True, width: int = 100, judged: Judged | None = None
+    answer: QuotedAnswer,
+    *,
+    question: str = "",
+    color: bool = True,
+    width: int = 100,
+    judged: Judged | None = None,
 ) -> str:
     """Render the answer, its sources and the outcome of the check for a terminal.
 
     Args:
         answer: the answer to show.
+        question: the question that was answered; its words claim nothing.
         judged: what a judge says of its sentences, shown underneath.
         color: with ANSI colours; without, unverified quotes are still told in words.
         width: columns to wrap at.
@@ -53,32 +66,44 @@ def to_ansi(
         markup=False,
         emoji=False,
     )
-    parts = [answer_text(answer), sources_text(answer), summary_text(answer)]
+    blocks = [
+        answer_text(answer, question),
+        sources_text(answer),
+        summary_text(answer, question),
+    ]
     if judged is not None:
-        parts.append(judged_text(judged))
-    for part in parts:
-        if part:
-            console.print(part)
+        blocks.append(judged_text(judged))
+    for block in blocks:
+        if block:
+            console.print(block)
             console.print()
     return out.getvalue().rstrip("\n") + "\n"
 
 
-def answer_text(answer: QuotedAnswer) -> Text:
-    """Return the answer with canonical marks, coloured by source; unverified quotes in red."""
+def answer_text(answer: QuotedAnswer, question: str = "") -> Text:
+    """Return the answer with canonical marks, coloured by source; unverified quotes in red.
+
+    Dropped marks are shown like unverified quotes; words that claim something are underlined.
+    """
     from rich.text import Text
 
     text = Text()
-    for segment in answer.segments:
-        if isinstance(segment, FreeText):
-            text.append(safe_text(segment.text))
-        elif segment.verified:
-            text.append(f"[ {segment.source} ", style="dim")
-            text.append(safe_text(segment.text), style=f"bold {_colour(segment.source)}")
+    for part in parts(answer, question):
+        if isinstance(part, str):
+            text.append(safe_text(part))
+        elif isinstance(part, Claim):
+            text.append(safe_text(part.text), style=_CLAIM)
+        elif isinstance(part, Dropped):
+            text.append(_unverified(part.source, dropped_words(part), "dropped"), _UNVERIFIED)
+        elif part.verified:
+            text.append(f"[ {part.source} ", style="dim")
+            text.append(safe_text(part.text), style=f"bold {_colour(part.source)}")
             text.append(" ]", style="dim")
-            if segment.note:
-                text.append(f" ({segment.note})", style=_CHANGED)
+            if part.note:
+                text.append(f" ({part.note})", style=_CHANGED)
         else:
-            text.append(_unverified(segment), style=_UNVERIFIED)
+            number = 0 if part.status is Status.MALFORMED else part.source
+            text.append(_unverified(number, part.text, part.status.value), _UNVERIFIED)
     return text
 
 
@@ -112,21 +137,11 @@ def sources_text(answer: QuotedAnswer) -> Text:
     return text
 
 
-def summary_text(answer: QuotedAnswer) -> Text:
-    """Return one line that says how many quotes there are and what became of checking them."""
+def summary_text(answer: QuotedAnswer, question: str = "") -> Text:
+    """Return the verdict in words, in its colour."""
     from rich.text import Text
 
-    total = len(answer.quotes)
-    changes = change_summary(answer)
-    if not total:
-        nothing = "Nothing is quoted, so nothing can be checked."
-        return Text(" ".join([nothing, *changes]), style="yellow")
-    noun = "quote" if total == 1 else "quotes"
-    if answer.verified:
-        verified = f"✓ {total} {noun}, verified character for character."
-        return Text(" ".join([verified, *changes]), style="yellow" if changes else "green")
-    parts = [f"{count} {status}" for status, count in answer.counts.items() if count]
-    return Text(f"✗ {total} {noun}: {', '.join(parts)}.", style="red")
+    return Text(safe_text(verdict_text(answer, question)), style=_VERDICT[answer.verdict(question)])
 
 
 def judged_text(judged: Judged) -> Text:
@@ -144,10 +159,9 @@ def judged_text(judged: Judged) -> Text:
     return text
 
 
-def _unverified(quote: Quote) -> str:
-    shown = safe_text(quote.text)
-    number = "" if quote.status is Status.MALFORMED else f"{quote.source} "
-    return f"⟦{number}{shown} · {quote.status.value}⟧"
+def _unverified(source: int, words: str, why: str) -> str:
+    number = f"{source} " if source else ""
+    return f"⟦{number}{safe_text(words)} · {why}⟧"
 
 
 def _colour(number: int) -> str:

@@ -4,8 +4,9 @@
 // object then decides: the answer is drawn anew from it if it differs in anything.
 
 import { icon, make } from "./dom.js";
+import { parts } from "./parts.js";
 import { Points, count } from "./points.js";
-import { noteOf, outcome, remarks, verdict } from "./verdict.js";
+import { meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
 import { visible } from "./visible.js";
 
 let made = 0;
@@ -66,13 +67,13 @@ export class Answer {
     // What was found and not quoted is not in the final object; who watched it come may still look.
     this.others = [...known.values()].filter((source) => !this.sources.includes(source));
     this.element.classList.remove("streaming");
-    if (drawn !== JSON.stringify(final.quotes) || said !== count(final.plain) || !final.quotes.length) {
-      this.#draw(new Points(final.plain));
-    }
-    const { kind, text } = verdict(final);
-    this.badge = make("p", { class: `verdict ${kind}` }, icon(kind === "good" ? "check" : "cross"), text);
+    const streamed = drawn === JSON.stringify(final.quotes) && said === count(final.plain) && final.quotes.length;
+    if (!streamed || final.dropped?.length || final.claims?.length) this.#draw();
+    this.badge = make("p", { class: `verdict ${final.verdict}` }, icon(final.verdict === "quoted" ? "check" : "cross"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
     this.element.append(make("footer", {}, this.badge));
+    const meant = meaning(final);
+    if (meant) this.element.append(make("p", { class: "hint meaning" }, meant));
     if (final.understood && final.understood !== final.question) {
       this.element.append(make("details", { class: "hint" }, make("summary", {}, "How the question was understood"), make("p", { dir: "auto" }, visible(final.understood))));
     }
@@ -100,15 +101,15 @@ export class Answer {
     flash(link);
   }
 
-  #draw(points) {
+  #draw() {
     this.#links = [];
     this.#text.replaceChildren();
-    let at = 0;
-    for (const [index, quote] of this.quotes.entries()) {
-      this.#text.append(visible(points.slice(at, quote.plain_start)), this.#link(index, false));
-      at = quote.plain_end;
+    for (const { kind, text, mark, index } of parts(this.final)) {
+      if (kind === "quote") this.#text.append(this.#link(index, false));
+      else if (kind === "dropped") this.#text.append(dropped(text, mark));
+      else if (kind === "claim") this.#text.append(make("span", { class: "claim", title: "Not in a quote, so not checked" }, visible(text)));
+      else this.#text.append(visible(text));
     }
-    this.#text.append(visible(points.slice(at)));
   }
 
   #link(index, arrives) {
@@ -139,6 +140,17 @@ export class Answer {
     this.#links[index] = link;
     return link;
   }
+}
+
+// What was presented as a quote and is none.
+function dropped(text, mark) {
+  return make(
+    "span",
+    { class: "quote bad dropped", title: visible(mark.reason) },
+    make("del", {}, make("bdi", {}, visible(text))),
+    make("span", { class: "sr" }, ` (Not a quote: ${visible(mark.reason)})`),
+    make("sup", { "aria-hidden": "true" }, "dropped"),
+  );
 }
 
 export function flash(element) {

@@ -11,7 +11,7 @@ import { pane } from "./panes.js";
 import { Passages } from "./passages.js";
 import { hidePreview, showPreview } from "./preview.js";
 import { SourcePanel } from "./sources.js";
-import { verdict } from "./verdict.js";
+import { verdictWords } from "./verdict.js";
 import { visible } from "./visible.js";
 import { welcome } from "./welcome.js";
 
@@ -111,7 +111,7 @@ async function ask(asked) {
     passages.keep(conversations.current);
     await write(answer, asked, mine.signal);
     addActions(answer);
-    announce(`The answer is complete. ${verdict(answer.final).text}`);
+    announce(`The answer is complete. ${visible(verdictWords(answer.final))}`);
   } catch (problem) {
     const stopped = problem.name === "AbortError";
     if (begun && problem.status >= 400) await takeBack(begun.id); // the question was refused

@@ -1,11 +1,9 @@
 // An answer as Markdown: quotes in bold, each with a footnote that names its source.
 // The same text as semqa.quotes.render.to_markdown; a test holds the two equal.
 
-import { Points } from "./points.js";
-import { noteOf } from "./verdict.js";
+import { parts } from "./parts.js";
+import { SPACE, SPACES, noteOf, verdictText } from "./verdict.js";
 
-const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // as Python has it
-const SPACES = new RegExp(`[${SPACE}]+`, "gu");
 const EDGES = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
 const LINK = new RegExp(`^https?://[^${SPACE}<>]+$`, "u");
 const LIST_ITEM = /^(\p{Nd}*)([.)+=-])/u;
@@ -13,18 +11,16 @@ const LIST_ITEM = /^(\p{Nd}*)([.)+=-])/u;
 const escape = (text) => text.replace(SPACES, " ").replace(/[\\`*_[\]<>#|~&!$]/g, "\\$&");
 
 export function toMarkdown(answer) {
-  const points = new Points(answer.plain);
   let body = "";
-  let at = 0;
-  for (const quote of answer.quotes) {
-    body += escape(points.slice(at, quote.plain_start));
-    const shown = escape(quote.text);
-    const note = noteOf(quote);
-    if (quote.status === "verified") body += `**${shown}**[^${quote.source}]${note ? ` *(${escape(note)})*` : ""}`;
-    else body += `~~${shown}~~ *(${quote.status})*`;
-    at = quote.plain_end;
+  for (const { kind, text, mark } of parts(answer)) {
+    const shown = escape(text);
+    if (kind === "dropped") body += `~~${shown}~~ *(dropped)*`;
+    else if (kind !== "quote") body += shown;
+    else if (mark.status === "verified") {
+      const note = noteOf(mark);
+      body += `**${shown}**[^${mark.source}]${note ? ` *(${escape(note)})*` : ""}`;
+    } else body += `~~${shown}~~ *(${mark.status})*`;
   }
-  body += escape(points.slice(at));
   const used = new Set(answer.quotes.filter((quote) => quote.status === "verified").map((quote) => quote.source));
   const notes = answer.sources
     .filter((source) => used.has(source.number))
@@ -34,5 +30,6 @@ export function toMarkdown(answer) {
       return `[^${number}]: ${name}${url && LINK.test(url) ? ` <${url}>` : ""}`;
     });
   const text = body.replace(EDGES, "").replace(LIST_ITEM, "$1\\$2");
-  return [text, ...(notes.length ? [notes.join("\n")] : [])].join("\n\n") + "\n";
+  const blocks = [text, `*${escape(verdictText(answer))}*`, notes.join("\n")];
+  return blocks.filter((block) => block).join("\n\n") + "\n";
 }

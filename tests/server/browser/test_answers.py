@@ -187,7 +187,8 @@ def test_what_is_not_verified_is_told(serve: Serve, page: Page) -> None:
     paste(page, "two")
     ask(page)
     wait_for_answer(page)
-    assert page.locator(".verdict.poor").inner_text() == "2 of 3 quotes not verified"
+    told = page.locator(".verdict.unverified").inner_text()
+    assert told.startswith("3 quotes: 1 verified, 1 misattributed, 1 fabricated.")
     assert page.locator(".quote.bad sup").all_inner_texts() == ["fabricated", "misattributed"]
     page.locator(".quote.bad").last.hover()
     page.locator("#preview").wait_for()
@@ -224,7 +225,7 @@ def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> 
     page.get_by_role("button", name="Copy as Markdown").click()
     page.get_by_role("button", name="Copied").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == to_markdown(QuotedAnswer.parse(marked, sources))
+    assert copied == to_markdown(QuotedAnswer.parse(marked, sources), question="Q")
 
 
 def test_a_page_of_keys_alone(serve: Serve, page: Page) -> None:

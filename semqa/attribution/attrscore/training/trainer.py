@@ -49,7 +49,8 @@ def make_run(
     given = arguments(
         options,
         session.folder,
-        session.ranks,
+        per_device_train_batch_size=session.ranks.share(options.batch_size),
+        gradient_accumulation_steps=options.accumulate,
         per_device_eval_batch_size=options.batch_size,
         num_train_epochs=options.epochs,
         max_steps=options.max_steps or -1,

@@ -1,1 +1,0 @@
-"""What the benchmark of the device kernels steps through."""

@@ -1,0 +1,262 @@
+"""The tables of `finish.py`, made from the end of an answer towards its beginning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semqa.decoding.automaton.explore import COST, child_of, explore, has_tokens, leads_out
+from semqa.decoding.automaton.finish import (
+    CLOSING_COST,
+    GAP_COST,
+    NUMBER_COST,
+    OPENED_COST,
+    SENTENCE_COST,
+    SPACED_COST,
+    UNFINISHED_COST,
+    cost_of,
+)
+from semqa.decoding.automaton.memory import (
+    AFTER_OPEN,
+    AFTER_SHUT,
+    AFTER_SPACE,
+    BARRIER,
+    BLOB,
+    CLOSED,
+    CLOSING_HIGH,
+    CONTROL,
+    DEPTH,
+    DISTANCE,
+    ENDS,
+    FAR,
+    FLAGS,
+    FREE,
+    GAP,
+    GAP_KINDS,
+    GLUE,
+    LEFT,
+    MODE,
+    NEEDS,
+    NODE,
+    NUMBER,
+    OFFSETS,
+    OPENED,
+    OPENERS,
+    PART,
+    PREFIX_OK,
+    QUOTABLE,
+    QUOTED,
+    SENTENCE,
+    SOURCES,
+    SPACED,
+    SPAN,
+    STARTS,
+    SUFFIXES,
+    TEXT,
+    TOKENS,
+    UNLIMITED,
+    WORD_COST,
+    WORDS_TRIE,
+    bytes_at,
+    clear_state,
+    copy_state,
+    ints_at,
+    jit,
+    new_state,
+    size_of,
+)
+from semqa.decoding.automaton.passages import MAY_END
+from semqa.decoding.automaton.step import UNFINISHED_KINDS, step_byte
+from semqa.decoding.automaton.words import FREE_WORD, LEADS_ON
+
+
+@jit
+def _set(s: Any, mode: int) -> None:
+    clear_state(s)
+    s[MODE] = mode
+    s[TOKENS] = UNLIMITED
+
+
+@jit
+def _best(h: Any, s: Any, node: int, inside: bool) -> int:
+    """Return the tokens from a state to free text, at least one."""
+    return min(FAR, explore(h, s, node, new_state(), COST, inside) - 1)
+
+
+@jit
+def fill_free_costs(h: Any) -> None:
+    """Fill WORD_COST, and the classes of unfinished characters: nothing in them is of the sources."""
+    s = new_state()
+    if h[GLUE]:
+        trie, costs = ints_at(h, WORDS_TRIE), ints_at(h, WORD_COST)
+        for node in range(size_of(h, WORD_COST) - 1, 0, -1):  # children come after their parents
+            if trie[4 * node] & FREE_WORD:
+                costs[node] = 0
+            elif trie[4 * node] & LEADS_ON:
+                _set(s, FREE)
+                s[NODE], s[QUOTED] = node, 1
+                costs[node] = _best(h, s, 0, True)
+        return
+    control = ints_at(h, CONTROL)
+    for _ in range(3):  # a token may end inside the character still
+        for kind in range(1, UNFINISHED_KINDS):
+            _set(s, FREE)
+            s[PART], s[QUOTED] = kind, 1
+            control[UNFINISHED_COST + kind] = _best(h, s, 0, False)
+
+
+@jit
+def _fill_sentence(h: Any) -> None:
+    control, sentence = ints_at(h, CONTROL), bytes_at(h, SENTENCE)
+    length = size_of(h, SENTENCE)
+    control[SENTENCE_COST + length + 2] = 0
+    for at in range(length + 1, 0, -1):
+        for spaced in range(2):
+            if spaced and at != 1:
+                continue
+            node, place = 0, max(at, 2) - 2
+            if spaced:
+                node = child_of(h, 0, 0x20)
+                if node >= 0 and has_tokens(h, node):
+                    control[SENTENCE_COST + 1] = min(
+                        control[SENTENCE_COST + 1], 1 + control[SENTENCE_COST + 2]
+                    )
+            while node >= 0 and place < length:
+                node = child_of(h, node, sentence[place])
+                place += 1
+                if node >= 0 and has_tokens(h, node):
+                    control[SENTENCE_COST + at] = min(
+                        control[SENTENCE_COST + at], 1 + control[SENTENCE_COST + place + 2]
+                    )
+
+
+@jit
+def _way(h: Any, node: int, place: int, need: int) -> int:
+    """Return the tokens to free text from a node of the token trie and a position of a span.
+
+    Args:
+        node: the root, or a node whose bytes come before `place`.
+        place: a position in LEFT.
+        need: the position from which on the span may end.
+    """
+    text, flags = bytes_at(h, LEFT), bytes_at(h, FLAGS)
+    distance, half = ints_at(h, DISTANCE), size_of(h, TEXT) + 1
+    best = FAR
+    while node >= 0:
+        if place >= need and flags[place] & MAY_END and leads_out(h, node):
+            space = child_of(h, node, 0x20)
+            if has_tokens(h, space):
+                best = min(best, 1 + ints_at(h, CONTROL)[CLOSING_COST])
+            bracket = child_of(h, space, 0x5D)
+            if bracket >= 0:
+                s = new_state()
+                _set(s, CLOSED)
+                best = min(best, _best(h, s, bracket, False))
+        byte = text[place]
+        if byte >= BARRIER:
+            break
+        node = child_of(h, node, byte)
+        place += 1
+        if node >= 0 and has_tokens(h, node):
+            best = min(best, 1 + distance[(half if place >= need else 0) + place])
+    return best
+
+
+@jit
+def _begins_nothing(h: Any, place: int) -> bool:
+    """Tell whether no span goes on at a position: a barrier, with no end before it."""
+    return bytes_at(h, LEFT)[place] >= BARRIER and bytes_at(h, FLAGS)[place] & MAY_END == 0
+
+
+@jit
+def fill_costs(h: Any) -> None:
+    """Fill DISTANCE and CONTROL, which hold FAR, but for unfinished characters.
+
+    The cost of the rest of a token behind a closing bracket is explored for each place where some
+    token goes there, which costs little: such tokens are few.
+    """
+    control, distance = ints_at(h, CONTROL), ints_at(h, DISTANCE)
+    s, t = new_state(), new_state()
+    _fill_sentence(h)
+    _set(s, SPAN)
+    s[DEPTH], s[CLOSING_HIGH] = 1, 1
+    control[CLOSING_COST] = _best(h, s, 0, False)
+    half, needs = size_of(h, TEXT) + 1, ints_at(h, NEEDS)
+    for place in range(size_of(h, TEXT), -1, -1):
+        if place == size_of(h, TEXT) or _begins_nothing(h, place):
+            continue
+        distance[half + place] = _way(h, 0, place, 0)
+        if needs[place] > place:
+            distance[place] = _way(h, 0, place, needs[place])
+    suffixes, starts, ends = ints_at(h, SUFFIXES), ints_at(h, STARTS), ints_at(h, ENDS)
+    count, space = h[SOURCES], child_of(h, 0, 0x20)
+    for number in range(count, 0, -1):
+        begun = spaced = FAR
+        for row in range(starts[number - 1], starts[number]):
+            if ends[row]:
+                place = suffixes[row]
+                begun = min(begun, distance[place])
+                if space >= 0:
+                    spaced = min(spaced, _way(h, space, place, needs[place]))
+        control[NUMBER_COST + 1 + count + number - 1] = begun
+        if space >= 0 and has_tokens(h, space):
+            spaced = min(spaced, 1 + begun)
+        if not bytes_at(h, QUOTABLE)[number]:
+            spaced = FAR
+        control[NUMBER_COST + number] = spaced
+    for number in range(count, -1, -1):
+        if number and not bytes_at(h, PREFIX_OK)[number]:
+            continue
+        best = control[NUMBER_COST + number] if number else FAR
+        for digit in range(0x30, 0x3A):
+            child = child_of(h, 0, digit)
+            _set(s, NUMBER if number else SPACED)
+            s[PART] = number
+            if child >= 0 and step_byte(h, s, digit):
+                best = min(best, _best(h, s, child, False))
+        control[NUMBER_COST + number if number else SPACED_COST] = best
+    _set(s, OPENED)
+    if space >= 0:
+        s[MODE] = SPACED
+        if has_tokens(h, space):
+            control[OPENED_COST] = 1 + control[SPACED_COST]
+        for digit in range(0x30, 0x3A):
+            child = child_of(h, space, digit)
+            copy_state(s, t)
+            if child >= 0 and step_byte(h, t, digit):
+                control[OPENED_COST] = min(control[OPENED_COST], _best(h, t, child, False))
+    for gap in range(GAP_KINDS if h[GLUE] else 1):
+        control[GAP_COST + gap] = _opening(h, gap)
+        if gap != AFTER_SPACE and _has_byte(h, 0x20, 0x0A):
+            through = 1 + control[GAP_COST + AFTER_SPACE]
+            control[GAP_COST + gap] = min(control[GAP_COST + gap], through)
+    most = control[GAP_COST]
+    if h[GLUE]:
+        most = max(most, max(control[GAP_COST + AFTER_OPEN], control[GAP_COST + AFTER_SHUT]))
+    control[GAP_COST + GAP_KINDS] = most
+
+
+@jit
+def _has_byte(h: Any, one: int, other: int) -> bool:
+    """Tell whether one of two bytes is a token."""
+    first, second = child_of(h, 0, one), child_of(h, 0, other)
+    return (first >= 0 and has_tokens(h, first)) or (second >= 0 and has_tokens(h, second))
+
+
+@jit
+def _opening(h: Any, gap: int) -> int:
+    """Return the tokens from a gap through one quote, if the first of them opens it."""
+    blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, OPENERS)
+    s = new_state()
+    best = FAR
+    for place in range(size_of(h, OPENERS)):
+        token = tokens[place]
+        _set(s, FREE)
+        s[GAP] = gap
+        fits = True
+        at = offsets[token]
+        while fits and at < offsets[token + 1]:
+            fits = step_byte(h, s, blob[at]) and s[MODE] != CLOSED
+            at += 1
+        if fits and s[MODE] != FREE:
+            best = min(best, cost_of(h, s))  # this token in place of the end token
+    return best

@@ -1,0 +1,202 @@
+"""All tokens from one state, the plain way: down the trie of tokens, a byte a step.
+
+Right for every state, and quick where few tokens fit. Spans have a quicker way, in `mask.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semqa.decoding.automaton.finish import alive, cost_of
+from semqa.decoding.automaton.memory import (
+    CHILD_COUNT,
+    CHILD_TABLE,
+    CHILD_TABLES,
+    CHILDREN,
+    CLOSED,
+    FAR,
+    FIRST_CHILD,
+    FIRST_TOKEN,
+    HOLDS_TOKENS,
+    LEADS_OUT,
+    LONGEST,
+    MODE,
+    NODE,
+    NODE_BYTE,
+    NODES,
+    NUMBER,
+    OPENED,
+    SPACED,
+    STATE_WIDTH,
+    TOKEN_IDS,
+    TOKENS,
+    UNLIMITED,
+    WORDS_TRIE,
+    bytes_at,
+    copy_state,
+    ints_at,
+    jit,
+    row_of,
+)
+from semqa.decoding.automaton.step import close, step_byte
+from semqa.decoding.automaton.words import word_child
+
+MARK = 0
+"""Set the bit of every token after which the answer can be finished."""
+COST = 1
+"""Return the fewest tokens to the end of the answer, over all tokens."""
+
+
+@jit
+def child_of(h: Any, node: int, byte: int) -> int:
+    """Return the child of a node of the token trie, -1 for none."""
+    nodes = ints_at(h, NODES)
+    row = nodes[4 * node + CHILD_TABLE]
+    if row >= 0:
+        return ints_at(h, CHILD_TABLES)[256 * row + byte]
+    first = nodes[4 * node + FIRST_CHILD]
+    data = bytes_at(h, NODE_BYTE)
+    for child in range(first, first + (nodes[4 * node + CHILDREN] & CHILD_COUNT)):
+        if data[child] == byte:
+            return child
+    return -1
+
+
+@jit
+def has_tokens(h: Any, node: int) -> bool:
+    """Tell whether a token ends at a node."""
+    return ints_at(h, NODES)[4 * node + CHILDREN] & HOLDS_TOKENS != 0
+
+
+@jit
+def allow(out: Any, token: int) -> None:
+    """Set one bit of a mask."""
+    out[token >> 5] |= np.int32(1) << np.int32(token & 31)
+
+
+@jit
+def forbid(out: Any, token: int) -> None:
+    """Clear one bit of a mask."""
+    out[token >> 5] &= ~(np.int32(1) << np.int32(token & 31))
+
+
+@jit
+def is_allowed(out: Any, token: int) -> bool:
+    """Read one bit of a mask."""
+    return out[token >> 5] >> (token & 31) & 1 != 0
+
+
+@jit
+def allow_node(h: Any, out: Any, node: int) -> None:
+    """Set the bits of all tokens that end at a node."""
+    nodes, tokens = ints_at(h, NODES), ints_at(h, TOKEN_IDS)
+    for place in range(nodes[4 * node + FIRST_TOKEN], nodes[4 * node + 4 + FIRST_TOKEN]):
+        allow(out, tokens[place])
+
+
+@jit
+def spend(tokens: int) -> int:
+    """Take one token from a budget; no budget stays none."""
+    return tokens if tokens == UNLIMITED else tokens - 1
+
+
+@jit
+def may_follow(mode: int, byte: int) -> bool:
+    """Tell at a glance whether a byte may follow in a mode, to spare most steps of a walk."""
+    if mode == OPENED:
+        return byte == 0x20
+    if mode == SPACED or mode == NUMBER:
+        return 0x30 <= byte <= 0x39 or (mode == NUMBER and byte == 0x20)
+    return True
+
+
+@jit
+def explore(h: Any, s: Any, node: int, out: Any, task: int, inside: bool) -> int:
+    """Try every token below a node of the trie from a state; `s` stays as it is.
+
+    A quote that closes on the way is taken for closed; tokens that open another one behind it are
+    left out, for that takes the tables of another view.
+
+    Args:
+        node: the root, or a node whose bytes are already part of `s`; its own tokens count then.
+        out: int32[W]; COST leaves it as it is.
+        task: MARK or COST.
+        inside: only tokens whose first byte goes on with the word that `s` is in.
+
+    Returns:
+        The fewest tokens to the end, these included; `FAR` for MARK.
+    """
+    nodes, data = ints_at(h, NODES), bytes_at(h, NODE_BYTE)
+    states = np.empty((h[LONGEST] + 2, STATE_WIDTH), np.int32)
+    path = np.empty((h[LONGEST] + 2, 3), np.int32)  # node, children tried, a quote was closed
+    copy_state(s, row_of(states, 0))
+    first = row_of(states, 0)
+    path[0, 0], path[0, 1], path[0, 2] = node, 0, first[MODE] == CLOSED
+    if first[MODE] == CLOSED:
+        close(h, first)
+    best, level = FAR, 0
+    if node and has_tokens(h, node):
+        best = _arrive(h, first, node, out, task)
+    while level >= 0:
+        parent, tried = path[level, 0], path[level, 1]
+        if tried == nodes[4 * parent + CHILDREN] & CHILD_COUNT:
+            level -= 1
+            continue
+        path[level, 1] = tried + 1
+        child = nodes[4 * parent + FIRST_CHILD] + tried
+        byte = data[child]
+        before, after = row_of(states, level), row_of(states, level + 1)
+        if not may_follow(before[MODE], byte) or (path[level, 2] and byte == 0x5B):
+            continue
+        if inside and level == 0 and not word_child(ints_at(h, WORDS_TRIE), s[NODE], byte):
+            continue
+        copy_state(before, after)
+        if not step_byte(h, after, byte):
+            continue
+        closed = path[level, 2]
+        if after[MODE] == CLOSED:
+            close(h, after)
+            closed = 1
+        level += 1
+        path[level, 0], path[level, 1], path[level, 2] = child, 0, closed
+        if has_tokens(h, child):
+            best = min(best, _arrive(h, after, child, out, task))
+    return best
+
+
+@jit
+def _arrive(h: Any, s: Any, node: int, out: Any, task: int) -> int:
+    if task == COST:
+        return min(FAR, 1 + cost_of(h, s))
+    tokens = s[TOKENS]
+    s[TOKENS] = spend(tokens)
+    if alive(h, s):
+        allow_node(h, out, node)
+    s[TOKENS] = tokens
+    return FAR
+
+
+@jit
+def try_token(h: Any, s: Any, token: int, blob: Any, offsets: Any, t: Any) -> bool:
+    """Go on by one token, into `t`; tell whether the answer can be finished then.
+
+    As for `explore`, a token that closes a quote and opens another is refused.
+    """
+    copy_state(s, t)
+    t[TOKENS] = spend(t[TOKENS])
+    closed = False
+    for place in range(offsets[token], offsets[token + 1]):
+        if (closed and blob[place] == 0x5B) or not step_byte(h, t, blob[place]):
+            return False
+        if t[MODE] == CLOSED:
+            close(h, t)
+            closed = True
+    return t[TOKENS] >= 0 and alive(h, t)
+
+
+@jit
+def leads_out(h: Any, node: int) -> bool:
+    """Tell whether some token goes on from a node by ``" "`` alone or by ``" ]"``."""
+    return ints_at(h, NODES)[4 * node + CHILDREN] & LEADS_OUT != 0

@@ -1,0 +1,432 @@
+"""The mask of a state: which tokens may come next.
+
+FREE_MASKS holds the tokens of free text where nothing is scarce. Under glue there is a mask for each
+kind of gap, for each number of words that may still begin (up to the most that one token begins),
+and for each number of punctuation marks; otherwise there is one mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semqa.decoding.automaton.explore import (
+    MARK,
+    allow,
+    allow_node,
+    child_of,
+    explore,
+    forbid,
+    has_tokens,
+    is_allowed,
+    leads_out,
+    try_token,
+)
+from semqa.decoding.automaton.finish import CLOSING_COST, cost_of, exact, row_cost
+from semqa.decoding.automaton.memory import (
+    ABSTAINING,
+    ANY_QUOTABLE,
+    BARRIER,
+    BLOB,
+    CLOSED,
+    CLOSERS,
+    CLOSING_HIGH,
+    CLOSING_LOW,
+    CONTROL,
+    DEEP_OPENERS,
+    DEPTH,
+    END_IDS,
+    ENDED,
+    ENDERS,
+    EXTRA,
+    FAR,
+    FREE,
+    FREE_MASKS,
+    GAP,
+    GLUE,
+    HEADS,
+    HIGH,
+    LEFT,
+    LONG_TOKENS,
+    LONGEST,
+    LONGEST_WORD,
+    LOW,
+    MARKS,
+    MODE,
+    MOST_WORDS,
+    NODE,
+    NUMBER,
+    OFFSETS,
+    OPENED,
+    OPENERS,
+    PART,
+    POOR,
+    QUOTABLE,
+    REOPENERS,
+    SENTENCE,
+    SENTENCE_AT,
+    SPACED,
+    SPAN,
+    SUFFIXES,
+    TEXT,
+    TOKENS,
+    WIDTH,
+    WORDS,
+    bytes_at,
+    copy_state,
+    ints_at,
+    jit,
+    new_state,
+    size_of,
+)
+from semqa.decoding.automaton.passages import may_end_at
+from semqa.decoding.automaton.step import (
+    HEAD_WORDS,
+    MOST_RUN_MARKS,
+    MOST_RUN_WORDS,
+    accepts,
+    any_alive,
+    at_word_end,
+    end_of_run,
+    leave_word,
+    may_begin_word,
+    may_end,
+    step_byte,
+)
+
+FEW_ROWS = 8
+"""Up to so many rows are walked one by one; more are walked together."""
+SLACK = 4
+"""Most tokens to the end of an unfinished character, and one more."""
+
+
+@jit
+def fill_mask(h: Any, s: Any, out: Any) -> bool:
+    """Write the mask of a state into ``out`` (int32[W]).
+
+    Returns:
+        Whether tokens that close a quote and open another may be allowed as well: they are not in
+        the mask, and have to be tried with the tables of the view that they lead to.
+    """
+    for word in range(h[WIDTH]):
+        out[word] = 0
+    mode = s[MODE]
+    if mode == FREE:
+        _fill_free(h, s, out)
+    elif mode == SPAN:
+        _fill_span(h, s, out)
+    elif mode == OPENED:
+        _fill_opened(h, s, out)
+    elif mode == SPACED:
+        _explore_digits(h, s, 0, out)
+    elif mode == NUMBER:
+        _fill_number(h, s, out)
+    elif mode == ENDED:
+        _allow_ends(h, out)
+    else:
+        _follow_sentence(h, s, s[PART], out)
+        if accepts(h, s):
+            _allow_ends(h, out)
+    return mode <= SPAN and _may_reopen(h, s)
+
+
+@jit
+def _allow_ends(h: Any, out: Any) -> None:
+    for place in range(size_of(h, END_IDS)):
+        allow(out, ints_at(h, END_IDS)[place])
+
+
+@jit
+def _explore_digits(h: Any, s: Any, node: int, out: Any) -> None:
+    """Allow the tokens below a node that go on with a digit."""
+    t = new_state()
+    for digit in range(0x30, 0x3A):
+        child = child_of(h, node, digit)
+        copy_state(s, t)
+        if child >= 0 and step_byte(h, t, digit):
+            explore(h, t, child, out, MARK, False)
+
+
+@jit
+def _fill_opened(h: Any, s: Any, out: Any) -> None:
+    space = child_of(h, 0, 0x20)
+    if space < 0:
+        return
+    t = new_state()
+    copy_state(s, t)
+    t[MODE] = SPACED
+    if has_tokens(h, space) and _fits_after(h, t):
+        allow_node(h, out, space)
+    _explore_digits(h, t, space, out)
+
+
+@jit
+def _fits_after(h: Any, t: Any) -> bool:
+    """Tell whether an answer can be finished from a state by one token fewer than it has."""
+    return not exact(h, t) or _is_paid(t, cost_of(h, t))
+
+
+@jit
+def _is_paid(s: Any, cost: int) -> bool:
+    """Tell whether a way fits behind one more token."""
+    return cost < FAR and cost < s[TOKENS]
+
+
+@jit
+def _fill_number(h: Any, s: Any, out: Any) -> None:
+    _explore_digits(h, s, 0, out)
+    number, space = s[PART], child_of(h, 0, 0x20)
+    if space < 0 or not bytes_at(h, QUOTABLE)[number]:
+        return
+    t = new_state()
+    copy_state(s, t)
+    step_byte(h, t, 0x20)
+    if has_tokens(h, space) and _fits_after(h, t):
+        allow_node(h, out, space)
+    _walk_span(h, t, space, out)
+
+
+@jit
+def _follow_sentence(h: Any, s: Any, at: int, out: Any) -> None:
+    """Allow the tokens that go on with the abstention sentence, from `at` (`memory.SENTENCE_AT`)."""
+    length, sentence = size_of(h, SENTENCE), bytes_at(h, SENTENCE)
+    t = new_state()
+    copy_state(s, t)
+    for spaced in range(2 if at == 1 else 1):
+        node, place = 0, max(at, 2) - 2
+        if spaced:
+            node = child_of(h, 0, 0x20)
+            _allow_at(h, t, node, 2, out)
+        while node >= 0 and place < length:
+            node = child_of(h, node, sentence[place])
+            place += 1
+            _allow_at(h, t, node, place + 2, out)
+
+
+@jit
+def _allow_at(h: Any, t: Any, node: int, at: int, out: Any) -> None:
+    if node >= 0 and has_tokens(h, node):
+        t[MODE] = ABSTAINING
+        t[PART] = at
+        if _fits_after(h, t):
+            allow_node(h, out, node)
+
+
+@jit
+def _fill_free(h: Any, s: Any, out: Any) -> None:
+    if exact(h, s) and (h[POOR] or _is_tight(h, s)):
+        explore(h, s, 0, out, MARK, False)
+    elif not h[GLUE]:
+        if s[PART]:
+            explore(h, s, 0, out, MARK, False)
+        else:
+            masks = ints_at(h, FREE_MASKS)
+            for word in range(h[WIDTH]):
+                out[word] = masks[word]
+            _fit_openers(h, s, out)
+    else:
+        t = new_state()
+        copy_state(s, t)
+        if s[NODE]:
+            explore(h, s, 0, out, MARK, True)
+            if at_word_end(h, s):
+                leave_word(h, t)
+                _fill_gap(h, t, out)
+        else:
+            _fill_gap(h, t, out)
+    if s[SENTENCE_AT]:
+        _follow_sentence(h, s, s[SENTENCE_AT], out)
+    if s[TOKENS] >= 1 and accepts(h, s):
+        _allow_ends(h, out)
+
+
+@jit
+def _is_tight(h: Any, s: Any) -> bool:
+    """Tell whether so few tokens are left that each next one must be looked at."""
+    slack = h[LONGEST_WORD] + SLACK if h[GLUE] else SLACK
+    t = new_state()
+    copy_state(s, t)
+    t[SENTENCE_AT] = 0
+    return s[TOKENS] - 1 < cost_of(h, t) + slack
+
+
+@jit
+def _fit_openers(h: Any, s: Any, out: Any) -> None:
+    """Clear the tokens that open a quote for which nothing is left, and try those that open it far."""
+    t = new_state()
+    blob, offsets = bytes_at(h, BLOB), ints_at(h, OFFSETS)
+    if not h[ANY_QUOTABLE] or exact(h, s):
+        openers = ints_at(h, OPENERS)
+        for place in range(size_of(h, OPENERS)):
+            token = openers[place]
+            if is_allowed(out, token) and not try_token(h, s, token, blob, offsets, t):
+                forbid(out, token)
+    deep = ints_at(h, DEEP_OPENERS)
+    for place in range(size_of(h, DEEP_OPENERS)):
+        if try_token(h, s, deep[place], blob, offsets, t):
+            allow(out, deep[place])
+
+
+@jit
+def _fill_gap(h: Any, s: Any, out: Any) -> None:
+    """Allow what may come next in a gap of glue."""
+    words, marks, gap = s[WORDS], s[MARKS], s[GAP]
+    if not may_begin_word(h, s):
+        words = 0
+    most, width = h[MOST_WORDS], h[WIDTH]
+    row = (gap * (most + 1) + min(words, most)) * (MOST_RUN_MARKS + 1) + marks
+    masks = ints_at(h, FREE_MASKS)
+    for word in range(width):
+        out[word] |= masks[row * width + word]
+    extra = ints_at(h, EXTRA)
+    for place in range(0, size_of(h, EXTRA), 4):
+        if extra[place + 1] >> gap & 1 and extra[place + 2] <= words and extra[place + 3] <= marks:
+            allow(out, extra[place])
+    written = MOST_RUN_WORDS - s[WORDS]
+    if written < HEAD_WORDS and size_of(h, HEADS):
+        # A token of several words may begin one that is not allowed after the others.
+        t = new_state()
+        blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, LONG_TOKENS)
+        for place in range(size_of(h, LONG_TOKENS)):
+            token = tokens[place]
+            if is_allowed(out, token) and not try_token(h, s, token, blob, offsets, t):
+                forbid(out, token)
+    _fit_openers(h, s, out)
+
+
+@jit
+def _may_reopen(h: Any, s: Any) -> bool:
+    """Tell whether some token may close the quote and open another."""
+    blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, REOPENERS)
+    t = new_state()
+    for place in range(size_of(h, REOPENERS)):
+        token = tokens[place]
+        copy_state(s, t)
+        at, end, fits = offsets[token], offsets[token + 1], True
+        while fits and at < end and t[MODE] != CLOSED:
+            fits = step_byte(h, t, blob[at])
+            at += 1
+        if fits and t[MODE] == CLOSED:
+            return True
+    return False
+
+
+@jit
+def _fill_span(h: Any, s: Any, out: Any) -> None:
+    low, high, depth = s[LOW], s[HIGH], s[DEPTH]
+    if low < high:
+        _walk_span(h, s, 0, out)
+        if may_end(h, low, high, depth):
+            _try_list(h, s, out, CLOSERS)
+    if s[CLOSING_LOW] < s[CLOSING_HIGH]:
+        _try_list(h, s, out, ENDERS)
+
+
+@jit
+def _try_list(h: Any, s: Any, out: Any, table: int) -> None:
+    """Set the bits of those tokens of a table that may come next."""
+    t = new_state()
+    blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, table)
+    for place in range(size_of(h, table)):
+        if try_token(h, s, tokens[place], blob, offsets, t):
+            allow(out, tokens[place])
+
+
+@jit
+def _close_below(h: Any, s: Any, node: int, out: Any) -> None:
+    """Allow the tokens that end a span, past at least one more of its bytes or with its space."""
+    space = child_of(h, node, 0x20)
+    if has_tokens(h, space):
+        closing = ints_at(h, CONTROL)[CLOSING_COST] if exact(h, s) else 0
+        if not exact(h, s) or _is_paid(s, closing + 1):
+            allow_node(h, out, space)
+    bracket = child_of(h, space, 0x5D) if node else -1
+    if bracket >= 0:
+        t = new_state()
+        copy_state(s, t)
+        t[MODE] = CLOSED
+        explore(h, t, bracket, out, MARK, False)
+
+
+@jit
+def _may_stop(h: Any, s: Any, row: int, depth: int) -> bool:
+    """Tell whether a token may end at a place of a span."""
+    return _is_paid(s, row_cost(h, row, depth) + 1)
+
+
+@jit
+def _walk_row(h: Any, s: Any, node: int, row: int, depth: int, checked: bool, out: Any) -> None:
+    """Allow the tokens that go on with the span at one place; those of `node` itself excepted."""
+    text = bytes_at(h, LEFT)
+    suffix = ints_at(h, SUFFIXES)[row]
+    while True:
+        if depth and leads_out(h, node) and may_end_at(h, row, depth):
+            _close_below(h, s, node, out)
+        byte = text[suffix + depth]
+        if byte >= BARRIER:
+            return
+        node = child_of(h, node, byte)
+        if node < 0:
+            return
+        depth += 1
+        if has_tokens(h, node) and (not checked or _may_stop(h, s, row, depth)):
+            allow_node(h, out, node)
+
+
+@jit
+def _walk_span(h: Any, s: Any, node: int, out: Any) -> None:
+    """Allow the tokens that go on with a span.
+
+    Not among them: those that close the span from where it stands (tokens that begin with ``" ]"``
+    or ``"]"``).
+
+    Args:
+        h: the handle.
+        s: the state.
+        node: the node of the trie at which tokens begin: the root, or one whose bytes come before.
+        out: int32[W], in which bits are set.
+    """
+    low, high, depth, source = s[LOW], s[HIGH], s[DEPTH], s[PART]
+    checked = exact(h, s)
+    if high - low <= FEW_ROWS:
+        for row in range(low, high):
+            if any_alive(h, source, row, row + 1, depth):
+                _walk_row(h, s, node, row, depth, checked, out)
+        return
+    text, suffixes = bytes_at(h, TEXT), ints_at(h, SUFFIXES)
+    frames = np.empty((h[LONGEST] + 2, 3), np.int32)  # node, next row, last row
+    frames[0, 0], frames[0, 1], frames[0, 2] = node, low, high
+    level = 0
+    if depth and leads_out(h, node) and may_end(h, low, high, depth):
+        _close_below(h, s, node, out)
+    while level >= 0:
+        row, end, at = frames[level, 1], frames[level, 2], depth + level
+        byte = text[suffixes[row] + at] if row < end else BARRIER
+        if byte >= BARRIER:  # rows are sorted: what follows are barriers too
+            level -= 1
+            continue
+        after = end_of_run(text, suffixes, row, end, at, byte)
+        frames[level, 1] = after
+        child = child_of(h, frames[level, 0], byte)
+        if child < 0:
+            continue
+        if after - row <= FEW_ROWS:
+            for place in range(row, after):
+                if any_alive(h, source, place, place + 1, at + 1):
+                    if has_tokens(h, child) and (not checked or _may_stop(h, s, place, at + 1)):
+                        allow_node(h, out, child)
+                    _walk_row(h, s, child, place, at + 1, checked, out)
+            continue
+        if has_tokens(h, child):
+            free = not checked and any_alive(h, source, row, after, at + 1)
+            place = row
+            while checked and not free and place < after:
+                free = _may_stop(h, s, place, at + 1)
+                place += 1
+            if free:
+                allow_node(h, out, child)
+        level += 1
+        frames[level, 0], frames[level, 1], frames[level, 2] = child, row, after
+        if leads_out(h, child) and may_end(h, row, after, at + 1):
+            _close_below(h, s, child, out)

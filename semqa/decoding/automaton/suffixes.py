@@ -1,0 +1,137 @@
+"""Suffix arrays in linear time: the two passes of SA-IS that are hot.
+
+Source: Nong, Zhang, Chan, "Two Efficient Algorithms for Linear Time Suffix Array Construction",
+IEEE Transactions on Computers 60 (2011). The recursion between the passes is in
+`semqa.decoding.suffixes`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semqa.decoding.automaton.memory import jit
+
+__all__ = ["induce", "name_pieces"]
+
+EMPTY = -1
+
+
+@jit
+def _is_valley(small: Any, place: int) -> bool:
+    """Tell whether a suffix is smaller than the next, and the one before is not (LMS)."""
+    return place > 0 and small[place] and not small[place - 1]
+
+
+@jit
+def _mark_small(symbols: Any) -> Any:
+    """Tell for each suffix whether it is smaller than the one after it."""
+    small = np.zeros(symbols.size + 1, np.bool_)
+    small[symbols.size] = True
+    for place in range(symbols.size - 2, -1, -1):
+        here, after = symbols[place], symbols[place + 1]
+        small[place] = here < after or (here == after and small[place + 1])
+    return small
+
+
+@jit
+def _induce_from(symbols: Any, small: Any, counts: Any, order: Any) -> None:
+    """Sort all suffixes from sorted valleys, which stand at the ends of their buckets."""
+    n = symbols.size
+    heads = np.cumsum(counts) - counts
+    last = symbols[n - 1]  # the empty suffix comes first, and induces the last one
+    order[heads[last]] = n - 1
+    heads[last] += 1
+    for place in range(n):
+        before = order[place] - 1
+        if before >= 0 and not small[before]:
+            symbol = symbols[before]
+            order[heads[symbol]] = before
+            heads[symbol] += 1
+    tails = np.cumsum(counts)
+    for place in range(n - 1, -1, -1):
+        before = order[place] - 1
+        if before >= 0 and small[before]:
+            symbol = symbols[before]
+            tails[symbol] -= 1
+            order[tails[symbol]] = before
+
+
+@jit
+def _same_piece(symbols: Any, small: Any, left: int, right: int) -> bool:
+    """Tell whether two valleys begin equal pieces (LMS substrings)."""
+    n, offset = symbols.size, 0
+    while True:
+        one, other = left + offset, right + offset
+        if one == n or other == n:
+            return one == other
+        if symbols[one] != symbols[other] or small[one] != small[other]:
+            return False
+        if offset and (_is_valley(small, one) or _is_valley(small, other)):
+            return _is_valley(small, one) and _is_valley(small, other)
+        offset += 1
+
+
+@jit
+def name_pieces(symbols: Any, size: int) -> Any:
+    """Cut a text into pieces at its valleys and name each by its rank.
+
+    Args:
+        symbols: int32[n], values from 0 to ``size - 1``.
+        size: of the alphabet.
+
+    Returns:
+        The valleys (int32[m], ascending), the name of each, and how many names there are.
+    """
+    n = symbols.size
+    small = _mark_small(symbols)
+    counts = np.bincount(symbols, minlength=size).astype(np.int32)
+    tails = np.cumsum(counts)
+    order = np.full(n, EMPTY, np.int32)
+    total = 0
+    for place in range(n - 1, -1, -1):
+        if _is_valley(small, place):
+            total += 1
+            tails[symbols[place]] -= 1
+            order[tails[symbols[place]]] = place
+    _induce_from(symbols, small, counts, order)
+    names = np.full(n, EMPTY, np.int32)
+    current, previous = -1, -1
+    for place in order:
+        if _is_valley(small, place):
+            if previous < 0 or not _same_piece(symbols, small, previous, place):
+                current += 1
+            names[place] = current
+            previous = place
+    valleys, kept = np.empty(total, np.int32), np.empty(total, np.int32)
+    row = 0
+    for place in range(n):
+        if names[place] >= 0:
+            valleys[row], kept[row] = place, names[place]
+            row += 1
+    return valleys, kept, current + 1
+
+
+@jit
+def induce(symbols: Any, size: int, valleys: Any) -> Any:
+    """Sort all suffixes of a text, given its valleys in order of their suffixes.
+
+    Args:
+        symbols: int32[n].
+        size: of the alphabet.
+        valleys: int32[m], sorted by suffix.
+
+    Returns:
+        int32[n], the suffix array.
+    """
+    small = _mark_small(symbols)
+    counts = np.bincount(symbols, minlength=size).astype(np.int32)
+    tails = np.cumsum(counts)
+    order = np.full(symbols.size, EMPTY, np.int32)
+    for row in range(valleys.size - 1, -1, -1):
+        symbol = symbols[valleys[row]]
+        tails[symbol] -= 1
+        order[tails[symbol]] = valleys[row]
+    _induce_from(symbols, small, counts, order)
+    return order

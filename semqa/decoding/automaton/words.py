@@ -1,0 +1,63 @@
+"""The words of free text as a trie over their bytes: glue, words of the question, function words.
+
+A record of `memory.WORDS_TRIE` has four numbers: the byte that leads to the node with its flags, the
+first child, the next sibling, and the number of the word that ends there. Node 0 is the root. New
+words can be added behind those that are there, so that a question costs only its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semqa.decoding.automaton.memory import jit
+
+FREE_WORD = 1 << 8  # a word ends here that may stand in free text
+FUNCTION = 1 << 9  # a function word ends here
+LEADS_ON = 1 << 10  # FREE_WORD here or further down
+
+
+@jit
+def word_child(trie: Any, node: int, byte: int) -> int:
+    """Return the child of a node of the words, 0 for none."""
+    child = trie[4 * node + 1]
+    while child and trie[4 * child] & 0xFF != byte:
+        child = trie[4 * child + 2]
+    return child
+
+
+@jit
+def add_words(base: Any, blob: Any, offsets: Any, flags: Any, numbers: Any) -> Any:
+    """Return a trie with more words.
+
+    Args:
+        base: int32[4 * nodes], the trie to begin with; it stays as it is.
+        blob: uint8, the bytes of all new words.
+        offsets: int32[n + 1].
+        flags: int32[n], FREE_WORD, FUNCTION or both.
+        numbers: int32[n], what each word is known by; one that is there already keeps its number.
+
+    Returns:
+        int32[4 * nodes].
+    """
+    trie = np.zeros(base.size + 4 * blob.size, np.int32)
+    trie[: base.size] = base
+    nodes = base.size >> 2
+    for word in range(numbers.size):
+        on = LEADS_ON if flags[word] & FREE_WORD else 0
+        node = 0
+        for place in range(offsets[word], offsets[word + 1]):
+            trie[4 * node] |= on
+            child = word_child(trie, node, blob[place])
+            if child == 0:
+                child = nodes
+                nodes += 1
+                trie[4 * child] = blob[place]
+                trie[4 * child + 2] = trie[4 * node + 1]
+                trie[4 * node + 1] = child
+            node = child
+        trie[4 * node] |= flags[word] | on
+        if trie[4 * node + 3] == 0:
+            trie[4 * node + 3] = numbers[word]
+    return trie[: 4 * nodes].copy()

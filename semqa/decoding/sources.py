@@ -1,0 +1,99 @@
+"""From sources to the joined text that spans are looked up in."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from semqa.decoding.automaton import memory
+from semqa.decoding.automaton.entries import entries
+from semqa.decoding.characters import class_table
+from semqa.decoding.suffixes import suffix_array
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from semqa.decoding.policy import QuotePolicy
+    from semqa.quotes import Source
+
+__all__ = ["SourceTables", "lay_out"]
+
+_MOST_BYTES = 2**31 - 2**20
+_FEW_STARTS = 8_192
+"""Up to so many are sorted by comparison, if the text does not repeat itself much."""
+
+
+class SourceTables(NamedTuple):
+    """The text of all sources, ready to be looked up.
+
+    Attributes:
+        arrays: for the handle, see `memory`.
+        ends: int32[m], by row of SUFFIXES, the last position at which a span from there may end.
+        places: int32[N + 1], where the bytes of each source begin.
+        longest: most bytes from a position to the next end of a span that holds a content word.
+    """
+
+    arrays: dict[int, NDArray[Any]]
+    ends: NDArray[np.int32]
+    places: NDArray[np.int32]
+    longest: int
+
+
+def lay_out(
+    free: NDArray[np.int64], sources: Sequence[Source], policy: QuotePolicy
+) -> SourceTables:
+    """Join the sources and find where spans may begin and end; linear in their length.
+
+    Args:
+        free: the handle of the tables of free text, which know the function words.
+        sources: what may be quoted.
+        policy: says which of them, and where spans may be cut.
+
+    Raises:
+        InputError: there is more text than positions can be counted.
+    """
+    # No span has a bracket in it, so brackets may stand between fields.
+    joined = "".join([f"{source.text}[{source.title}[" for source in sources])
+    lengths = [len(source.text) + len(source.title) + 2 for source in sources]
+    count = len(lengths)
+    ends = np.fromiter(accumulate(lengths), np.int64, count)
+    encoded = np.frombuffer(joined.encode("utf-8", "surrogatepass"), np.uint8)
+    if encoded.size > _MOST_BYTES:
+        raise InputError(
+            f"The sources have {encoded.size:,} bytes of text, more than {_MOST_BYTES:,}."
+        )
+    characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+    allowed = np.ones(count, np.uint8)
+    if policy.sources is not None:
+        allowed[:] = 0
+        allowed[[number - 1 for number in policy.sources]] = 1
+    starts, places = np.zeros(count + 1, np.int32), np.zeros(count + 1, np.int32)
+    text, flags, needs, last, positions, keys, longest = entries().lay_out(
+        free,
+        encoded,
+        characters,
+        class_table(),
+        policy.boundary == "char",
+        ends,
+        allowed,
+        starts,
+        places,
+    )
+    suffixes = np.empty(positions.size, np.int32)
+    if positions.size > _FEW_STARTS or not entries().order(
+        text, positions, keys, np.argsort(keys), starts, suffixes
+    ):
+        entries().pick(suffix_array(text), positions, starts, suffixes)
+    arrays: dict[int, NDArray[Any]] = {
+        memory.TEXT: text,
+        memory.FLAGS: flags,
+        memory.SUFFIXES: suffixes,
+        memory.STARTS: starts,
+        memory.NEEDS: needs,
+    }
+    return SourceTables(arrays, last[suffixes], places, int(longest))

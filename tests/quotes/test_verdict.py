@@ -1,0 +1,95 @@
+"""The verdict on an answer: never positive without a quote, nor with a claim outside of quotes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa import QuotedAnswer, Source
+from semqa.quotes import ABSTENTION, FreeText, Verdict
+from semqa.quotes.glue import leaks
+from semqa.quotes.repair import repair
+from tests.strategies import answers
+
+SOURCES = [Source("Colin O'Brady crossed Antarctica in 2018."), Source("The drug is safe.")]
+QUESTION = "Who crossed Antarctica alone?"
+
+
+def verdict(text: str, question: str = QUESTION) -> str:
+    return QuotedAnswer.parse(text, SOURCES).verdict(question).value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[ 1 Colin O'Brady ] crossed Antarctica in [ 1 2018 ].", "quoted"),
+        ("According to the first source, it was [ 1 Colin O'Brady ].", "quoted"),
+        ("[ 1 Colin O'Brady ] is a British meteorologist.", "unquoted"),
+        ("[ 1 Colin O'Brady ] did not cross it.", "unquoted"),
+        ("It was in 2018 that [ 1 Colin O'Brady ] crossed it.", "unquoted"),
+        ("Colin O'Brady.", "unquoted"),
+        ("It was the one who crossed Antarctica alone.", "unquoted"),  # glue, but no quote
+        ("", "unquoted"),
+        (" \n", "unquoted"),
+        ("[sic]", "unquoted"),
+        ("[ 2 Colin O'Brady ]", "unverified"),
+        ("[ 1 Ranulph Fiennes ]", "unverified"),
+        ("[ 1 Colin O'Brady ] and [1]", "unverified"),
+        ("[ 1 Colin O'Brady ] was a Briton, as was [ 1 Fiennes ].", "unverified"),
+        (ABSTENTION, "abstained"),
+        (f"\n{ABSTENTION}  ", "abstained"),
+        (f"{ABSTENTION} It was Fiennes.", "unquoted"),
+        (f"{ABSTENTION} [ 1 Colin O'Brady ]", "unquoted"),
+        (f"[ 1 {ABSTENTION} ]", "unverified"),
+    ],
+)
+def test_verdicts(text: str, expected: str) -> None:
+    assert verdict(text) == expected
+    answer = QuotedAnswer.parse(text, SOURCES)
+    record = answer.to_dict(QUESTION)
+    assert (record["verdict"], record["verified"]) == (expected, expected == "quoted")
+    assert bool(record["claims"]) <= (expected in ("unquoted", "unverified"))
+
+
+def test_words_of_the_question_claim_nothing() -> None:
+    text = "[ 1 Colin O'Brady ] crosses Antarctica alone."
+    assert (verdict(text), verdict(text, "")) == ("quoted", "unquoted")
+
+
+def test_a_mark_that_lost_its_brackets_counts() -> None:
+    answer = repair("The [ 1 drug is not safe ].", [Source("The drug is safe.")])
+    assert (answer.plain, answer.quotes) == ("The drug is not safe.", ())
+    assert answer.verdict("Is the drug safe?") is Verdict.UNVERIFIED
+    record = answer.to_dict("Is the drug safe?")
+    assert (record["verdict"], record["verified"]) == ("unverified", False)
+    assert [mark.text for mark in answer.dropped] == ["drug is not safe"]
+    assert not answer.verified
+
+
+def test_claims_are_runs_of_words_with_their_places() -> None:
+    text = "It was [ 1 Colin O'Brady ], a British meteorologist, and a friend of NASA."
+    answer = QuotedAnswer.parse(text, SOURCES)
+    found = answer.claims(QUESTION)
+    assert [claim.text for claim in found] == ["British meteorologist", "friend", "NASA"]
+    for claim in found:
+        assert answer.marked[claim.answer_start : claim.answer_end] == claim.text
+        assert answer.plain[claim.plain_start : claim.plain_end] == claim.text
+
+
+@given(answers(), st.sampled_from(["", QUESTION, "Wer war das?"]))
+def test_by_its_definition(drawn: tuple[str, list[Source]], question: str) -> None:
+    text, sources = drawn
+    answer = QuotedAnswer.parse(text, sources)
+    found = answer.verdict(question)
+    leaked = [
+        segment.text[a:b]
+        for segment in answer.segments
+        if isinstance(segment, FreeText)
+        for a, b in leaks(segment.text, question)
+    ]
+    assert (found is Verdict.QUOTED) == (answer.verified and not leaked)
+    assert (found is Verdict.UNVERIFIED) == any(not quote.verified for quote in answer.quotes)
+    shown = answer.claims(question)
+    assert sum(len(leaks(claim.text, question)) for claim in shown) == len(leaked)
+    assert answer.verified <= bool(answer.quotes)

@@ -1,0 +1,1 @@
+"""Plain definitions that the fast code is held equal to."""

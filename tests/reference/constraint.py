@@ -1,0 +1,82 @@
+"""Which tokens may come next, by definition: slow and plain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from semqa.decoding import QuotePolicy, Vocabulary
+from semqa.quotes import Source
+from tests.reference.language import Language, Place
+
+
+class ReferenceConstraint:
+    """The copy constraint without budgets, read off `Language` and the tokens.
+
+    A token is allowed if an answer can be finished behind it. If every byte is a token, that is so
+    wherever `Language` leads; if not, a way of tokens to an end is searched.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        sources: Sequence[Source],
+        policy: QuotePolicy,
+        question: str = "",
+    ) -> None:
+        self._language = Language(sources, policy, question)
+        self._ends = sorted(vocabulary.eos_ids)
+        barred = vocabulary.special_ids.union(self._ends)
+        self._tokens = {
+            token: vocabulary.token_bytes(token)
+            for token in range(vocabulary.size)
+            if token not in barred and vocabulary.token_bytes(token)
+        }
+        texts = set(self._tokens.values())
+        self._writes_all = all(
+            bytes([byte]) in texts for byte in (*range(0xC0), *range(0xC2, 0xF5))
+        )
+        self._finishes: dict[Place, bool] = {}
+
+    def first(self) -> Place:
+        """Return the place before the first token."""
+        return self._language.first()
+
+    def after(self, place: Place, token: int) -> Place | None:
+        """Return the place behind a token that is no end token, None if the bytes do not fit."""
+        at: Place | None = place
+        for byte in self._tokens.get(token, b"\xff"):
+            at = None if at is None else self._language.step(at, byte)
+        return at
+
+    def allowed(self, place: Place) -> list[int]:
+        """Return the tokens that may come next, ascending."""
+        ends = self._ends if self._language.may_end(place) else []
+        found = [
+            token
+            for token in self._tokens
+            if (after := self.after(place, token)) is not None and self.can_finish(after)
+        ]
+        return sorted([*ends, *found])
+
+    def can_finish(self, place: Place) -> bool:
+        """Tell whether some tokens lead to an end."""
+        if self._writes_all:
+            return True
+        if place in self._finishes:
+            return self._finishes[place]
+        seen, ahead = {place}, [place]
+        found = False
+        while ahead and not found:
+            at = ahead.pop()
+            if self._language.may_end(at) or self._finishes.get(at):
+                found = True
+                break
+            for token in self._tokens:
+                after = self.after(at, token)
+                if after is not None and after not in seen and self._finishes.get(after, True):
+                    seen.add(after)
+                    ahead.append(after)
+        if not found:
+            self._finishes.update(dict.fromkeys(seen, False))
+        self._finishes[place] = found
+        return found

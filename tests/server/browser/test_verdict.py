@@ -1,0 +1,126 @@
+"""The badge under an answer: a tick for a quoted answer alone, and what was dropped is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from semqa import Source
+from semqa.quotes import ABSTENTION
+from semqa.quotes.render import to_markdown, verdict_text
+from semqa.quotes.repair import repair
+from tests.server.browser.test_answers import ask, paste, wait_for_answer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tests.server.browser.conftest import Serve, Site
+
+QUESTION = "Who crossed Antarctica?"
+CROSSED = Source("Colin O'Brady crossed Antarctica in 2018.")
+DRUG = Source("The drug is safe.")
+
+
+def green(page: Page) -> bool:
+    tick = page.locator(".verdict use").get_attribute("href") or ""
+    return tick.endswith("#check") and page.locator(".verdict.quoted").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "claims"),
+    [
+        ("[ 1 Colin O'Brady ] crossed Antarctica.", "quoted", []),
+        ("😀 [ 1 Colin O'Brady ] is a British meteorologist.", "unquoted", ["British meteorologist"]),
+        ("Colin O'Brady did.", "unquoted", ["Colin O'Brady"]),
+        ("The answer is: The answer is:", "unquoted", []),
+        ("It was [ 1 Ranulph Fiennes ].", "unverified", []),
+        (ABSTENTION, "abstained", []),
+    ],
+)  # fmt: skip
+def test_a_tick_for_a_quoted_answer_alone(
+    serve: Serve, page: Page, text: str, verdict: str, claims: list[str]
+) -> None:
+    serve(lambda *_: text).open(page)
+    paste(page, CROSSED.text)
+    ask(page, QUESTION)
+    wait_for_answer(page)
+    assert page.locator(f".verdict.{verdict}").count() == 1
+    assert green(page) == (verdict == "quoted")
+    assert page.locator(".claim").all_inner_texts() == claims
+    told = page.locator(".verdict").inner_text()
+    page.wait_for_function(
+        "t => document.getElementById('status').textContent.includes(t)", arg=told
+    )
+    if verdict == "quoted":
+        assert "whether the answer is right" in page.locator(".meaning").inner_text()
+
+
+def kept(site: Site, text: str, source: Source, question: str, **more: Any) -> None:
+    """Keep an answer whose quotes were repaired, as a server keeps it."""
+    talk = site.store.create_conversation("", question).id
+    site.store.add_message("", talk, "user", {"question": question})
+    content = {"question": question, **repair(text, [source]).to_dict(question), **more}
+    site.store.add_message("", talk, "assistant", content)
+
+
+def test_a_dropped_mark_is_seen_in_its_place(serve: Serve, page: Page) -> None:
+    site = serve()
+    text, question = "The 😀 [ 1 drug is not safe ], it is [ 1 safe ][1].", "Is the drug safe?"
+    kept(site, text, DRUG, question)
+    site.open(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#conversations a").first.click()
+    page.locator(".verdict.unverified").wait_for()
+    assert not green(page)
+    assert page.locator(".dropped del").all_inner_texts() == ["drug is not safe", "[1]"]
+    assert "Not a quote: source 1 does not hold" in (
+        page.locator(".dropped").first.text_content() or ""
+    )
+    assert "“drug is not safe” is not a quote" in page.locator(".remark").first.inner_text()
+    assert page.locator(".answer .quote:not(.dropped) bdi").all_inner_texts() == ["safe"]
+    answer = repair(text, [DRUG])
+    assert f"✗ {page.locator('.verdict').inner_text()}" == verdict_text(answer, question)
+    page.get_by_role("button", name="Copy as Markdown").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == to_markdown(answer, question=question)
+
+
+def test_an_answer_of_an_older_server_is_not_green(serve: Serve, page: Page) -> None:
+    site = serve()
+    content = {"question": "Who?", **repair("He is not it.", [DRUG]).to_dict("Who?")}
+    for name in ("verdict", "claims", "dropped"):
+        del content[name]
+    talk = site.store.create_conversation("", "Who?").id
+    site.store.add_message("", talk, "user", {"question": "Who?"})
+    site.store.add_message("", talk, "assistant", {**content, "verified": True})
+    site.open(page)
+    page.locator("#conversations a").first.click()
+    page.locator(".verdict.unquoted").wait_for()
+    assert not green(page)
+
+
+def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page) -> None:
+    site = serve()
+    texts = (
+        "[ 1 colin o'brady ] crossed Antarctica.",
+        "a b, c d; e-f g 7 h (i) j/k l & many, one: two? three! four. Five Six",
+        "One. [ 1 Colin ] Two.\nThree\u00a0Four, is five, was six, and seven, or eight, of nine. Ten.",
+        "[ 1 Col ] [ 1 rady ] [ 1 201 ] crossed it.",
+        "[1] [2] [ 1 Fiennes ] [ 9 Colin O'Brady ]",
+        ABSTENTION,
+        "",
+    )
+    site.open(page)
+    for text in texts:
+        answer = repair(text, [CROSSED])
+        told = page.evaluate(
+            """async final => {
+              const { verdictText } = await import("/page/verdict.js");
+              const { toMarkdown } = await import("/page/markdown.js");
+              return [verdictText(final), toMarkdown(final)];
+            }""",
+            answer.to_dict(QUESTION),
+        )
+        assert told == [verdict_text(answer, QUESTION), to_markdown(answer, question=QUESTION)]

@@ -1,0 +1,168 @@
+"""The verdict on an answer, in every interface and for models that do not quote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from semqa import QuotedAnswer, Source
+from semqa.engines.generation import Generation
+from semqa.prompting import PromptBuilder
+from semqa.quotes import ABSTENTION
+from semqa.quotes.repair import Repairer, repair
+from semqa.server.export import to_markdown, with_verdict
+from semqa.server.store import Conversation, Message
+from tests.server.serving import client
+from tests.server.stand_ins import Scripted, Written
+
+SOURCES = [Source("The drug is safe."), Source("Colin O'Brady crossed Antarctica in 2018.")]
+QUESTION = "Who crossed Antarctica?"
+
+
+class Repaired(Written):
+    """Writes a text whose quotes are repaired."""
+
+    name = "repaired"
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:  # noqa: ARG002
+        return repair(self.text, sources)
+
+
+class RepairedStream(Scripted):
+    """The same, in pieces."""
+
+    name = "repaired:x"
+
+    def stream(
+        self, question: str, sources: Sequence[Source]
+    ) -> Generator[str, None, Generation | None]:
+        repairer, shown = Repairer(sources), ""
+        for piece in (*self.pieces, None):
+            text = repairer.end() if piece is None else repairer.add(piece)
+            shown += text
+            yield text
+        prompt = PromptBuilder("zero-shot").build(question, sources)
+        return Generation(shown, prompt, 1, 1, finished=True, repairs=repairer.repairs)
+
+
+def request_to(path: str, engine: str, stream: bool) -> dict[str, Any]:
+    listed = [{"text": source.text} for source in SOURCES]
+    if path == "/v1/answers":
+        return {"question": QUESTION, "sources": listed, "engine": engine, "stream": stream}
+    if path == "/v1/chat/completions":
+        asked = [{"role": "user", "content": QUESTION}]
+        return {"messages": asked, "sources": listed, "model": engine, "stream": stream}
+    documents = [
+        {"type": "document", "source": {"type": "text", "data": source.text}} for source in SOURCES
+    ]
+    content = [*documents, {"type": "text", "text": QUESTION}]
+    return {"messages": [{"role": "user", "content": content}], "model": engine, "stream": stream}
+
+
+def details(path: str, reply: str, stream: bool) -> dict[str, Any]:
+    """What a reply says of the check; of a stream, what its last events say."""
+    if not stream:
+        told = json.loads(reply)
+        return dict(told if path == "/v1/answers" else told["semqa"])
+    data = [line[6:] for line in reply.splitlines() if line.startswith("data: {")]
+    events = [json.loads(each) for each in data]
+    if path == "/v1/answers":
+        return dict(events[-1])
+    return dict(next(each["semqa"] for each in events if "semqa" in each))
+
+
+PATHS = ["/v1/answers", "/v1/chat/completions", "/v1/messages"]
+EVERYWHERE = pytest.mark.parametrize("path", PATHS)
+BOTH_WAYS = pytest.mark.parametrize("stream", [False, True])
+
+
+@EVERYWHERE
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    ("text", "verdict", "claims"),
+    [
+        ("[ 2 Colin O'Brady ] crossed Antarctica in [ 2 2018 ].", "quoted", []),
+        ("[ 2 Colin O'Brady ] is a British meteorologist.", "unquoted", ["British meteorologist"]),
+        ("Colin O'Brady crossed it.", "unquoted", ["Colin O'Brady"]),
+        ("The answer is: The answer is: The answer is:", "unquoted", []),
+        ("", "unquoted", []),
+        ("[ 2 Ranulph Fiennes ]", "unverified", []),
+        ("[ 1 Colin O'Brady ] [1]", "unverified", []),
+        (ABSTENTION, "abstained", []),
+    ],
+)
+def test_verdict(path: str, stream: bool, text: str, verdict: str, claims: list[str]) -> None:
+    pieces = [text[:7], text[7:20], text[20:]]
+    with client(Scripted(pieces) if stream else Written(text)) as server:
+        engine = "scripted:x" if stream else "written"
+        reply = server.post(path, json=request_to(path, engine, stream)).text
+    told = details(path, reply, stream)
+    assert told["verdict"] == verdict
+    assert told["verified"] is (verdict == "quoted")
+    assert told["abstained"] is (verdict == "abstained")
+    assert [claim["text"] for claim in told["claims"]] == claims
+    assert told["dropped"] == []
+    assert ('"verified":true' in reply) == (verdict == "quoted")
+
+
+@EVERYWHERE
+@BOTH_WAYS
+def test_dropped_marks_are_told_of(path: str, stream: bool) -> None:
+    made: Written = RepairedStream(["The [ 1 drug is", " not safe ]."])
+    if not stream:
+        made = Repaired("The [ 1 drug is not safe ].")
+    with client(made) as server:
+        reply = server.post(path, json=request_to(path, made.name, stream)).text
+    told = details(path, reply, stream)
+    assert (told["verdict"], told["verified"], told["abstained"]) == ("unverified", False, False)
+    (mark,) = told["dropped"]
+    assert mark["text"] == "drug is not safe"
+    assert "source 1 does not hold this text" in mark["reason"]
+    assert "The drug is not safe."[mark["plain_start"] : mark["plain_end"]] == mark["text"]
+
+
+def test_metrics_count_verdicts() -> None:
+    with client(Written("He did."), Scripted([ABSTENTION])) as server:
+        for engine in ("written", "scripted:x"):
+            server.post("/v1/answers", json=request_to("/v1/answers", engine, stream=False))
+        text = server.get("/metrics").text
+    assert 'semqa_answers_total{engine="written",outcome="unquoted"} 1.0' in text
+    assert 'semqa_answers_total{engine="scripted:x",outcome="abstained"} 1.0' in text
+
+
+def kept(text: str, **more: Any) -> dict[str, Any]:
+    """An answer as a server without verdicts kept it."""
+    made = {"question": QUESTION, **repair(text, SOURCES).to_dict(QUESTION)}
+    for name in ("verdict", "claims"):
+        del made[name]
+    return {**made, "verified": True, "abstained": not made["quotes"], **more}
+
+
+def test_what_an_older_server_kept_gets_a_verdict() -> None:
+    for text, verdict in (
+        ("[ 2 Colin O'Brady ] crossed Antarctica.", "quoted"),
+        ("[ 2 Colin O'Brady ] is a meteorologist.", "unquoted"),
+        ("He did.", "unquoted"),
+        ("The [ 1 drug is not safe ].", "unverified"),
+        (ABSTENTION, "abstained"),
+    ):
+        told = with_verdict(kept(text))
+        assert (told["verdict"], told["verified"]) == (verdict, verdict == "quoted")
+        assert told["abstained"] is (verdict == "abstained")
+    lost = with_verdict({"plain": "x", "sources": "?", "verified": True})
+    assert (lost["verdict"], lost["verified"]) == ("unquoted", False)
+
+
+def test_an_export_shows_verdicts_and_dropped_marks() -> None:
+    now = datetime.now(UTC)
+    texts = ("The [ 1 drug is not safe ].", "[ 2 Colin O'Brady ] crossed Antarctica.", ABSTENTION)
+    messages = tuple(Message(str(n), "assistant", kept(t), now) for n, t in enumerate(texts))
+    shown = to_markdown(Conversation("c", "T", now, now, messages))
+    assert "The ~~drug is not safe~~ *(dropped)*." in shown
+    assert "*✗ 1 quote: 1 dropped. Not quoted: “drug”, “not safe”.*" in shown
+    assert "*✓ 1 quote, verified character for character.*" in shown
+    assert shown.count("✓") == 1

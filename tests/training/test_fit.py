@@ -1,0 +1,100 @@
+"""What a batch takes: scores of the answers alone, as much at once as fits into memory."""
+
+from __future__ import annotations
+
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
+
+from semqa.data.quotesum import Question
+from semqa.errors import InputError
+from semqa.trainer import Progress, fit
+from semqa.trainer.fit import Fit
+from semqa.training import train
+from semqa.training.encoding import IGNORED
+from semqa.training.trainer import Padding
+from tests.training.wanted import BRIEF, DECODER, options
+
+
+def examples() -> list[dict[str, list[int]]]:
+    """Prompts and answers of different lengths."""
+    draws = torch.Generator().manual_seed(0)
+    found = []
+    for prompt, answer in ((9, 4), (3, 7), (20, 2), (5, 1)):
+        ids = torch.randint(10, 200, (prompt + answer,), generator=draws).tolist()
+        found.append({"input_ids": ids, "labels": [IGNORED] * prompt + ids[prompt:]})
+    return found
+
+
+@pytest.mark.parametrize("kind", ["chat", "gpt2"])
+def test_the_loss_of_a_padded_batch_is_that_of_all_scores(kind: str, folder: Path) -> None:
+    """GPT-2 has a learned vector for each position, so padding must not move a token."""
+    torch.manual_seed(0)
+    small = GPT2Config(vocab_size=300, n_positions=64, n_embd=32, n_layer=2, n_head=2)
+    model: Any = GPT2LMHeadModel(small)
+    if kind == "chat":
+        model = AutoModelForCausalLM.from_pretrained(folder / "chat")
+    model.eval()
+    total, count = torch.zeros(()), 0
+    for each in examples():
+        logits = model(input_ids=torch.tensor([each["input_ids"]])).logits[0, :-1]
+        labels = torch.tensor(each["labels"][1:])
+        total += torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+        count += int((labels != IGNORED).sum())
+    names = signature(model.forward).parameters
+    for known in (names, set(names) - {"logits_to_keep"}):
+        batch = Padding(0, known, is_encoder_decoder=False)(examples())
+        found = model(**batch)
+        assert found.logits.shape[1] == (8 if known is names else 22)
+        torch.testing.assert_close(found.loss, total / count)
+
+
+@pytest.mark.parametrize(("kind", "method"), [("t5", "full"), ("chat", "full"), ("chat", "lora")])
+def test_memory_decides_how_much_is_learned_from_at_once(
+    kind: str,
+    method: str,
+    folder: Path,
+    tmp_path: Path,
+    questions: list[Question],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[Fit] = []
+
+    def run(free: int) -> Fit:
+        monkeypatch.setattr(fit, "free_memory", lambda _: free)
+        wanted = options(
+            folder, kind, **{**(BRIEF if kind == "t5" else DECODER), "max_steps": 1}, method=method
+        )
+        train(
+            questions,
+            questions[:1],
+            tmp_path / str(free),
+            wanted,
+            progress=Progress(on_fit=lambda each, _: found.append(each)),
+        )
+        return found[-1]
+
+    much = run(10**10)
+    assert much.micro_batch == 10
+    less = run(much.needed)
+    assert less.micro_batch in (1, 2, 5)
+    assert less.needed < 0.8 * much.needed
+    with pytest.raises(InputError, match="does not fit into memory"):
+        run(much.needed // 100)
+    assert not (tmp_path / str(much.needed // 100) / "plan.json").exists()
+
+
+def test_a_cpu_computes_in_bfloat16(
+    folder: Path, tmp_path: Path, questions: list[Question]
+) -> None:
+    wanted = options(folder, "chat", **{**DECODER, "max_steps": 2}, bf16=True)
+    assert train(questions, questions[:1], tmp_path, wanted)["best"]["step"] == 2
+
+
+def test_what_else_goes_wrong_is_not_taken_for_memory() -> None:
+    with pytest.raises(RuntimeError, match="shapes"), fit.memory_errors():
+        raise RuntimeError("shapes do not agree")
