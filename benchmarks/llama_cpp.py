@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from semqa import Source
 
 SIZES = (2, 4, 8, 16, 32, 64)
-PROMPTED = 32
+PROMPTED = 16
 """Sources that fit into the context that the server has here; with more, the prompt names none."""
 QUESTION = "Who was it that crossed the country, and when?"
 TOKENS = 64
