@@ -51,8 +51,8 @@ class PromptSettings:
     def __post_init__(self) -> None:
         if self.train is None and (self.shots or 0) > DEFAULT_SHOTS:
             raise InputError(
-                f"shots must be at most {DEFAULT_SHOTS} without a file of solved questions, got "
-                f"{self.shots}; name a QuoteSum file (--train)."
+                f"shots: got {self.shots} without a file of solved questions, expected at most "
+                f"{DEFAULT_SHOTS}; name a QuoteSum file (--train)"
             )
         for name in ("exemplars", "encoder"):
             if getattr(self, name) is not None and not (self.count and self.train):

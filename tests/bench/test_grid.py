@@ -331,7 +331,7 @@ MISTAKES = [
     ("engine: transformers:m\ntop-p: 7", "runs.yaml:3: top-p: got '7', expected a number from 0 to 1"),
     ("engine: transformers:m\ntop-p: .nan", "runs.yaml:3: top-p: got '.nan', expected a number from 0 to 1"),
     ("engine: transformers:m\ntop-p: 0.5", "runs.yaml:3: top_p: got 0.5 with temperature=0"),
-    ("engine: transformers:m\nshots: 5", "runs.yaml:3: shots: got 5 and no file to take exemplars from"),
+    ("engine: transformers:m\nshots: 6", "runs.yaml:3: shots: got 6 without a file of solved questions"),
     ("engine: transformers:m\nprompt: nonesuch", "runs.yaml:3: unknown prompt: got 'nonesuch'"),
     ("engine: [lead-1, lead]", "runs.yaml:2: unknown engine: got 'lead'"),
     ("engine: [lead-1, lead-1]", "runs.yaml:2: engine: got 'lead-1' twice"),

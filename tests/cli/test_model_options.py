@@ -277,7 +277,7 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL, openai:MODEL; did you mean transformers:my/m?"),
         (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
         (("--compare", "--format", "html"), "--compare: got --format html"),
-        (("--shots", "2"), "--shots: got 2 and no file to take exemplars from"),
+        (("--shots", "6"), "--shots: got 6 without a file of solved questions"),
         (("--exemplars", "knn"), "--exemplars: got 'knn' without exemplars to choose"),
         (("--train", DATA, "--exemplars", "random", "--encoder", "m"), "--encoder: got 'm' with exemplars random"),
         (("--train", DATA, "--exemplars", "some"), "unknown choice of exemplars: got 'some'"),

@@ -80,7 +80,7 @@ def test_none_at_all_is_too_few(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"shots": 6}, "shots must be at most 5 without a file"),
+        ({"shots": 6}, "shots: got 6 without a file of solved questions"),
         ({"exemplars": "knn"}, "exemplars: got 'knn' without exemplars to choose"),
         ({"encoder": "m", "train": TRAIN, "shots": 0}, "encoder: got 'm' without exemplars to choose"),
         ({"encoder": "m", "train": TRAIN, "exemplars": "random"}, "encoder: got 'm' with exemplars random"),
