@@ -58,10 +58,10 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
     with serving(FakeVllm(processor=True)) as server:
         at = ("--base-url", server.url)
         for given in ((), ("--constraint", "on"), ("--constraint", "processor")):
-            told = semqa(*ASK, *at, *given, "--max-words", "50", stdin=SOURCE.encode())
+            told = semqa(*ASK, *at, *given, "--free", "any", stdin=SOURCE.encode())
             assert (told.out, told.err) == ("So [ 1 Bing ].\n", "constraint: processor\n")
             keys = server.asked[-1].body["vllm_xargs"]
-            assert (keys["semqa_max_words"], keys["semqa_numbers"]) == (50, "quoted")
+            assert keys["semqa_free"] == "any"
         told = semqa(*ASK, *at, "--constraint", "grammar", stdin=SOURCE.encode())
         assert told.code == 2
         assert "does not offer it" in told.err
@@ -79,7 +79,9 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
     assert "--constraint: got 'grammar', expected on or off" in told.err
 
 
-def test_an_answer_that_its_grammar_did_not_end_ends_behind_its_last_whole_word(semqa: Command) -> None:
+def test_an_answer_that_its_grammar_did_not_end_ends_behind_its_last_whole_word(
+    semqa: Command,
+) -> None:
     obedient = FakeVllm(grammar=True)
 
     def server_of(asked: Asked) -> Answer:
