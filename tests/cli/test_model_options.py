@@ -184,7 +184,7 @@ def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
     shown = invoke(*ASK, *RANDOM, "--show-prompt")
     assert shown.stdout == plain.stdout
     assert plain.stderr == ""
-    assert shown.stderr.startswith("--- prompt qsum 1 ---\n--- system ---\n")
+    assert shown.stderr.startswith("--- prompt qsum 2 ---\n--- system ---\n")
     assert shown.stderr.count("--- user ---") == 3
     assert "Question: Who crossed Antarctica alone?" in shown.stderr
     completion = invoke(*ASK, *RANDOM, "--show-prompt", "--form", "completion").stderr
@@ -203,7 +203,7 @@ def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
     record = json.loads(invoke(*ASK, *RANDOM, "--json", "--seed", "7").stdout)
     assert record["options"] == {"constraint": "on", "seed": 7}
     prompt = record["prompt"]
-    assert (prompt["template"], prompt["version"]) == ("qsum", "1")
+    assert (prompt["template"], prompt["version"]) == ("qsum", "2")
     assert len(prompt["sha256"]) == 64
     # The question itself is in the file, and never among its exemplars.
     assert {e["qid"] for e in prompt["exemplars"]} == {"EXAMPLE_2", "EXAMPLE_3"}
@@ -274,7 +274,6 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL, openai:MODEL; did you mean transformers:my/m?"),
         (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
         (("--compare", "--format", "html"), "--compare: got --format html"),
-        (("--shots", "2"), "--shots: got 2 and no file to take exemplars from"),
         (("--exemplars", "knn"), "--exemplars: got 'knn' without exemplars to choose"),
         (("--train", DATA, "--exemplars", "random", "--encoder", "m"), "--encoder: got 'm' with exemplars random"),
         (("--train", DATA, "--exemplars", "some"), "unknown choice of exemplars: got 'some'"),
