@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.engines.abstention import ABSTENTION
 from semqa.quotes import FreeText
-from semqa.quotes.glue import glue_words, language_of, leaks
+from semqa.quotes.glue import function_words, language_of, leaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,11 +53,11 @@ class Answered(NamedTuple):
     @property
     def empty(self) -> list[str]:
         """Quotes that say nothing."""
-        glue = glue_words(language_of(self.question))
+        without = function_words(language_of(self.question))
         return [
             quote.text
             for quote in self.answer.quotes
-            if not set(re.findall(r"\w+", quote.text.lower())) - glue
+            if not set(re.findall(r"[^\W_]+", quote.text.lower())) - without
         ]
 
     @property

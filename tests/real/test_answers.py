@@ -6,62 +6,39 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from semqa import quotes
-from semqa.decoding import QuotePolicy
-
 if TYPE_CHECKING:
     from tests.real.reading import Answered
 
 pytestmark = pytest.mark.timeout(600)  # a model is loaded, and writes
-until_glue = pytest.mark.xfail(
-    not hasattr(QuotePolicy, "free"),
-    raises=AssertionError,
-    reason="free text may still claim anything",
-    strict=False,
-)
-until_verdict = pytest.mark.xfail(
-    not hasattr(quotes, "Verdict"),
-    raises=AssertionError,
-    reason="what quotes nothing still passes",
-    strict=False,
-)
 
 
-@until_glue
 def test_quotes_or_the_abstention(answers: list[Answered]) -> None:
     for each in answers:
         assert each.abstains or each.answer.quotes, each.answer.marked
         assert all(quote.verified for quote in each.answer.quotes), each.answer.marked
 
 
-@until_glue
 def test_quotes_say_something(answers: list[Answered]) -> None:
     for each in answers:
         assert not each.empty, each.answer.marked
 
 
-@until_glue
 def test_nothing_is_quoted_twice(answers: list[Answered]) -> None:
     for each in answers:
         assert not each.twice, each.answer.marked
 
 
-@until_glue
 def test_no_claims_outside_quotes(answers: list[Answered]) -> None:
     for each in answers:
         assert not each.claims, (each.claims, each.answer.marked)
 
 
-@until_glue
 def test_the_end(answers: list[Answered]) -> None:
     for each in answers:
         assert each.record["finished"] is True, each.answer.marked
 
 
-@until_verdict
 def test_an_honest_verdict(answers: list[Answered]) -> None:
     for each in answers:
-        if "verified" in each.record:
-            assert each.record["verified"] is (each.verdict == "quoted"), each.answer.marked
-        if "verdict" in each.record:
-            assert each.record["verdict"] == each.verdict, each.answer.marked
+        assert each.record["verdict"] == each.verdict, each.answer.marked
+        assert each.record.get("verified", each.verdict == "quoted") is (each.verdict == "quoted")
