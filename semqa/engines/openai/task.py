@@ -68,7 +68,7 @@ def make_task(
                 sources,
                 options.policy,
                 question=question,
-                free=getattr(options.policy, "free", "glue"),
+                free=options.policy.free,
                 dialect=offer.dialect,
             )
         except InputError:
