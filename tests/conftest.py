@@ -23,6 +23,9 @@ for _ignored, _handler in (("SIGINT", signal.default_int_handler), ("SIGQUIT", s
     if hasattr(signal, _ignored):
         signal.signal(getattr(signal, _ignored), _handler)
 
+# The engine that the user saved as default is none of the tests' business.
+os.environ["XDG_CONFIG_HOME"] = str(Path(__file__).resolve().parent / "no-such-folder")
+
 # Inside vLLM it is tests/vllm that prepares Triton, which looks for backends once: when imported.
 if "SEMQA_TEST_RUNNER" not in os.environ:
     import_triton()

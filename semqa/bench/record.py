@@ -232,6 +232,8 @@ def _span(quote: Quote) -> dict[str, object]:
     }
     if quote.verified:
         span |= {"field": quote.field, "start": quote.source_start, "end": quote.source_end}
+    if quote.cut:
+        span["cut"] = True
     if quote.repaired is not None:
         span["repaired"] = quote.repaired.to_dict()
     return span

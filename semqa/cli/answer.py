@@ -31,7 +31,8 @@ from semqa.cli.options import (
 )
 from semqa.cli.output import json_line, say, use_color, write_file, write_result
 from semqa.cli.owners import OwnerId, find_owner
-from semqa.cli.show import Format, show_answer, show_prompt
+from semqa.cli.saved import with_default
+from semqa.cli.show import Format, show_answer, show_prompt, show_verdict
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def answer(
     reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
-    engine: EngineName = "extractive",
+    engine: EngineName = None,
     output_format: Annotated[
         Format | None,
         typer.Option(
@@ -126,7 +127,7 @@ def answer(
     which is one source.
     """
     output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
-    choice = choose(engine, options)
+    choice = choose(*with_default(engine, options))
     _check_model_only(choice, with_prompt=with_prompt, compare=compare, options=options)
     if compare and output_format is Format.HTML:
         raise InputError(
@@ -186,8 +187,10 @@ def answer(
                 say(ASTRAY)
     elif output_format is not Format.TERMINAL:
         for run in runs:
-            told = run.told(question, compared=compare)
-            if told:
+            constrained = run.choice.constrained
+            free = run.choice.prompts is not None and not constrained
+            label = f"constraint {'on' if constrained else 'off'}: " if compare or free else ""
+            if told := show_verdict(run.result, question, run.remarks(), label):
                 say(told)
 
 
@@ -242,19 +245,6 @@ class _Run(NamedTuple):
             )
             told.append(f"{kept}: {made.breach}")
         return told
-
-    def told(self, question: str, *, compared: bool) -> str:
-        """Return what is said beside formats without a verdict; empty for a quoted answer."""
-        from semqa.quotes import Verdict
-        from semqa.quotes.render import verdict_text
-
-        remarks = self.remarks()
-        free = self.choice.prompts is not None and not self.choice.constrained
-        if not (compared or free or self.result.verdict(question) is not Verdict.QUOTED):
-            return "; ".join(remarks)
-        switch = f"constraint {'on' if self.choice.constrained else 'off'}: "
-        shown = [verdict_text(self.result, question), *(f"({remark})" for remark in remarks)]
-        return f"{switch if compared or free else ''}{' '.join(shown)}"
 
     def page(self, request: _Request, *, color: bool) -> str:
         """Return the answer in the format that was asked for, which is not JSON."""
@@ -322,11 +312,13 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
         if prompt.dropped:
             asked = len(prompt.exemplars) + prompt.dropped
             say(f"{len(prompt.exemplars)} of {asked} exemplars fit into the model's context")
+    if choice.constrained:
+        warm_up(engine)
+    if isinstance(engine, PromptedEngine):
+        prompt = engine.prompt(request.question, request.sources)  # as the endpoint wants it
         if request.with_prompt and request.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
-    if choice.constrained:
-        warm_up(engine)
     started = time.perf_counter()
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started

@@ -33,6 +33,7 @@ from semqa.cli.ray_options import (
     RayAddress,
     opened_ray,
 )
+from semqa.cli.saved import with_default
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,13 +74,14 @@ def quotesum(
         ),
     ] = None,
     engine: Annotated[
-        str,
+        str | None,
         typer.Option(
             envvar="SEMQA_ENGINE",
             help="extractive, lead-K, tail-K, human, transformers:MODEL, vllm:MODEL, or "
             "openai:MODEL.",
+            show_default="what semqa models shows, else extractive",
         ),
-    ] = "extractive",
+    ] = None,
     limit: Annotated[
         str | None,
         typer.Option(
@@ -182,6 +184,7 @@ def quotesum(
             results = score_again(out, data, ray)
         _finish(results, out, as_json=as_json)
         return
+    engine, options = with_default(engine, options)
     options = with_gen_kwargs(options, gen_kwargs)
     judging = _opened_judge(judges, options)
     choice = choose(engine, options)

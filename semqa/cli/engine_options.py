@@ -94,16 +94,18 @@ class EngineOptions:
     ] = None
     shots: Annotated[
         int | None,
-        _option("Solved questions in the prompt.", _PROMPT, "up to 5 with --train, else 0", min=0),
+        _option("Solved questions in the prompt.", _PROMPT, "5", min=0),
     ] = None
     train: Annotated[
         Path | None,
-        _option("QuoteSum file that they come from.", _PROMPT),
+        _option("QuoteSum file that they come from.", _PROMPT, "five of semqa's own"),
     ] = None
     exemplars: Annotated[
         str | None,
         _option(
-            "How they are chosen: knn, random, fixed (the first), or fixed:QID,QID.", _PROMPT, "knn"
+            "How they are chosen from --train: knn, random, fixed (the first), or fixed:QID,QID.",
+            _PROMPT,
+            "knn",
         ),
     ] = None
     encoder: Annotated[

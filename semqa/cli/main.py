@@ -19,6 +19,7 @@ from semqa.cli import (
     harness,
     index,
     keys,
+    models,
     report,
     score,
     serve,
@@ -51,6 +52,7 @@ app.command(name="score", rich_help_panel=_MEASURE)(score.score)
 app.command(name="report", rich_help_panel=_MEASURE)(report.report)
 app.add_typer(evaluation.app, name="eval", rich_help_panel=_MEASURE)
 app.add_typer(harness.app, name="harness", rich_help_panel=_MEASURE)
+app.add_typer(models.app, name="models", rich_help_panel=_TRAIN)
 app.command(name="train", rich_help_panel=_TRAIN)(train.train)
 
 

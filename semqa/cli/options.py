@@ -30,9 +30,10 @@ DataFolder = Annotated[
 ]
 
 EngineName = Annotated[
-    str,
+    str | None,
     typer.Option(
         envvar="SEMQA_ENGINE",
+        show_default="what semqa models shows, else extractive",
         help="extractive, lead-K, tail-K, transformers:MODEL or vllm:MODEL, a folder or a name on "
         "the Hub, or openai:MODEL, a name at the endpoint --base-url.",
     ),

@@ -17,6 +17,7 @@ from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.flags import flag, in_flags
 from semqa.cli.options import RERANKER_HELP
+from semqa.cli.saved import with_default
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -151,7 +152,7 @@ def serve(
             "openai:MODEL; repeat it for more that a request may ask for.",
             _SERVER,
             "engine",
-            show_default="extractive",
+            show_default="what semqa models shows, else extractive",
             metavar="ENGINE",
         ),
     ] = None,
@@ -258,7 +259,8 @@ def serve(
     from semqa.server.running import Running
     from semqa.server.settings import ServerSettings
 
-    engines = tuple(engine or ("extractive",))
+    first, options = with_default(engine[0] if engine else None, options)
+    engines = (first, *(engine or ())[1:])
 
     def create(spec: str) -> Engine:
         given = options
@@ -297,9 +299,9 @@ def serve(
     except InputError as error:
         raise InputError(in_flags(str(error), _NAMES)) from error
     app = create_app(settings)
-    first = app.state.shelf.get(engines[0])
+    first_engine = app.state.shelf.get(engines[0])
     if options.constraint is None or options.constraint.value != "off":
-        warm_up(first)
+        warm_up(first_engine)
     _warn(host, settings.api_keys, app.state.store)
 
     def ready() -> None:

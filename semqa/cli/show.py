@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from semqa.cli.output import terminal_width
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semqa.prompting import Prompt
     from semqa.quotes import QuotedAnswer
     from semqa.quotes.render import Judged
 
-__all__ = ["Format", "show_answer", "show_prompt"]
+__all__ = ["Format", "show_answer", "show_prompt", "show_verdict"]
 
 
 class Format(StrEnum):
@@ -66,3 +68,24 @@ def show_prompt(prompt: Prompt, *, chat: bool) -> str:
         return f"--- {of} ---\n{prompt.text}\n---"
     turns = "\n".join(f"--- {m.role} ---\n{m.content}" for m in prompt.messages)
     return f"--- {of} ---\n{turns}\n---"
+
+
+def show_verdict(
+    result: QuotedAnswer, question: str, remarks: Sequence[str], label: str = ""
+) -> str:
+    """Return what is said beside an answer whose format may have no room for its verdict.
+
+    Args:
+        result: the answer.
+        question: the question that was answered.
+        remarks: on how the answer came about.
+        label: tells answers apart; without one, a quoted answer needs no words but the remarks.
+    """
+    from semqa.quotes import Verdict
+    from semqa.quotes.render import verdict_text
+
+    if not label and result.verdict(question) is Verdict.QUOTED:
+        return "; ".join(remarks)
+    return " ".join(
+        [f"{label}{verdict_text(result, question)}", *(f"({remark})" for remark in remarks)]
+    )

@@ -42,15 +42,14 @@ MAX_FIELDS = 500
 RULES = frozenset({"boundary", "sources"})
 """The settings of a `QuotePolicy` that a grammar keeps."""
 
-RUN_WORDS = 10
-"""Words of one run of glue."""
-
-RUN_MARKS = 3
-"""Punctuation marks of one run of glue."""
+RUN_WORDS, RUN_MARKS = 10, 3
+"""Words and punctuation marks of one run of glue."""
 
 _MOST_QUOTES = 20
 _ABSTENTION = "The sources do not answer this question."
 _MARKS = ",.;:"
+_DIRECTIVE = "%llguidance {}\n"
+"""Without it, vLLM gives the grammar to xgrammar, which takes other Lark and fails later."""
 # What `str.isspace` calls white space.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -92,8 +91,8 @@ def quoting_grammar(
     if dialect == "gbnf":
         return _gbnf(fields, least, question, free=free)
     if free == "glue":
-        return _lark_glue(fields, least, question)
-    return _lark_any(fields, least, r"FREE: /[^\[\]]*/")
+        return _DIRECTIVE + _lark_glue(fields, least, question)
+    return _DIRECTIVE + _lark_any(fields, least, r"FREE: /[^\[\]]*/")
 
 
 _Field = tuple[int, list[list[str]]]

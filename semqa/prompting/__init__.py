@@ -6,6 +6,7 @@ Knows nothing of models or tokenizers; what needs one (counting tokens) is given
 from semqa.prompting.builder import PromptBuilder
 from semqa.prompting.exemplar import Exemplar, ExemplarSelector
 from semqa.prompting.prompt import Form, Message, Prompt
+from semqa.prompting.shipped import ShippedExemplars
 from semqa.prompting.template import Template
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "Message",
     "Prompt",
     "PromptBuilder",
+    "ShippedExemplars",
     "Template",
 ]

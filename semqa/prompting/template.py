@@ -80,7 +80,7 @@ class Template:
     @staticmethod
     def names() -> list[str]:
         """List the templates that come with semqa."""
-        found = (path.name for path in _shipped().iterdir())
+        found = (path.name for path in shipped_folder().iterdir())
         return sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX))
 
     @classmethod
@@ -100,7 +100,7 @@ class Template:
         """
         given = str(template)
         if given in cls.names():
-            raw = _shipped().joinpath(given + _SUFFIX).read_bytes()
+            raw = shipped_folder().joinpath(given + _SUFFIX).read_bytes()
             return cls.parse(raw, f"{given}{_SUFFIX}", given)
         path = Path(template)
         if not (path.exists() or path.suffix or path.name != given):
@@ -221,7 +221,7 @@ class Template:
                         )
 
 
-def _shipped() -> Traversable:
+def shipped_folder() -> Traversable:
     """Return the folder of the templates that come with semqa.
 
     It is a package where semqa is installed. In a checkout it stands beside the package, and Python

@@ -14,6 +14,7 @@ from semqa.errors import InputError
 from semqa.quotes.locate import Locator
 from semqa.quotes.marks import BrokenMark, FreePiece, canonical_mark, scan_marks
 from semqa.quotes.quote import Claim, FreeText, Quote, Segment, Status, Verdict
+from semqa.quotes.words import cuts_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -290,6 +291,7 @@ class _Check:
         named = [(number - 1, text) for number, text in spans if number <= len(sources)]
         self._locator = Locator(named, sources)
         self._places = iter(self._locator.places())
+        self._cuts: dict[tuple[int, str], bool] = {}
 
     def next(self, offsets: tuple[int, int, int, int]) -> Quote:
         number, text = next(self._spans)
@@ -330,4 +332,16 @@ class _Check:
             source_start=place.start,
             source_end=place.end,
             occurrences=listed or (place,),
+            cut=self._cut(number, text, listed or (place,)),
         )
+
+    def _cut(self, number: int, text: str, places: Sequence[Occurrence]) -> bool:
+        key = (number, text)
+        if key not in self._cuts:
+            source = self._sources[number - 1]
+            self._cuts[key] = all(
+                cuts_word(source.field(place.field), place.start)
+                or cuts_word(source.field(place.field), place.end)
+                for place in places
+            )
+        return self._cuts[key]

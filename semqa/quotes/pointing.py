@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from semqa.quotes.source import Source
 
-__all__ = ["INSTRUCTION", "Pointing", "UsedText"]
+__all__ = ["INSTRUCTION", "Pointing", "UsedText", "object_schema", "parts_schema"]
 
 INSTRUCTION = """\
 You answer questions by pointing at clauses of numbered sources. Each line of a source is a clause and \
@@ -45,7 +45,7 @@ _SHORT = 3
 _CUT = re.compile(r"(?<=[.!?;:,。！？；，、])[\"'”’)]*\s+|\s*[\[\]\n]\s*|(?<=[。！？；，、])")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)]*$")
 _EDGES = ".,;:!?。！？；，、 "
-_OBJECT = re.compile(r"\{[^{}]*\}")
+_PAIR = re.compile(r'"(say|from|to|words)"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 class _Clause(NamedTuple):
@@ -90,19 +90,25 @@ class Pointing:
             blocks.append("\n".join(lines))
         self.listing = "\n\n".join(blocks)
 
-    @property
-    def schema(self) -> dict[str, object]:
-        """Return the JSON schema of an answer, in the part of the language that all servers know."""
+    def schema(self, *, bounded: bool = True) -> dict[str, object]:
+        """Return the JSON schema of an answer.
+
+        Args:
+            bounded: whether lengths are limited, which not all servers can; small models may write
+                without end otherwise.
+        """
         clause: dict[str, object] = {"type": "string"}
         if len(self._clauses) <= _MOST_LISTED:
             clause["enum"] = list(self._clauses)
-        part = {
-            "say": {"type": "string"},
-            "from": clause,
-            "to": clause,
-            "words": {"type": "string"},
-        }
-        return parts_schema(part, most=min(_MOST_PARTS, 2 * len(self._sources) + 1))
+        say: dict[str, object] = {"type": "string"}
+        words: dict[str, object] = {"type": "string"}
+        if not bounded:
+            return object_schema(
+                parts_schema({"say": say, "from": clause, "to": clause, "words": words})
+            )
+        part = {"say": {**say, "maxLength": 40}, "from": clause, "to": clause}
+        part["words"] = {**words, "maxLength": 80}
+        return object_schema(parts_schema(part, most=min(_MOST_PARTS, len(self._sources) + 2)))
 
     def read(self, text: str) -> str | None:
         """Return the marked answer that a reply stands for; None if the reply is not such JSON.
@@ -165,9 +171,12 @@ class UsedText:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self._used: set[tuple[int, int, int, int]] = set()
+        self._spans: set[tuple[int, str]] = set()
 
     def add(self, number: int, span: str) -> bool:
-        """Take one more quote; False if it stands nowhere in its source but in text that was quoted."""
+        """Take one more quote; False if its words were quoted, or stand within words that were."""
+        if any(k == number and span in earlier for k, earlier in self._spans):
+            return False
         source = self._sources[number - 1]
         for field, text in enumerate((source.title, source.text)):
             at = text.find(span)
@@ -178,26 +187,28 @@ class UsedText:
                     for used in self._used
                 ):
                     self._used.add((number, field, at, end))
+                    self._spans.add((number, span))
                     return True
                 at = text.find(span, at + 1)
         return False
 
 
-def parts_schema(part: dict[str, object], *, most: int, least: int = 0) -> dict[str, object]:
-    """Return the JSON schema of an object with a list of parts."""
-    items = {
-        "type": "object",
-        "properties": part,
-        "required": list(part),
-        "additionalProperties": False,
-    }
-    limits = {"minItems": least, "maxItems": most} if least else {"maxItems": most}
+def object_schema(properties: dict[str, dict[str, object]]) -> dict[str, object]:
+    """Return the JSON schema of an object with these properties, in the strict form of OpenAI."""
     return {
         "type": "object",
-        "properties": {"parts": {"type": "array", "items": items, **limits}},
-        "required": ["parts"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def parts_schema(
+    part: dict[str, dict[str, object]], *, most: int | None = None
+) -> dict[str, dict[str, object]]:
+    """Return the property that is a list of parts, as many at most."""
+    parts: dict[str, object] = {"type": "array", "items": object_schema(part)}
+    return {"parts": parts if most is None else {**parts, "maxItems": most}}
 
 
 def _title(number: int, title: str) -> Iterator[_Clause]:
@@ -219,7 +230,7 @@ def _clauses(number: int, text: str) -> Iterator[_Clause]:
         if not hard and cut and len(re.split(r"[.!?\n]", text[cut.end() :])[0].split()) < _SHORT:
             continue
         piece = text[start:end]
-        if piece.strip():
+        if re.search(r"\w", piece):
             yield _Clause(
                 number, 1, start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
             )
@@ -236,27 +247,30 @@ def _words_in(text: str, words: str) -> str:
 
 
 def _parts(text: str) -> list[dict[str, object]] | None:
-    """Read the parts of a reply, as many as are whole."""
+    """Read the parts of a reply, as far as it goes: it may be cut off."""
     begin = text.find("{")
     if begin < 0:
         return None
     try:
         value, _ = json.JSONDecoder().raw_decode(text, begin)
     except (ValueError, RecursionError):
-        value = {"parts": [_loaded(found[0]) for found in _OBJECT.finditer(text)]}
-        if not value["parts"]:
-            return None
+        return _cut_parts(text[begin:])
     parts = value.get("parts") if isinstance(value, dict) else None
     if not isinstance(parts, list):
         return None
     return [part for part in parts if isinstance(part, dict)][:_MOST_PARTS]
 
 
-def _loaded(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _cut_parts(text: str) -> list[dict[str, object]]:
+    parts: list[dict[str, object]] = []
+    for pair in _PAIR.finditer(text):
+        if not parts or pair[1] in parts[-1]:
+            parts.append({})
+        try:
+            parts[-1][pair[1]] = json.loads(pair[2])
+        except ValueError:
+            parts[-1][pair[1]] = ""
+    return parts[:_MOST_PARTS]
 
 
 def _string(part: dict[str, object], name: str) -> str:

@@ -147,6 +147,8 @@ class Quote:
             are cut at `semqa.quotes.locate.MAX_OCCURRENCES`.
         found_in: for a misattributed quote, the numbers of the sources that do hold the text.
         reason: why the quote is not verified, in words for a reader; empty for a verified one.
+        cut: whether a verified quote begins or ends inside a word or number of its source, wherever
+            it stands there.
         repaired: how it was written, if it was made verbatim afterwards; without effect on equality.
     """
 
@@ -163,6 +165,7 @@ class Quote:
     occurrences: tuple[Occurrence, ...] = ()
     found_in: tuple[int, ...] = ()
     reason: str = ""
+    cut: bool = False
     repaired: Repair | None = dataclasses.field(default=None, compare=False)
 
     @property
@@ -172,11 +175,14 @@ class Quote:
 
     @property
     def note(self) -> str:
-        """What a reader is told of a repaired quote, in a word or two; empty for any other."""
-        if self.repaired is None:
-            return ""
-        moved = self.repaired.source != self.source
-        return f"was [{self.repaired.source}]" if moved else "repaired"
+        """What a reader is told of a repaired or cut quote, in a few words; else empty."""
+        notes = []
+        if self.repaired is not None:
+            moved = self.repaired.source != self.source
+            notes.append(f"was [{self.repaired.source}]" if moved else "repaired")
+        if self.cut:
+            notes.append("cut")
+        return ", ".join(notes)
 
     def to_dict(self) -> dict[str, object]:
         """Return the quote as one JSON-ready record, offsets on both sides included."""
@@ -194,6 +200,7 @@ class Quote:
             "source_end": self.source_end,
             "occurrences": [place._asdict() for place in self.occurrences],
             "found_in": list(self.found_in),
+            "cut": self.cut,
             "repaired": None if self.repaired is None else self.repaired.to_dict(),
         }
 

@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Kind", "Word", "read_words"]
+__all__ = ["Kind", "Word", "cuts_word", "read_words"]
 
 
 class Kind(IntEnum):
@@ -57,6 +57,7 @@ _SOFT = frozenset(_QUOTES_AND_STOPS + _DASHES)
 
 _APOSTROPHES = "'’ʼ‘‛`´′＇"
 _PIECE = re.compile(rf"([{_UNSPACED}])|[^\s{_UNSPACED}]+")
+_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 _INNER = re.compile(
     rf"([^{_PUNCTUATION}]+(?:[{_APOSTROPHES}][^{_PUNCTUATION}]+)*)|[{_PUNCTUATION}]"
 )
@@ -266,3 +267,28 @@ def _settled(words: list[Word], text: str) -> list[Word]:
         for place, word in enumerate(words)
         if word.key != _DASH or any(numeric[max(0, place - 1) : place + 2])
     ]
+
+
+def cuts_word(text: str, at: int) -> bool:
+    r"""Return whether a border before ``text[at]`` parts a word, a number or a character.
+
+    In scripts without spaces every character may end a word.
+
+    Example:
+        >>> [cuts_word(text, 2) for text in ("unable", "un able", "1000", "10.5", "10. 5", "日本語")]
+        [True, False, True, True, False, False]
+        >>> cuts_word("can't", 3), cuts_word("cafe\u0301", 4)
+        (True, True)
+    """
+    if not 0 < at < len(text):
+        return False
+    before, after, behind = text[at - 1], text[at], text[at + 1 : at + 2]
+    if unicodedata.category(after).startswith("M") or "\u200d" in (before, after):
+        return True
+    if after.isalnum():
+        if before.isalnum() or unicodedata.category(before).startswith("M"):
+            return not (_UNSPACED_CHARACTER.match(before) or _UNSPACED_CHARACTER.match(after))
+        return before in ".," and after.isdigit() and text[max(0, at - 2) : at - 1].isdigit()
+    if after in ".,":
+        return before.isdigit() and behind.isdigit()
+    return after in "'’" and before in "nN" and behind in ("t", "T")

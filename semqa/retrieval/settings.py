@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
-from semqa.prompting import Form, PromptBuilder, Template
+from semqa.prompting import Form, PromptBuilder, ShippedExemplars, Template
 from semqa.retrieval.choose import check_strategy, create_selector, named_qids
 from semqa.retrieval.encoder import DEFAULT_ENCODER
 from semqa.retrieval.shelf import ExemplarShelf
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_SHOTS", "PromptSettings"]
 
 DEFAULT_SHOTS = 5
-"""Most exemplars in a prompt, where there is a file to take them from and no number is given."""
+"""Most exemplars in a prompt, where no number is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +28,10 @@ class PromptSettings:
 
     Attributes:
         prompt: a template's name or path; by default ``qsum`` with exemplars, else ``zero-shot``.
-        shots: how many exemplars. By default those that are named, or else `DEFAULT_SHOTS`, with a
-            `train` file: fewer where it has fewer; 0 without one.
+        shots: how many exemplars. By default those that are named, or else `DEFAULT_SHOTS`, fewer
+            if the `train` file has fewer.
         exemplars: how they are chosen (`semqa.retrieval.create_selector`); by default ``knn``.
-        train: the QuoteSum file that they come from.
+        train: the QuoteSum file that they come from; by default those that come with semqa.
         encoder: the model that ``knn`` compares questions with.
         form: as messages or as one text; by default as the model likes it.
         seed: for exemplars by chance.
@@ -49,13 +49,13 @@ class PromptSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.shots and self.train is None:
+        if self.train is None and (self.shots or 0) > DEFAULT_SHOTS:
             raise InputError(
-                f"shots: got {self.shots} and no file to take exemplars from, expected both; name a "
-                "QuoteSum file (--train)"
+                f"shots: got {self.shots} without a file of solved questions, expected at most "
+                f"{DEFAULT_SHOTS}; name a QuoteSum file (--train)"
             )
         for name in ("exemplars", "encoder"):
-            if getattr(self, name) is not None and not self.count:
+            if getattr(self, name) is not None and not (self.count and self.train):
                 raise InputError(
                     f"{name}: got {getattr(self, name)!r} without exemplars to choose, expected a "
                     "file and shots; name a QuoteSum file (--train), or leave it out"
@@ -72,14 +72,12 @@ class PromptSettings:
         """How many exemplars a prompt shows; at most, where `shots` was not given."""
         if self.shots is not None:
             return self.shots
-        if self.train is None:
-            return 0
         return len(named_qids(self.strategy)) or DEFAULT_SHOTS
 
     @property
     def strategy(self) -> str:
         """How exemplars are chosen."""
-        return self.exemplars or "knn"
+        return self.exemplars or ("knn" if self.train else "fixed")
 
     @property
     def template(self) -> str:
@@ -105,8 +103,10 @@ class PromptSettings:
         """
         # First what is quick to find wrong.
         template = Template.load(self.template)
-        if not self.count or self.train is None:
-            return PromptBuilder(template, shots=self.count, form=self.form or "auto")
+        if self.train is None:
+            return PromptBuilder(template, ShippedExemplars(), self.count, self.form or "auto")
+        if not self.count:
+            return PromptBuilder(template, form=self.form or "auto")
         held = shelf or ExemplarShelf(on_progress)
         selector = create_selector(
             self.strategy,

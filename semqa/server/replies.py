@@ -73,6 +73,7 @@ class QuoteOut(_Reply):
     found_in: list[int] = Field(
         description="Other sources that hold the text, if its own does not."
     )
+    cut: bool = Field(description="Whether it begins or ends inside a word or number.")
     repaired: RepairedOut | None
 
 

@@ -31,8 +31,6 @@ _BACKWARD = 1.25
 _RECOMPUTED = 2.0
 """The same with gradient checkpointing, where one layer's activations come on top."""
 
-_Examples = "Sequence[Mapping[str, Sequence[int]]]"
-
 
 class Fit(NamedTuple):
     """How a batch is split, and what a training will take.
@@ -53,7 +51,7 @@ class Fit(NamedTuple):
 def fit(
     model: Any,
     collate: Callable[[Any], dict[str, torch.Tensor]],
-    examples: _Examples,
+    examples: Sequence[Mapping[str, Sequence[int]]],
     *,
     share: int,
     state_bytes: int,
@@ -129,11 +127,10 @@ def memory_errors(free: int | None = None) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not should_reduce_batch_size(error):
             raise
-        had = "" if free is None else f" with {free / 1e9:.1f} GB free"
+        had = "" if free is None else f" ({free / 1e9:.1f} GB are free)"
         raise InputError(
-            f"training: out of memory: got{had} too little for the longest example, expected more; "
-            "lower --max-length, give --gradient-checkpointing or --method lora, or choose a "
-            "smaller model"
+            f"The longest example does not fit into memory{had}: lower --max-length, give "
+            "--gradient-checkpointing or --method lora, or choose a smaller model."
         ) from error
 
 

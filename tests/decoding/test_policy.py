@@ -1,4 +1,4 @@
-"""Accept and reject: the language and each rule of the policy, as tables of whole answers."""
+"""Accept and reject: each rule of the language, as a table of whole answers."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from typing import Any
 import pytest
 
 from semqa import InputError, QuotedAnswer, Source
-from semqa.data import read_quotesum
-from semqa.decoding import CopyConstraint, QuotePolicy
-from semqa.decoding.naive import NaiveConstraint
-from tests.decoding.oracle import is_answer
+from semqa.decoding import CopyConstraint, QuotePolicy, find_breach
+from semqa.quotes import ABSTENTION
+from tests.decoding.oracle import is_answer_bytes
 from tests.decoding.vocabularies import byte_vocabulary
 
 ROOT = Path(__file__).resolve().parents[2]
 
 SOURCES = (
     Source("Bing Crosby sang “White Christmas” in 1942. It sold.", title="White Christmas (song)"),
-    Source("The é came. 日本語の文。 end ", title="12 [sic] men"),
+    Source("The é came. 日本語の文。 end of it, end ", title="12 [sic] men"),
     Source(""),
 )
-QUESTION = "who sang über in 1942, İan?"
+QUESTION = "who's the singer of Über in 1942, O’Brady?"
 
-LANGUAGE = [
-    ("", True),
-    ("Free text, with ] no", False),
-    ("by [ 1 Bing Crosby ].", True),
-    ("by[ 1 Bing Crosby ]and[ 2 The ]", True),
-    ("[ 1 Bing Crosby ][ 1 Bing ]", True),
+ANY, CHAR = QuotePolicy(free="any"), QuotePolicy(boundary="char")
+
+QUOTES = [
+    ("", False),
+    ("Free text alone", False),
+    ("[ 1 Bing Crosby ]", True),
+    ("Free text, with ] no [ 1 Bing ]", False),
+    ("alas[ 1 Bing Crosby ]and[ 2 The é ]", True),
+    ("[ 1 Bing ][ 1 Crosby ]", True),
     ("[ 1  Bing ]", False),
     ("[ 1 Bing  ]", False),
     ("[ 1 Bing]", False),
@@ -46,7 +48,6 @@ LANGUAGE = [
     ("[ 1 Bin ]", False),
     ("[ 1 osby ]", False),
     ("[ 1 “White ]", True),
-    ("[ 1 White ]", True),
     ("[ 1 White Christmas (song) ]", True),
     ("[ 1 (song) Bing ]", False),
     ("[ 1 (song)Bing ]", False),
@@ -55,85 +56,109 @@ LANGUAGE = [
     ("[ 2 12 ]", True),
     ("[ 2 sic ]", True),
     ("[ 2 [sic] ]", False),
-    ("[ 2 men ]", True),
     ("[ 2 é ]", True),
     ("[ 2 e ]", False),
     ("[ 2 日本語の文 ]", True),
     ("[ 2 日本 ]", False),
-    ("[ 2 end ]", True),
     ("[ 2 12", False),
-    ("[", False),
+    ("[ 2 12 ] [", False),
     ("\u3000[ 2 12 ]\u3000\n", True),
+    # A quote holds a content word.
+    ("[ 2 The ]", False),
+    ("[ 2 of it, ]", False),
+    ("[ 2 。 ]", False),
+    ("[ 1 in 1942 ]", True),
+    ("[ 1 It ]", False),
+    ("[ 1 It sold ]", True),
+    # Nothing is quoted twice, wherever it could stand.
+    ("[ 1 Bing ] [ 1 Bing ]", False),
+    ("[ 1 Bing Crosby ] [ 1 Crosby sang ]", False),
+    ("[ 1 White ] [ 1 White ]", False),
+    ("[ 1 White ] [ 1 Christmas ]", True),
+    ("[ 1 White ] [ 1 White Christmas (song) ]", False),
+    ("[ 1 “White ] [ 1 White ]", True),
+    ("[ 2 end ] [ 2 end of it ]", False),
+    ("[ 2 end of ] [ 2 end ]", True),
+    # The abstention, and nothing else, goes without a quote.
+    (ABSTENTION, True),
+    (f" {ABSTENTION}", True),
+    (f"  {ABSTENTION}", False),
+    (ABSTENTION[:-1], False),
+    (f"{ABSTENTION} ", False),
+    (f"{ABSTENTION} [ 1 Bing ]", True),
 ]
 
-RULES: list[tuple[QuotePolicy, str, bool]] = [
-    (QuotePolicy(boundary="char"), "[ 1 osby sa ]", True),
-    (QuotePolicy(boundary="char"), "[ 1 osby  ]", False),
-    (QuotePolicy(boundary="char"), "[ 2 本 ]", True),
+GLUE = [
+    ("It was [ 1 Bing Crosby ].", True),
+    ("IT was [ 1 Bing ]", False),
+    ("it Was [ 1 Bing ]", True),
+    ("alas [ 1 Bing ]", False),
+    ("not [ 1 Bing ]", False),
+    ("it's [ 1 Bing ]", True),
+    ("it’s [ 1 Bing ]", False),
+    ("its' [ 1 Bing ]", False),
+    ("wa [ 1 Bing ]", False),
+    ("1942 [ 1 Bing ]", True),
+    ("1943 [ 1 Bing ]", False),
+    ("O'Brady [ 1 Bing ]", True),
+    ("Brady [ 1 Bing ]", True),
+    ("über Über singers [ 1 Bing ]", True),
+    ("ÜBER [ 1 Bing ]", False),
+    # Spacing.
+    ("it[ 1 Bing ]", False),
+    ("[ 1 Bing ]it", False),
+    ("[ 1 Bing ][ 2 12 ]", False),
+    ("[ 1 Bing ] [ 2 12 ]", True),
+    ("[ 1 Bing ]-[ 2 12 ]", True),
+    ("[ 1 Bing ],[ 2 12 ]", False),
+    ("[ 1 Bing ],\n[ 2 12 ]", True),
+    ("[ 1 Bing ]  [ 2 12 ]", False),
+    ("[ 1 Bing ]\n\n[ 2 12 ]", False),
+    ("[ 1 Bing ]\t[ 2 12 ]", False),
+    (" [ 1 Bing ]\n", True),
+    ("it.was [ 1 Bing ]", False),
+    ("it. was [ 1 Bing ]", True),
+    ("it/was [ 1 Bing ]", True),
+    ('("it-was"/ [ 1 Bing ])', False),
+    ('("it" [ 1 Bing ])', True),
+    ("it – [ 1 Bing ]", False),
+    # At most ten words and three marks in a run.
+    ("it is one of the ones that there also are [ 1 Bing ]", True),
+    ("it is one of the ones that there also are in [ 1 Bing ]", False),
+    ("it is one of the ones [ 1 Bing ] that there also are in [ 2 12 ]", True),
+    ("... [ 1 Bing ]", True),
+    (".... [ 1 Bing ]", False),
+    ("... [ 1 Bing ]...", True),
+    # A run shares at most its first three words with an earlier one.
+    ("it is in [ 1 Bing ] it is in [ 2 12 ]", True),
+    ("it is in [ 1 Bing ] it is in the [ 2 12 ]", False),
+    ("It is in the [ 1 Bing ] it, is in [ 2 12 ]", True),
+    ("it is [ 1 Bing ] it is in the [ 2 12 ]", True),
+    ("it is in [ 1 Bing ] IT", False),
+    ("it is in [ 1 Bing ] and [ 2 12 ] It is in - that", False),
+]
+
+TABLE = [
+    *((ANY, text, right) for text, right in QUOTES),
+    *((QuotePolicy(), text, right) for text, right in GLUE),
+    (CHAR, "[ 1 osby sa ]", True),
+    (CHAR, "[ 1 osby  ]", False),
+    (CHAR, "[ 2 本 ]", True),
+    (CHAR, "[ 2 h ]", False),
+    (CHAR, "[ 1 ing ] [ 1 B ]", True),
     (QuotePolicy(sources=(2,)), "[ 2 12 ]", True),
     (QuotePolicy(sources=(2,)), "[ 1 Bing ]", False),
-    (QuotePolicy(max_words=3), "a [ 1 Bing ] b", True),
-    (QuotePolicy(max_words=3), "a [ 1 Bing Crosby ] b", False),
-    (QuotePolicy(max_words=3), "a . , – [ 1 Bing ] b !", True),
-    (QuotePolicy(max_words=3), "a-b c.d e\u00a0f", False),
-    (QuotePolicy(max_words=3), "a-b c.d e_f", True),
-    (QuotePolicy(max_words=2), "by[ 1 Bing ]s", False),
-    (QuotePolicy(max_free_words=1), "a[ 1 Bing Crosby sang ]b [ 1 Bing ] c", True),
-    (QuotePolicy(max_free_words=1), "a b", False),
-    (QuotePolicy(max_free_words=0), "[ 1 Bing ], – [ 1 sang ].", True),
-    (QuotePolicy(max_free_words=0), "[ 1 Bing ] 1", False),
-    (QuotePolicy(max_span_words=2), "a b c [ 1 Bing Crosby ]", True),
-    (QuotePolicy(max_span_words=2), "[ 1 Bing Crosby sang ]", False),
-    (QuotePolicy(max_span_words=1), "[ 1 “White Christmas” ]", False),
-    (QuotePolicy(min_quotes=1), "", False),
-    (QuotePolicy(min_quotes=1), "[ 1 Bing ]", True),
-    (QuotePolicy(min_quotes=2), "[ 1 Bing ] and", False),
-    (QuotePolicy(numbers="quoted"), "in 1942[ 2 12 ]", True),
-    (QuotePolicy(numbers="quoted"), "in 194", False),
-    (QuotePolicy(numbers="quoted"), "in 19421", False),
-    (QuotePolicy(numbers="quoted"), "in 1942nd", True),
-    (QuotePolicy(numbers="quoted"), "in 1942.1942", True),
-    (QuotePolicy(numbers="quoted"), "x²", False),
-    (QuotePolicy(numbers="quoted"), "19[ 1 Bing ]42", False),
-    (QuotePolicy(numbers="quoted"), "½ of it", True),
-    (QuotePolicy(names="quoted"), "It was so", True),
-    (QuotePolicy(names="quoted"), "it Was so", False),
-    (QuotePolicy(names="quoted"), "it was so. Then", True),
-    (QuotePolicy(names="quoted"), "it was so.Then", False),
-    (QuotePolicy(names="quoted"), "it was so.) \nThen", True),
-    (QuotePolicy(names="quoted"), "it was so. , Then", True),
-    (QuotePolicy(names="quoted"), "it was so\nThen", True),
-    (QuotePolicy(names="quoted"), "so. a Then", False),
-    (QuotePolicy(names="quoted"), "e.g. Then", True),
-    (QuotePolicy(names="quoted"), "it was Who", True),
-    (QuotePolicy(names="quoted"), "it was WHO", True),
-    (QuotePolicy(names="quoted"), "it was WHOM", False),
-    (QuotePolicy(names="quoted"), "it was ÜBER", True),
-    (QuotePolicy(names="quoted"), "it was Uber", False),
-    (QuotePolicy(names="quoted"), "it was mcDonald", True),
-    (QuotePolicy(names="quoted"), "it was o'Brien", False),
-    (QuotePolicy(names="quoted"), "it was İAN", True),
-    (QuotePolicy(names="quoted"), "it was Ian", False),
-    (QuotePolicy(names="quoted"), "it was Wh[ 1 Bing ]o", False),
-    (QuotePolicy(names="quoted"), "[ 1 Bing ] Sang", True),
-    (QuotePolicy(names="quoted"), "[ 1 Bing ] Was", False),
-    (QuotePolicy(names="quoted"), "[ 1 It sold. ] Was", True),
-    (QuotePolicy(names="quoted"), "[ 1 It sold. ]Was", False),
-    (QuotePolicy(names="quoted"), "[ 1 It sold. ]” Was", True),
-    (QuotePolicy(names="quoted"), "[ 1 “White Christmas” ] Was", False),
-    (QuotePolicy(names="quoted"), "[ 2 日本語の文。 ]\u3000Was", True),
-    (QuotePolicy(names="quoted"), "日本。 Was", True),
-    (QuotePolicy(names="quoted"), "日本。Was", False),
+    (QuotePolicy(sources=(3,)), ABSTENTION, True),
+    (QuotePolicy(sources=(3,)), "it", False),
 ]
-TABLE = [*((QuotePolicy(), text, right) for text, right in LANGUAGE), *RULES]
 
 
 @cache
-def made(impl: Any, policy: QuotePolicy) -> Any:
-    return impl(byte_vocabulary(), SOURCES, policy, question=QUESTION)
+def constraint_of(policy: QuotePolicy) -> CopyConstraint:
+    return CopyConstraint(byte_vocabulary(), SOURCES, policy, question=QUESTION)
 
 
-def replay(constraint: Any, text: str) -> bool:
+def replay(constraint: CopyConstraint, text: str) -> bool:
     """Write a text byte by byte; at each step mask, ids and advancing have to agree."""
     state = constraint.start()
     for byte in text.encode():
@@ -145,92 +170,66 @@ def replay(constraint: Any, text: str) -> bool:
             assert not allowed
             return False
         assert allowed
-    return bool(constraint.is_accepting(state))
+    return constraint.is_accepting(state)
 
 
-@pytest.mark.parametrize("impl", ["oracle", NaiveConstraint, CopyConstraint])
 @pytest.mark.parametrize(("policy", "text", "right"), TABLE)
-def test_the_tables(impl: Any, policy: QuotePolicy, text: str, right: bool) -> None:
-    if impl == "oracle":
-        assert is_answer(text, SOURCES, policy, QUESTION) == right
-    else:
-        assert replay(made(impl, policy), text) == right
+def test_the_tables(policy: QuotePolicy, text: str, right: bool) -> None:
+    assert replay(constraint_of(policy), text) == right
+    assert is_answer_bytes(text.encode(), SOURCES, policy, QUESTION) == right
+    assert (find_breach(text, SOURCES, policy, QUESTION) is None) == right
     if right:
         answer = QuotedAnswer.parse(text, SOURCES)
-        assert answer.verified
-        assert len(answer.quotes) == text.count("[")
+        assert len(answer.quotes) == answer.counts["verified"] == text.count("[")
+
+
+def test_numbers_of_sources_are_checked() -> None:
+    assert QuotePolicy(sources=(3, 1, 3)).sources == (1, 3)
+    with pytest.raises(InputError, match="source 4, but there are 3"):
+        CopyConstraint(byte_vocabulary(), SOURCES, QuotePolicy(sources=(4,)))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"free": "quoted"},
+        {"boundary": "token"},
+        {"sources": "12"},
+        {"sources": (0,)},
+        {"sources": (True,)},
+        {"quote_bias": float("nan")},
+        {"quote_bias": 60_001},
+        {"quote_bias": "4"},
+    ],
+    ids=str,
+)
+def test_a_wrong_setting_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(settings))):
+        QuotePolicy(**settings)
+
+
+SCRIPT = ROOT / "scripts" / "policy_shares.py"
 
 
 def run_shares(*arguments: str) -> str:
-    script = ROOT / "scripts" / "policy_shares.py"
-    command = [sys.executable, "-P", str(script), *arguments]
+    command = [sys.executable, "-P", str(SCRIPT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.fixture(scope="session")
-def dev_a_shares(shared: Path) -> dict[str, Any]:
-    file = shared / "data" / "quotesum" / "dev_a.jsonl"
-    found: dict[str, Any] = json.loads(run_shares(str(file), "--json"))
-    return found
-
-
-def test_shares_of_human_answers_are_those_of_the_oracle(
-    shared: Path, dev_a_shares: dict[str, Any]
-) -> None:
-    questions = read_quotesum(shared / "data" / "quotesum" / "dev_a.jsonl")
-    settings = {row["setting"]: QuotePolicy(**row["policy"]) for row in dev_a_shares["settings"]}
-    wanted = dict.fromkeys(settings, 0)
-    for question in questions:
-        for reference in question.references:
-            for name, policy in settings.items():
-                wanted[name] += is_answer(
-                    reference.text, question.sources, policy, question.question
-                )
-    got = {row["setting"]: row["admitted"] for row in dev_a_shares["settings"]}
-    assert got == wanted
-    assert dev_a_shares["answers"] == sum(len(question.references) for question in questions) == 129
-
-
-def test_the_page_shows_the_shares_of_dev_a(dev_a_shares: dict[str, Any]) -> None:
+def test_the_page_shows_the_shares_of_human_answers(shared: Path) -> None:
     page = (ROOT / "docs" / "constraint.md").read_text(encoding="utf-8")
-    for row in dev_a_shares["settings"]:
-        keeping, admitted = (
-            "" if n is None else f"{n} ({n / 129:.1%})" for n in (row["keeping"], row["admitted"])
-        )
-        assert f"\n| {row['setting']} | {keeping} | {admitted} |\n" in page
+    assert run_shares(str(shared / "data" / "quotesum" / "dev_a.jsonl")) in page
 
 
-def test_the_table_is_printed(shared: Path, tmp_path: Path) -> None:
-    lines = (shared / "data" / "quotesum" / "dev_a.jsonl").read_text("utf-8").splitlines()
-    file = tmp_path / "some.jsonl"
-    file.write_text(lines[0] + "\n", "utf-8")
-    head, _, first, *_ = run_shares(str(file)).splitlines()
-    assert head == "| setting | of 1 answers keep the rule | and are admitted |"
-    assert first == '| `boundary="char"` |  | 1 (100.0%) |'
-
-
-def test_shares_count_rules_apart_from_quotes(tmp_path: Path) -> None:
-    """A span that is in no source is no breach of another rule; odd marks are never admitted."""
-    row = {
-        "qid": "q", "unique_id": "q_0", "question": "when?", "title1": "t", "source1": "It came in 1942.",
-        "summary": "",
-    }  # fmt: skip
-    summaries = [
-        "In [ 1 1942 ]",
-        "In 1943 [ 1 came ]",
-        "[ 1 It never came ]",
-        "[1 came ]",
-        "[ 1 came",
-    ]
+def test_shares_are_counted_by_setting(tmp_path: Path) -> None:
+    row = {"qid": "q", "question": "when?", "title1": "t", "source1": "It came in 1942."}
+    summaries = ["In [ 1 1942 ]", "In 1943 [ 1 came ]", "[ 1 It ca ]", "[1 came ]", "[ 1 of ]"]
     lines = [
-        json.dumps(row | {"summary": text, "unique_id": f"q_{at}"})
-        for at, text in enumerate(summaries)
+        json.dumps(row | {"summary": text, "unique_id": f"q_{number}"})
+        for number, text in enumerate(summaries)
     ]
     file = tmp_path / "some.jsonl"
     file.write_text("\n".join(lines))
     found = json.loads(run_shares(str(file), "--json"))
-    counts = {item["setting"]: (item["keeping"], item["admitted"]) for item in found["settings"]}
-    assert (found["answers"], found["odd_marks"]) == (5, 1)
-    assert counts['`boundary="char"`'] == (None, 2)
-    assert counts['`numbers="quoted"`'] == (3, 1)
-    assert counts["`min_quotes=1`"] == (4, 2)
+    assert (found["answers"], *found["admitted"].values()) == (5, 3, 2, 1)
+    assert (found["free_words"], found["known"]) == (3, 2)

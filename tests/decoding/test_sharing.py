@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +17,9 @@ from semqa import InputError, Source
 from semqa.decoding import CopyConstraint, QuotePolicy
 from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
 from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BUDGET = 45
 
@@ -107,7 +110,7 @@ class TestForeignStates:
 
     def test_they_are_refused(self) -> None:
         _, other, state = self.states()
-        rows = np.array([other.start(), state], np.int32)
+        rows = [other.start(), state]
         for call in (
             lambda: other.mask(state),
             lambda: other.allowed(state),
@@ -115,9 +118,9 @@ class TestForeignStates:
             lambda: other.is_accepting(state),
             lambda: other.shortest_completion(state),
             lambda: other.mask_batch(rows),
-            lambda: other.advance_batch(rows, np.array([5, 5])),
+            lambda: other.advance_batch(rows, [5, 5]),
         ):
-            with pytest.raises(InputError, match="one of another constraint"):
+            with pytest.raises(InputError, match="belongs to another constraint"):
                 call()
 
     @pytest.mark.parametrize(
@@ -131,7 +134,7 @@ class TestForeignStates:
         ids=["question", "sources", "policy", "vocabulary"],
     )
     def test_whatever_differs(self, other: CopyConstraint) -> None:
-        with pytest.raises(InputError, match="one of another constraint"):
+        with pytest.raises(InputError, match="belongs to another constraint"):
             other.mask(constraint_of(QuotePolicy()).start())
 
     def test_an_equal_constraint_goes_on(self) -> None:
@@ -140,89 +143,62 @@ class TestForeignStates:
         assert np.array_equal(one.mask(other.start()), one.mask(one.start()))
 
 
-class TestArrays:
-    """What batches and masks are given is looked at before compiled code gets it."""
-
-    def test_states(self) -> None:
-        constraint = constraint_of(QuotePolicy())
-        rows: Any = np.array([constraint.start()] * 4, np.int32)
-        wanted = constraint.mask_batch(rows)
-        assert np.array_equal(constraint.mask_batch(rows.astype(np.int64)), wanted)
-        assert np.array_equal(constraint.mask_batch(rows[::2]), wanted[::2])
-        assert constraint.mask_batch(rows[:0]).shape == (0, wanted.shape[1])
-        for wrong in (rows[0], rows[:, :5], rows.reshape(2, 2, -1), rows + 0.5):
-            with pytest.raises(InputError, match="states: got shape"):
-                constraint.mask_batch(wrong)
-
-    def test_tokens(self) -> None:
-        constraint = constraint_of(QuotePolicy())
-        rows = np.array([constraint.start()] * 3, np.int32)
-        for wrong in (np.array([5]), np.array([5.0, 6.0, 7.0]), np.array([[5], [5], [5]])):
-            with pytest.raises(
-                InputError, match=r"token_ids: got shape .+ expected \(3,\) of int64"
-            ):
-                constraint.advance_batch(rows, wrong)
-        with pytest.raises(InputError, match=r"\(row 1\): got 99999"):
-            constraint.advance_batch(rows, np.array([5, 99_999, 5]))
-
-    @pytest.mark.parametrize("kind", [np.int64, np.uint32, np.float32])
-    def test_where_masks_go(self, kind: Any) -> None:
-        constraint = constraint_of(QuotePolicy())
-        state = constraint.start()
-        rows = np.array([state], np.int32)
-        width = constraint.mask(state).size
-        with pytest.raises(InputError, match="mask: got an array of"):
-            constraint.mask(state, np.zeros(width, kind))
-        with pytest.raises(InputError, match="masks: got an array of"):
-            constraint.mask_batch(rows, np.zeros((1, width), kind))
-        with pytest.raises(InputError, match="mask: got an array of int32"):
-            constraint.mask(state, np.zeros(2 * width, np.int32)[::2])
-        with pytest.raises(InputError, match="mask: got shape"):
-            constraint.mask(state, np.zeros(width + 1, np.int32))
-
-
-@pytest.mark.parametrize("change", [list, np.array, lambda s: s[:5], lambda s: (*s, 0), str])
-def test_what_is_no_state(change: Any) -> None:
+def test_batches_have_as_many_tokens_as_states() -> None:
     constraint = constraint_of(QuotePolicy())
-    state = change(constraint.start())
-    for call in (
-        lambda: constraint.mask(state),
-        lambda: constraint.advance(state, 5),
-    ):
-        with pytest.raises(InputError, match=r"state: got .+, expected a state as start"):
+    with pytest.raises(InputError, match="2 states take as many tokens, got 1"):
+        constraint.advance_batch([constraint.start()] * 2, [5])
+    assert constraint.mask_batch([]).shape == (0, constraint.mask(constraint.start()).size)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint32, np.float32])
+def test_where_masks_go(kind: Any) -> None:
+    constraint = constraint_of(QuotePolicy())
+    state = constraint.start()
+    width = constraint.mask(state).size
+    with pytest.raises(InputError, match="mask must be a C-contiguous"):
+        constraint.mask(state, np.zeros(width, kind))
+    with pytest.raises(InputError, match="masks must be a C-contiguous"):
+        constraint.mask_batch([state], np.zeros((1, width), kind))
+    with pytest.raises(InputError, match="mask must be a C-contiguous"):
+        constraint.mask(state, np.zeros(2 * width, np.int32)[::2])
+    with pytest.raises(InputError, match="mask must have shape"):
+        constraint.mask(state, np.zeros(width + 1, np.int32))
+    with pytest.raises(InputError, match="masks must have shape"):
+        constraint.mask_batch([state], np.zeros((2, width), np.int32))
+
+
+@pytest.mark.parametrize("change", [lambda s: s.fields, lambda s: s[:1], lambda s: (*s, 0), str])
+def test_what_is_no_state_is_refused(change: Any) -> None:
+    constraint = constraint_of(QuotePolicy())
+    wrong = change(constraint.start())
+    calls: list[Callable[[], object]] = [
+        lambda: constraint.mask(wrong),
+        lambda: constraint.advance(wrong, 5),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="A state must come from start"):
             call()
 
 
 @pytest.mark.parametrize("token", ["a", None, 2**70])
-def test_what_is_no_token(token: Any) -> None:
+def test_what_is_no_token_is_refused(token: Any) -> None:
     constraint = constraint_of(QuotePolicy())
-    with pytest.raises(InputError, match=r"token_id: got .+, expected a token's number"):
+    with pytest.raises(InputError, match="token_id must be a token's number"):
         constraint.advance(constraint.start(), token)
-
-
-def test_is_accepting_looks_at_states() -> None:
-    constraint = constraint_of(QuotePolicy())
-    state = constraint.start()
-    for wrong in (state[:5], (*state, 0)):
-        with pytest.raises(InputError, match="states: got shape"):
-            constraint.is_accepting(wrong)
-        with pytest.raises(InputError, match="state"):
-            constraint.shortest_completion(wrong)
-
-
-def test_more_quotes_than_tokens_can_hold() -> None:
-    policy = QuotePolicy(min_quotes=1_000_000)
-    constraint = CopyConstraint(straddling_vocabulary(), [Source("a" * 5_000)], policy)
-    with pytest.raises(InputError, match="max_tokens: got 2000000000"):
-        constraint.start(2_000_000_000)
 
 
 @pytest.mark.parametrize("budget", ["5", 1.5, True, 0, -1, 2**31])
 def test_a_budget_is_a_whole_number(budget: Any) -> None:
-    with pytest.raises(InputError, match=r"max_tokens: got .+ expected a whole number above 0"):
+    with pytest.raises(InputError, match="max_tokens must be a whole number above 0"):
         constraint_of(QuotePolicy()).start(budget)
 
 
 def test_any_whole_number_will_do() -> None:
     constraint = constraint_of(QuotePolicy())
-    assert constraint.start(np.int64(9)) == constraint.start(9)  # type: ignore[arg-type]
+    assert constraint.start(np.int64(12)) == constraint.start(12)  # type: ignore[arg-type]
+
+
+def test_a_budget_may_be_too_small_for_any_answer() -> None:
+    constraint = constraint_of(QuotePolicy())
+    with pytest.raises(InputError, match="max_tokens must be at least"):
+        constraint.start(2)

@@ -10,7 +10,7 @@ import pytest
 from semqa import Source
 from semqa.decoding import CopyConstraint
 from semqa.decoding import warm_up as warm_up_function
-from semqa.decoding.core import entries as compiled
+from semqa.decoding.automaton import entries as compiled
 from tests.decoding.vocabularies import byte_vocabulary
 
 if TYPE_CHECKING:

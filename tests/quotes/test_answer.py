@@ -87,6 +87,36 @@ def test_unicode_is_compared_by_code_points() -> None:
     assert quote.source_end == len(sources[0].text)
 
 
+@pytest.mark.parametrize(
+    ("span", "source", "cut"),
+    [
+        ("10", "It costs 1000.", True),
+        ("10", "It costs 1000, or 10.", False),  # it stands there whole as well
+        ("10", "It costs 10.5.", True),
+        ("5", "It costs 10,5.", True),
+        ("10", "It costs 10.", False),
+        ("10", "In 9, 10, 11.", False),
+        ("able", "He is unable.", True),
+        ("un", "He is unable.", True),
+        ("able", "He is able.", False),
+        ("can", "He can't.", True),
+        ("can", "He can’t.", True),
+        ("Bing", "Bing's song", False),
+        ("cafe", "the cafe\u0301", True),
+        ("s", "the cafe\u0301s", True),
+        ("cafe\u0301", "the cafe\u0301", False),
+        ("👩", "👩\u200d👧", True),
+        ("本", "日本語", False),
+        ("White", "snow", False),
+    ],
+)
+def test_a_quote_that_cuts_a_word_is_flagged(span: str, source: str, cut: bool) -> None:
+    quote = only_quote(f"[ 1 {span} ]", [Source(source, title="White")])
+    assert quote.verified
+    assert (quote.cut, quote.to_dict()["cut"]) == (cut, cut)
+    assert quote.note == ("cut" if cut else "")
+
+
 def test_without_sources_nothing_is_verified() -> None:
     assert only_quote("[ 1 x ]", []).reason == "there is no source 1, and no source holds this text"
 

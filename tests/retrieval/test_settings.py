@@ -15,11 +15,18 @@ TRAIN = EXAMPLES / "quotesum.jsonl"
 
 
 def test_defaults() -> None:
-    assert (PromptSettings().template, PromptSettings().count) == ("zero-shot", 0)
+    assert (PromptSettings().template, PromptSettings().count) == ("qsum", 5)
+    assert (PromptSettings(shots=0).template, PromptSettings(shots=0).count) == ("zero-shot", 0)
     with_file = PromptSettings(train=TRAIN)
     assert (with_file.template, with_file.count, with_file.strategy) == ("qsum", 5, "knn")
     assert PromptSettings(train=TRAIN, shots=0).template == "zero-shot"
     assert PromptSettings(train=TRAIN, prompt="alce", shots=2).template == "alce"
+
+
+def test_without_a_file_the_exemplars_are_those_that_come_with_semqa() -> None:
+    for shots, qids in ((None, ["semqa_5", "semqa_4", "semqa_3", "semqa_2", "semqa_1"]), (0, [])):
+        prompt = PromptSettings(shots=shots).create_builder().build("Who?", [Source("a")])
+        assert [exemplar.qid for exemplar in prompt.exemplars] == qids
 
 
 def test_makes_a_builder_that_leaves_the_question_out() -> None:
@@ -73,7 +80,7 @@ def test_none_at_all_is_too_few(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"shots": 2}, "shots: got 2 and no file to take exemplars from"),
+        ({"shots": 6}, "shots: got 6 without a file of solved questions"),
         ({"exemplars": "knn"}, "exemplars: got 'knn' without exemplars to choose"),
         ({"encoder": "m", "train": TRAIN, "shots": 0}, "encoder: got 'm' without exemplars to choose"),
         ({"encoder": "m", "train": TRAIN, "exemplars": "random"}, "encoder: got 'm' with exemplars random"),

@@ -126,6 +126,9 @@ def test_answers(
         assert [s["number"] for s in final["sources"]] == sorted(existing)
     assert final["verified"] == (final["verdict"] == "quoted")
     assert not final["verified"] or final["quotes"]
+    for claim in final["claims"]:
+        assert final["answer"][claim["answer_start"] : claim["answer_end"]] == claim["text"]
+        assert final["plain"][claim["plain_start"] : claim["plain_end"]] == claim["text"]
 
 
 @many

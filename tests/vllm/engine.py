@@ -131,8 +131,8 @@ class Engine:
         policy = policy or QuotePolicy()
         assert completion.finish_reason == "stop"
         answer = QuotedAnswer.parse(completion.text, sources)
-        assert answer.verified, completion.text
-        assert len(answer.quotes) >= policy.min_quotes
+        assert answer.verified or answer.abstained, completion.text
+        assert answer.quotes or answer.abstained or stopped_by_text, completion.text
         assert "[" not in "".join(s.text for s in answer.segments if s not in answer.quotes)
         tokens = list(completion.token_ids)
         constraint = CopyConstraint(self.vocabulary, sources, policy)

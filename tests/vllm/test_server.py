@@ -24,7 +24,7 @@ from tests.vllm.tiny import SOURCES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-POLICY = QuotePolicy(min_quotes=1, max_words=30, quote_bias=4)
+POLICY = QuotePolicy(quote_bias=4)
 PATIENCE = 240.0
 
 
@@ -89,15 +89,14 @@ def ask(client: Any, xargs: dict[str, Any], **options: Any) -> Any:
 
 def check(text: str, sources: Any = SOURCES) -> None:
     answer = QuotedAnswer.parse(text, sources)
-    assert answer.verified, text
-    assert answer.quotes, text
+    assert answer.verified or answer.abstained, text
 
 
 def test_one_bad_request_among_many_good_ones(client: Any, runner: int) -> None:
     import openai
 
     good = to_extra_args(SOURCES, POLICY)
-    bad = good | {"semqa_min_quotes": "two"}
+    bad = good | {"semqa_quote_bias": "two"}
 
     def one(number: int) -> str:
         if number % 4 != 3:
@@ -106,7 +105,7 @@ def test_one_bad_request_among_many_good_ones(client: Any, runner: int) -> None:
             return str(choice.text)
         with pytest.raises(openai.BadRequestError) as caught:
             ask(client, bad)
-        assert "semqa_min_quotes: got str 'two', expected a whole number" in str(caught.value)
+        assert "semqa_quote_bias: got str 'two', expected a number" in str(caught.value)
         return ""
 
     count = 32 if runner == 1 else 8
@@ -121,9 +120,12 @@ def test_one_bad_request_among_many_good_ones(client: Any, runner: int) -> None:
     ("xargs", "message"),
     [
         ({"semqa_sources": 5}, "semqa_sources: got int 5, expected a list of texts"),
-        ({"semqa_sources": ["a"], "semqa_max_word": 5}, "write semqa_max_words"),
+        ({"semqa_sources": ["a"], "semqa_boundry": "char"}, "write semqa_boundary"),
         ({"semqa_sources": ["a" * 4_000_001]}, "got 4,000,001 bytes of text"),
-        ({"semqa_sources": ["a"], "semqa_boundary": "x"}, "semqa_boundary: got 'x'"),
+        (
+            {"semqa_sources": ["a"], "semqa_boundary": "x"},
+            "semqa_boundary must be 'word' or 'char', got 'x'",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(client: Any, xargs: dict[str, Any], message: str) -> None:

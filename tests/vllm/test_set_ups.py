@@ -12,7 +12,7 @@ from semqa.decoding import QuotePolicy
 from tests.vllm.engine import PROCESSOR, Engine, params
 from tests.vllm.tiny import SOURCES
 
-POLICIES = (QuotePolicy(quote_bias=4), QuotePolicy(min_quotes=2, max_words=25))
+POLICIES = (QuotePolicy(free="any", quote_bias=4), QuotePolicy())
 REPEATS = [Source("the bridge, the bridge, the bridge, the bridge, the bridge. " * 8)]
 DRAFTS = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3}
 
@@ -60,7 +60,7 @@ def test_drafts(llama: Path, runner: int) -> None:
         return
     engine = Engine(llama, max_model_len=256, speculative_config=DRAFTS)
     try:
-        policy = QuotePolicy(quote_bias=30, max_free_words=1, boundary="char")
+        policy = QuotePolicy(quote_bias=30, boundary="char")
         given = [params(policy, REPEATS, max_tokens=28, temperature=n % 3 / 2) for n in range(4)]
         given += [params(POLICIES[n % 2], max_tokens=30) for n in range(2)]
         outputs = engine.generate(given, "the bridge, the bridge, the bridge, the bridge")
@@ -83,7 +83,7 @@ def test_drafts_of_a_model(llama: Path, runner: int) -> None:
     drafts = {"model": str(llama), "method": "draft_model", "num_speculative_tokens": 2}
     engine = Engine(llama, max_model_len=256, speculative_config=drafts)
     try:
-        policies = (QuotePolicy(min_quotes=1), QuotePolicy(max_words=8, min_quotes=1))
+        policies = (QuotePolicy(free="any"), QuotePolicy())
         given = [params(policies[n % 2], max_tokens=24, temperature=n // 2) for n in range(4)]
         for n, output in enumerate(engine.generate(given)):
             engine.check(output.outputs[0], policies[n % 2])
@@ -101,7 +101,7 @@ def test_a_real_vocabulary(tekken: Path, runner: int) -> None:
     try:
         # Triton's interpreter takes seconds for a step of so many tokens.
         count, most = (24, 60) if runner == 1 else (1, 7)
-        policy = QuotePolicy(min_quotes=1, max_words=25)
+        policy = QuotePolicy()
         given = [params(policy, max_tokens=most) for _ in range(count)]
         for output in engine.generate(given, "Who sang it?"):
             engine.check(output.outputs[0], policy)

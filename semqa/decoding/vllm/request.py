@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from semqa.decoding.policy import QuotePolicy
+from semqa.decoding.policy import QuotePolicy, checked_numbers
 from semqa.errors import InputError
 from semqa.quotes import Source
 
@@ -196,7 +196,7 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
                     f"{key}: got {_shown(value)}, expected a list of numbers of sources; put it "
                     "into a list"
                 )
-            value = tuple(_whole(f"{key}[{place}]", one) for place, one in enumerate(value))
+            value = checked_numbers(key, value)
             if not value:
                 raise InputError(
                     f"{key}: got an empty list, expected numbers of sources; leave it out to quote "
@@ -209,12 +209,6 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
         return QuotePolicy(**settings)
     except InputError as error:
         raise InputError(f"{PREFIX}{error}") from None
-
-
-def _whole(key: str, given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise InputError(f"{key}: got {_shown(given)}, expected a whole number; correct it")
-    return given
 
 
 def _shown(given: object) -> str:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.engine import Slot
     from semqa.quotes import Source
 
-__all__ = ["GENERIC_QUESTION", "Candidate", "Place", "closing", "connectors", "plan", "propose"]
+__all__ = [
+    "DEFAULT_MAX_WORDS",
+    "GENERIC_QUESTION",
+    "Candidate",
+    "Place",
+    "closing",
+    "connectors",
+    "plan",
+    "propose",
+]
 
 GENERIC_QUESTION = "What do the sources say?"
 """A question that favours no span: what is as likely after it owes nothing to the real one."""
@@ -32,8 +41,12 @@ GENERIC_QUESTION = "What do the sources say?"
 CANDIDATES = 3
 """Spans of a source among which the model chooses."""
 
-GAIN = 0.01
-"""What a nat of log-probability counts against expected F1 and relevance, both from 0 to 1."""
+GAIN = 0.005
+"""What a nat of log-probability counts against expected F1 and relevance, both from 0 to 1.
+
+A small model's preferences are a few nats apart and hardly count; those of one that has understood the
+question are tens of nats apart. For a model of 135M parameters more than this made answers worse.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +56,16 @@ class Candidate:
     Attributes:
         text: the marks, with what joins them.
         plain: the words that are quoted.
-        worth: expected F1, from 0 to 1; `plan` says how it changes.
+        worth: expected F1, from 0 to 1; `plan` adds what the model thinks of it.
         words: how many words it adds to the answer.
-        ends: whether it ends with the stop of a sentence.
+        follows: whether it reads well after a comma, for it begins with a name or in lower case.
     """
 
     text: str
     plain: tuple[str, ...]
     worth: float
     words: int
-    ends: bool
+    follows: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,7 @@ _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 
 def propose(
-    question: str, sources: Sequence[Source], numbers: Sequence[int] | None, most: int = CANDIDATES
+    question: str, sources: Sequence[Source], numbers: Sequence[int] | None = None
 ) -> list[Place]:
     """Return what an answer may quote, in reading order.
 
@@ -84,9 +97,8 @@ def propose(
         question: the question, in words.
         sources: source *k* is ``sources[k - 1]``.
         numbers: the sources that may be quoted; None for all.
-        most: the most candidates of a place.
     """
-    slots = ExtractiveEngine().slots(question, sources, most)
+    slots = ExtractiveEngine().slots(question, sources, CANDIDATES)
     return [_place(slot) for slot in slots if numbers is None or slot.source in numbers]
 
 
@@ -99,7 +111,7 @@ def _candidate(pick: Pick, worth: float) -> Candidate:
     quotes = tuple(quote for quote in (pick.title, pick.span) if quote)
     marks = [canonical_mark(pick.source, quote) for quote in quotes]
     text = join_pick(pick).join(marks) if len(marks) == 2 else marks[0]
-    return Candidate(text, quotes, worth, words_of(pick), bool(_FINAL.search(quotes[-1])))
+    return Candidate(text, quotes, worth, words_of(pick), pick.follows or len(quotes) == 2)
 
 
 def plan(
@@ -115,38 +127,35 @@ def plan(
 
     Args:
         places: what may be quoted.
-        generic: the log-probability of each candidate of each place after the generic question.
+        generic: the log-probability of the start of each candidate after the generic question.
         asked: the same after the question itself.
         max_words: most words of the answer.
         coverage: as for the extractive engine.
         weight: what a nat counts.
 
     Returns:
-        At least one place, unless there is none or nothing fits. What the generic question makes of
-        a candidate is subtracted from its worth.
+        At least one place, unless there is none or nothing fits.
     """
     gains = [
         [after - before for before, after in zip(*both, strict=True)]
         for both in zip(generic, asked, strict=True)
     ]
-    best_gain = max((max(row) for row in gains), default=0.0)
     ranked = []
-    for place, row, base in zip(places, gains, generic, strict=True):
-        order = sorted(
-            range(len(row)), key=lambda i: -(place.candidates[i].worth + weight * row[i])
-        )
-        candidates = tuple(
-            replace(place.candidates[i], worth=place.candidates[i].worth - weight * base[i])
-            for i in order
-        )
-        strength = place.strength + weight * (max(row) - best_gain)
+    for place, row in zip(places, gains, strict=True):
+        scored = [
+            replace(candidate, worth=candidate.worth + weight * gain)
+            for candidate, gain in zip(place.candidates, row, strict=True)
+        ]
+        candidates = tuple(sorted(scored, key=lambda candidate: -candidate.worth))
+        strength = place.strength + weight * max(row)
         ranked.append(replace(place, strength=strength, candidates=candidates))
+    least = max((place.strength for place in ranked), default=0.0) - coverage
     chosen: dict[int, Place] = {}
     said: list[str] = []
     room = max_words
     for number in sorted(range(len(ranked)), key=lambda i: -ranked[i].strength):
         place = ranked[number]
-        if chosen and (place.strength < 1.0 - coverage or places[number].strength <= 0.0):
+        if chosen and (place.strength < least or places[number].strength <= 0.0):
             continue
         fitting = tuple(
             candidate
@@ -165,19 +174,28 @@ def _repeats(candidate: Candidate, said: Sequence[str]) -> bool:
     return any(text in other or other in text for text in texts for other in said)
 
 
-def connectors(written: str, place: Place) -> list[str]:
-    """Return what may stand between the answer so far and the next quote, besides the model's own.
+def connectors(written: str, place: Place, candidate: Candidate, *, last: bool) -> list[str]:
+    """Return what may stand between the answer so far and a quote, besides the model's own words.
+
+    Args:
+        written: the answer so far.
+        place: where the quote stands.
+        candidate: the quote.
+        last: whether no other place follows.
 
     Example:
-        >>> place = Place(1, 1.0, (Candidate("[ 1 Ada ]", ("Ada",), 1.0, 1, False),))
-        >>> connectors("", place), connectors("[ 2 It rained. ]", place)
-        ([''], [' '])
+        >>> ada = Candidate("[ 1 Ada ]", ("Ada",), 1.0, 1, follows=True)
+        >>> place = Place(1, 1.0, (ada,))
+        >>> connectors("", place, ada, last=True), connectors("[ 2 It rained ]", place, ada, last=True)
+        ([''], ['. ', ', and '])
     """
     if place.kind == "expansion":
-        return [" or ", ", "] if written else ["It stands for "]
+        return [", or " if last else ", "] if written else ["It stands for "]
     if not written:
         return [""]
-    return [" "] if _is_final(written) else [". ", ", and "]
+    if _is_final(written):
+        return [" "]
+    return [". ", ", and "] if last and candidate.follows else [". "]
 
 
 def closing(written: str) -> str:

@@ -13,10 +13,11 @@ __all__ = ["check_template", "default_prompts"]
 
 
 def default_prompts() -> PromptBuilder:
-    """Return what asks a model that was given no prompts: zero-shot."""
-    from semqa.prompting import PromptBuilder
+    """Return what asks a model that was given no prompts: with the exemplars that come with semqa."""
+    from semqa.prompting import PromptBuilder, ShippedExemplars
 
-    return PromptBuilder("zero-shot")
+    exemplars = ShippedExemplars()
+    return PromptBuilder("qsum", exemplars, len(exemplars))
 
 
 def check_template(template: Template, constraint: str) -> None:

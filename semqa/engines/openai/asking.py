@@ -134,7 +134,9 @@ class Asker:
             # Closed at the first repeated quote: a small model may go on with it to the last token.
             return await self._stream(task, lambda _: None)
         wording = self._wording(task)
-        piece = await self._remote.ask(wording, self._options, task.fields)
+        # Pointers take more tokens than the words that they stand for.
+        budget = 2 * self._options.max_new_tokens if task.pointing else None
+        piece = await self._remote.ask(wording, self._options, task.fields, budget)
         stopped = StoppedText(() if self._remote.chats(wording.form) else task.prompt.stop)
         text = stopped.add(piece.text) + stopped.end()
         piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)

@@ -222,10 +222,19 @@ class OpenAIEngine:
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
 
+        Until it is known what the endpoint offers (`warm_up`), the one that asks for marks.
+
         Raises:
             InputError: as `answer`.
         """
-        return self._prompt(Request(question, sources))
+        request = Request(question, sources)
+        prompt = self._prompt(request)
+        offer = self._connection.ways.get(self.options.constraint)
+        if offer is None or offer.way != "pointing":
+            return prompt
+        return make_task(
+            request, prompt, offer, self.options, Spelling(_control_tokens(request))
+        ).prompt
 
     @property
     def chat(self) -> bool:

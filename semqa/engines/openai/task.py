@@ -79,7 +79,14 @@ def make_task(
     if offer.way == "pointing":
         pointing = Pointing(sources, question)
         asked = pointing_prompt(pointing, question, prompt, spell)
-        return Task(request, asked, offer.way, schema_fields(pointing.schema), pointing, prompt)
+        return Task(
+            request,
+            asked,
+            offer.way,
+            schema_fields(pointing.schema(bounded=offer.bounded)),
+            pointing,
+            prompt,
+        )
     return Task(request, prompt, offer.way, {})
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from semqa.engines.generation import Way
 from semqa.engines.openai.remote import Wording
 from semqa.engines.openai.transport import RefusedError
-from semqa.errors import InputError
+from semqa.errors import InputError, UnavailableError
 from semqa.prompting import Message
-from semqa.quotes.pointing import parts_schema
+from semqa.quotes.pointing import object_schema, parts_schema
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -42,10 +42,17 @@ _SCHEMA_TOKENS = 256
 
 
 class Offer(NamedTuple):
-    """The way to take, and for a grammar the dialect that the endpoint reads."""
+    """What an endpoint offers.
+
+    Attributes:
+        way: the way to take.
+        dialect: of the grammars that it reads.
+        bounded: whether it takes lengths in JSON schemas.
+    """
 
     way: Way
     dialect: Dialect = "lark"
+    bounded: bool = True
 
 
 def grammar_fields(grammar: str, dialect: Dialect) -> dict[str, object]:
@@ -76,10 +83,18 @@ async def find_way(asked: str, ask: Ask) -> Offer:
     """
     if asked in ("processor", "auto") and await _takes_processor(ask):
         return Offer("processor")
-    if asked in ("grammar", "auto") and (dialect := await _dialect(ask)) is not None:
+    if (
+        asked in ("grammar", "auto")
+        and (dialect := await _dialect(ask, lenient=asked == "auto")) is not None
+    ):
         return Offer("grammar", dialect)
-    if asked in ("pointing", "auto") and await _takes_schema(ask):
-        return Offer("pointing")
+    if asked in ("pointing", "auto"):
+        for bounded in (True, False):
+            held = await _takes_schema(ask, bounded=bounded)
+            if held:
+                return Offer("pointing", bounded=bounded)
+            if held is not None:
+                break  # it was not refused, but ignored
     if asked in _NEEDS:
         raise InputError(
             f"constraint {asked}: the endpoint does not offer it. It needs {_NEEDS[asked]}. Use auto "
@@ -107,17 +122,17 @@ async def _takes_processor(ask: Ask) -> bool:
     return False
 
 
-async def _dialect(ask: Ask) -> Dialect | None:
+async def _dialect(ask: Ask, *, lenient: bool) -> Dialect | None:
     """Return the dialect of the grammar that an answer is held to, if any.
 
     Both are sent at once, in different fields, each with a word of its own.
     """
     words: dict[Dialect, str] = {"lark": _word(), "gbnf": _word()}
     fields = {
-        **grammar_fields(f'start: "{words["lark"]}" /[0-9]{{3}}/', "lark"),
+        **grammar_fields(f'%llguidance {{}}\nstart: "{words["lark"]}" /[0-9]{{3}}/', "lark"),
         **grammar_fields(f'root ::= "{words["gbnf"]}" [0-9] [0-9] [0-9]', "gbnf"),
     }
-    piece = await _asked(ask, fields, _PROBE_TOKENS)
+    piece = await _asked(ask, fields, _PROBE_TOKENS, lenient=lenient)
     if piece is None or not piece.finished:
         return None
     for dialect, word in words.items():
@@ -126,25 +141,37 @@ async def _dialect(ask: Ask) -> Dialect | None:
     return None
 
 
-async def _takes_schema(ask: Ask) -> bool:
-    """Whether an answer is held to a JSON schema as `Pointing` makes them."""
+async def _takes_schema(ask: Ask, *, bounded: bool) -> bool | None:
+    """Whether an answer is held to a JSON schema such as `Pointing` makes; None if it is refused."""
     words = [_word() for _ in range(3)]
-    schema = parts_schema({"from": {"type": "string", "enum": words}}, least=1, most=2)
+    word: dict[str, object] = {"type": "string", "enum": words}
+    text: dict[str, object] = {"type": "string", **({"maxLength": 9} if bounded else {})}
+    schema = object_schema(
+        {"first": word, **parts_schema({"from": word, "words": text}, most=2 if bounded else None)}
+    )
     piece = await _asked(ask, schema_fields(schema), _SCHEMA_TOKENS)
     if piece is None:
-        return False
+        return None
     try:
         value = json.loads(piece.text)
-        return bool(value["parts"]) and all(part["from"] in words for part in value["parts"])
+        return value["first"] in words and all(part["from"] in words for part in value["parts"])
     except (ValueError, RecursionError, TypeError, KeyError):
         return False
 
 
-async def _asked(ask: Ask, fields: Mapping[str, object], budget: int) -> Piece | None:
+async def _asked(
+    ask: Ask, fields: Mapping[str, object], budget: int, *, lenient: bool = False
+) -> Piece | None:
     try:
         return await ask(fields, budget)
     except RefusedError as error:
         _check_is_of_fields(error)
+        return None
+    except UnavailableError:
+        # vLLM keeps the backend of its first structured request, and fails with 500 if that does not
+        # know a later grammar.
+        if not lenient:
+            raise
         return None
 
 

@@ -124,8 +124,7 @@ class TransformersEngine:
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
             raise InputError(
-                "decoding=spans needs a decoder-only model, and this one has an encoder: choose "
-                "decoding=tokens."
+                "decoding: got 'spans' for a model with an encoder, expected tokens; change it"
             )
         if given == "tokens" or not causal or not self.options.can_choose_spans:
             return None
@@ -390,6 +389,7 @@ class TransformersEngine:
                     task.constraint,
                     task.request,
                     budget=self.options.max_new_tokens,
+                    stops=self._stops(task),
                     say=watcher.put if watcher is not None else None,
                 )
                 for task in tasks

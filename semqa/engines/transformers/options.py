@@ -91,11 +91,11 @@ class TransformersOptions(AnswerOptions):
                 "them; leave one out"
             )
         if self.decoding not in (None, *DECODINGS):
-            raise InputError(f"decoding must be {' or '.join(DECODINGS)}, got {self.decoding!r}.")
+            raise InputError(f"decoding: got {self.decoding!r}, expected {' or '.join(DECODINGS)}")
         if self.decoding == "spans" and not self.can_choose_spans:
             raise InputError(
-                "decoding=spans is greedy and needs the constraint: leave out temperature, "
-                "num_beams and repetition_penalty, and do not turn the constraint off."
+                "decoding: got 'spans', expected it with the constraint on and greedy decoding; leave "
+                "out temperature, num_beams and repetition_penalty"
             )
         if self.num_beams > 1 and self.temperature > 0:
             raise InputError(

@@ -13,7 +13,8 @@ import torch
 
 from semqa.engines.abstention import ABSTENTION
 from semqa.engines.model.continuation import ContinuationEncoder
-from semqa.engines.model.spans import GAIN, closing, connectors, plan, propose
+from semqa.engines.model.spans import closing, connectors, plan, propose
+from semqa.engines.model.text import find_stop
 from semqa.engines.transformers.cache import Reader
 from semqa.errors import InputError
 
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SpanDecoder"]
 
-_GLUE_TOKENS = 12
-"""The longest run of its own that the model may put before a quote."""
+_START = 8
+"""How many tokens of a candidate tell whether the model favours it: number and first words."""
 
-_ALTERNATIVES = 2
-"""Candidates of a place that are read after the model's own words."""
+_OWN_TOKENS = 12
+"""The longest run of its own words that the model may put before a quote."""
+
+_HOPELESS = -5.0
+"""Log-probability below which the model's own words are not followed further."""
 
 
 class SpanDecoder:
@@ -57,6 +61,7 @@ class SpanDecoder:
         request: Request,
         *,
         budget: int | None = None,
+        stops: Sequence[str] = (),
         say: Callable[[int], bool] | None = None,
     ) -> list[int]:
         """Return the tokens of one answer, up to and with its end token.
@@ -67,9 +72,10 @@ class SpanDecoder:
             constraint: which tokens may come next.
             request: what is asked.
             budget: most tokens of the answer; None for no limit.
+            stops: texts that end an answer; the model's own words hold none of them.
             say: told each token, returns whether to go on.
         """
-        answer = _Answer(self, constraint, request, constraint.start(budget), say)
+        answer = _Answer(self, constraint, request, constraint.start(budget), stops, say)
         with torch.inference_mode():
             return answer.write(prompt, generic)
 
@@ -83,21 +89,25 @@ class _Answer:
         constraint: CopyConstraint,
         request: Request,
         start: State,
+        stops: Sequence[str],
         say: Callable[[int], bool] | None,
     ) -> None:
         self._encode, self._reader = decoder.encode, decoder.reader
         self._vocabulary = decoder.vocabulary
         self._constraint, self._request = constraint, request
-        self._state, self._say = start, say
+        self._state, self._stops, self._say = start, tuple(stops), say
         self._tokens: list[int] = []
         self._wanted = True
 
     def write(self, prompt: Sequence[int], generic: Sequence[int]) -> list[int]:
         """Write the answer, and return its tokens."""
-        for place in self._plan(prompt, generic):
-            self._quote(place)
+        places = self._plan(prompt, generic)
+        for place in places:
+            self._quote(place, last=place is places[-1])
             if not self._wanted:
                 return self._tokens
+        if places and not self._tokens:
+            return self._token_by_token()
         return self._end()
 
     @property
@@ -108,46 +118,40 @@ class _Answer:
         """Choose what to quote: by what the proposals are worth, and what the question adds."""
         question, sources = self._request
         places = propose(question, sources, self._constraint.policy.sources)
-        texts = [candidate.text for place in places for candidate in place.candidates]
-        rows = [self._encoded(text) or [] for text in texts]
-        known = [number for number, row in enumerate(rows) if row]
-        scores = []
+        if not places:
+            return []
+        starts = [
+            [tuple(self._encode(candidate.text) or ())[:_START] for candidate in place.candidates]
+            for place in places
+        ]
+        distinct = list(dict.fromkeys(start for row in starts for start in row if start))
+        asked = []
         for ids in (generic, prompt):  # the answer follows the second
             self._reader.start(ids)
-            found = [-np.inf] * len(rows)
-            tried = self._reader.tries([rows[number] for number in known])
-            for number, one in zip(known, tried, strict=True):
-                found[number] = one.log_probability
-            scores.append(found)
-        return plan(places, *(_by_place(places, found) for found in scores))
+            tried = self._reader.tries(distinct)
+            found = {start: one.log_probability for start, one in zip(distinct, tried, strict=True)}
+            asked.append([[found.get(start, 0.0) for start in row] for row in starts])
+        return plan(places, *asked)
 
-    def _quote(self, place: Place) -> None:
-        """Add the words before a quote and the quote, or nothing if the constraint refuses all."""
-        written = self._written
-        before = [*connectors(written, place)]
-        own = self._own_words()
-        if own is not None:
-            before.append(own)
-        options = []
-        for candidate in place.candidates[:_ALTERNATIVES]:
-            for words in dict.fromkeys(before):
-                row = self._encoded(words + candidate.text)
-                if row is not None:
-                    options.append((candidate, row))
-        if not options:
+    def _quote(self, place: Place, *, last: bool) -> None:
+        """Add a quote and the words before it, or nothing if the constraint refuses all."""
+        for candidate in place.candidates:
+            fixed = connectors(self._written, place, candidate, last=last)
+            rows = [self._encoded(words + candidate.text) for words in fixed]
+            if not any(rows):
+                continue
+            listed = place.kind == "expansion" and self._tokens
+            own = None if listed else self._own_words()
+            if own is not None and own not in fixed:
+                rows.append(self._encoded(own + candidate.text))
+            tried = self._reader.tries([row for row in rows if row])
+            self._take(max(tried, key=lambda one: one.log_probability))
             return
-        tried = self._reader.tries([row for _, row in options])
-        scores = [
-            candidate.worth + GAIN * one.log_probability
-            for (candidate, _), one in zip(options, tried, strict=True)
-        ]
-        best = tried[int(np.argmax(scores))]
-        self._take(best)
 
     def _own_words(self) -> str | None:
-        """Return the words that the model itself would put before a quote; None if it opens none."""
-        reader, state, tokens = self._reader.fork(), self._state, []
-        for _ in range(_GLUE_TOKENS):
+        """Return the words that the model itself would put before a quote, if there are any soon."""
+        reader, state, tokens, score = self._reader.fork(), self._state, list[int](), 0.0
+        while len(tokens) < _OWN_TOKENS and score > _HOPELESS:
             token = self._likeliest(reader.logits, state)
             state = self._constraint.advance(state, token)
             if self._constraint.has_ended(state):
@@ -155,7 +159,10 @@ class _Answer:
             tokens.append(token)
             if self._constraint.in_quote(state):
                 text = self._vocabulary.decode([*self._tokens, *tokens])[len(self._written) :]
-                return text[: text.rindex("[")]
+                text = text[: text.rindex("[")]
+                says = any(map(str.isalnum, text))
+                return text if says and find_stop(text, len(text), self._stops) is None else None
+            score += float(reader.logits.log_softmax(-1)[token])
             reader.feed([token])
         return None
 
@@ -166,17 +173,21 @@ class _Answer:
 
     def _encoded(self, text: str) -> list[int] | None:
         """Return a text's tokens, if the constraint allows them here."""
-        tokens = self._encode(text)
-        return None if tokens is None or self._after(tokens) is None else tokens
+        strips = self._vocabulary.strips_leading_space and not self._tokens
+        for written in (text, f" {text}") if strips else (text,):
+            tokens = self._encode(written)
+            if tokens and self._allows(tokens):
+                return tokens
+        return None
 
-    def _after(self, tokens: Sequence[int]) -> State | None:
+    def _allows(self, tokens: Sequence[int]) -> bool:
         state = self._state
         try:
             for token in tokens:
                 state = self._constraint.advance(state, token)
         except InputError:
-            return None
-        return state
+            return False
+        return True
 
     def _take(self, tried: Tried) -> None:
         self._reader.take(tried)
@@ -188,6 +199,14 @@ class _Answer:
             self._tokens.append(token)
             self._wanted = self._wanted and (self._say is None or self._say(token))
 
+    def _token_by_token(self) -> list[int]:
+        """Write the answer without a plan, since the constraint refuses all that was planned."""
+        while self._wanted and not self._constraint.has_ended(self._state):
+            token = self._likeliest(self._reader.logits, self._state)
+            self._add([token])
+            self._reader.feed([token])
+        return self._tokens
+
     def _end(self) -> list[int]:
         """End the last sentence and the answer; without a quote, abstain."""
         last = closing(self._written) if self._tokens else ABSTENTION
@@ -198,8 +217,3 @@ class _Answer:
             ends = set(self._constraint.allowed(self._state).tolist())
             self._add([next(end for end in self._vocabulary.eos_ids if end in ends)])
         return self._tokens
-
-
-def _by_place(places: Sequence[Place], values: Sequence[float]) -> list[list[float]]:
-    left = iter(values)
-    return [[next(left) for _ in place.candidates] for place in places]

@@ -48,6 +48,8 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
         said = [f"{sign} {total} {noun}, verified character for character."]
     if repaired := sum(quote.repaired is not None for quote in quotes):
         said.append(f"{repaired} {'was' if repaired == 1 else 'were'} repaired.")
+    if cut := sum(quote.cut for quote in quotes):
+        said.append(f"{cut} {'cuts a word' if cut == 1 else 'cut words'} of the source.")
     if claims := answer.claims(question):
         named = [f"“{' '.join(claim.text.split())}”" for claim in claims[:MOST_CLAIMS]]
         more = len(claims) - MOST_CLAIMS

@@ -12,13 +12,16 @@ const WORDS = {
 };
 
 export function noteOf(quote) {
-  if (!quote.repaired) return "";
-  return quote.repaired.source === quote.source ? "repaired" : `was [${quote.repaired.source}]`;
+  const notes = [];
+  if (quote.repaired) notes.push(quote.repaired.source === quote.source ? "repaired" : `was [${quote.repaired.source}]`);
+  if (quote.cut) notes.push("cut");
+  return notes.join(", ");
 }
 
 // Of one quote, for its preview and for those who listen.
 export function outcome(quote) {
   if (quote.status !== "verified") return `Not verified: ${quote.reason || WORDS[quote.status]}`;
+  if (quote.cut) return "Verified, but it cuts a word of its source";
   const note = noteOf(quote);
   return note ? `Verified, ${note}` : "Verified, character for character";
 }
@@ -40,6 +43,8 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [] }) {
   } else said.push(`${verdict === "quoted" ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
   const repaired = quotes.filter((quote) => quote.repaired).length;
   if (repaired) said.push(`${repaired} ${repaired === 1 ? "was" : "were"} repaired.`);
+  const cut = quotes.filter((quote) => quote.cut).length;
+  if (cut) said.push(`${cut} ${cut === 1 ? "cuts a word" : "cut words"} of the source.`);
   if (claims.length) {
     const named = claims.slice(0, MOST_CLAIMS).map((claim) => `“${claim.text.replace(SPACES, " ")}”`);
     const more = claims.length - MOST_CLAIMS;

@@ -107,6 +107,7 @@ def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page
         "[ 1 colin o'brady ] crossed Antarctica.",
         "a b, c d; e-f g 7 h (i) j/k l & many, one: two? three! four. Five Six",
         "One. [ 1 Colin ] Two.\nThree\u00a0Four, is five, was six, and seven, or eight, of nine. Ten.",
+        "[ 1 Col ] [ 1 rady ] [ 1 201 ] crossed it.",
         "[1] [2] [ 1 Fiennes ] [ 9 Colin O'Brady ]",
         ABSTENTION,
         "",

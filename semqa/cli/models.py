@@ -1,0 +1,192 @@
+"""`semqa models`: what this machine has to answer with, and the engine to use by default."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semqa.cli import saved
+from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.flags import flag
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Find models, and choose the engine to use by default.")
+
+ENDPOINTS = {
+    8000: "vLLM",
+    8080: "llama.cpp",
+    1234: "LM Studio",
+    11434: "Ollama",
+}
+"""Ports of this machine that are asked, and what usually answers there."""
+
+_SECONDS = 0.5
+_MOST_BYTES = 1 << 20
+_MOST_FILES = 200
+_MOST_LOOKED_AT = 20_000
+
+
+@app.callback(invoke_without_command=True)
+def models(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the models found on this machine, and the default engine.
+
+    Looks into the caches of Hugging Face, llama.cpp and LM Studio, and asks the usual ports of
+    servers on this machine (8000, 8080, 1234, 11434).
+    """
+    if context.invoked_subcommand is not None:
+        return
+    default = _default()
+    endpoints, folders, files = _endpoints(), list(_folders()), list(_gguf_files())
+    if as_json:
+        found = {"default": default, "endpoints": endpoints, "folders": folders, "gguf": files}
+        write_result(json_line(found, indent=2))
+        return
+    lines = [f"default: {_shown(default)} ({default['from']})"]
+    for endpoint in endpoints:
+        lines += ["", f"{endpoint['server']} at {endpoint['base_url']}"]
+        lines += [
+            f"  --engine openai:{name} --base-url {endpoint['base_url']}"
+            for name in endpoint["models"]
+        ]
+    if folders:
+        lines += ["", "model folders"]
+        lines += [f"  --engine transformers:{each['model']}  ({_size(each)})" for each in folders]
+    if files:
+        lines += ["", "GGUF files, for llama-server -m FILE"]
+        lines += [f"  {each['path']}  ({_size(each)})" for each in files]
+    write_result("\n".join(lines))
+    if not (endpoints or folders or files):
+        say("no models found; docs/endpoints.md says how to get one")
+
+
+@app.command(name="use")
+@takes_engine_options
+def use(
+    options: EngineOptions,
+    engine: Annotated[
+        str, typer.Argument(help="As for --engine; extractive goes back to the built-in default.")
+    ],
+) -> None:
+    """Save ENGINE with its options as the default of answer, serve and bench.
+
+    SEMQA_ENGINE and --engine come first.
+    """
+    from semqa.cli.choice import choose
+    from semqa.engines import check_options
+
+    choice = choose(engine, options)
+    check_options(choice.engine, choice.options)
+    kept = saved.save(engine, options)
+    say(f"default: {_shown(kept._asdict())}")
+
+
+def _default() -> dict[str, Any]:
+    """Return the engine that commands use if none is named, and where it was set."""
+    if named := os.environ.get("SEMQA_ENGINE"):
+        return {"engine": named, "options": {}, "from": "SEMQA_ENGINE"}
+    kept = saved.load()
+    if kept is None:
+        return {"engine": saved.BUILT_IN, "options": {}, "from": "built in"}
+    return {**kept._asdict(), "from": "saved"}
+
+
+def _shown(default: dict[str, Any]) -> str:
+    options = (f"{flag(name)} {value}" for name, value in default["options"].items())
+    return " ".join([default["engine"], *options])
+
+
+def _endpoints() -> list[dict[str, Any]]:
+    """Return the servers that list their models, asked all at once."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(ENDPOINTS)) as pool:
+        return [found for found in pool.map(_ask, ENDPOINTS) if found is not None]
+
+
+def _ask(port: int) -> dict[str, Any] | None:
+    import urllib.request
+
+    url = f"http://127.0.0.1:{port}/v1"
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+    try:
+        with opener.open(f"{url}/models", timeout=_SECONDS) as response:
+            value = json.loads(response.read(_MOST_BYTES))
+        listed = [each for each in value["data"] if isinstance(each["id"], str)]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if any(each.get("owned_by") == "semqa" for each in listed):
+        return None
+    return {"server": ENDPOINTS[port], "base_url": url, "models": [each["id"] for each in listed]}
+
+
+def _NoRedirect() -> Any:  # noqa: N802 - a class, made where it is needed
+    import urllib.request
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            return None
+
+    return NoRedirect()
+
+
+def _hub() -> Path:
+    """Return the folder of the Hub's cache, as huggingface_hub finds it."""
+    if named := os.environ.get("HF_HUB_CACHE"):
+        return Path(named).expanduser()
+    home = os.environ.get("HF_HOME")
+    return (Path(home).expanduser() if home else Path.home() / ".cache" / "huggingface") / "hub"
+
+
+def _folders() -> Iterator[dict[str, Any]]:
+    """Yield the language models in the Hub's cache."""
+    for folder in _within(_hub(), "models--*")[:_MOST_FILES]:
+        for config in _within(folder, "snapshots/*/config.json")[:1]:
+            try:
+                kinds = json.loads(config.read_text("utf-8"))["architectures"]
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            if any(
+                "CausalLM" in str(kind) or "ConditionalGeneration" in str(kind) for kind in kinds
+            ):
+                name = folder.name.removeprefix("models--").replace("--", "/")
+                size = sum(path.stat().st_size for path in _within(config.parent, "*.safetensors"))
+                yield {"model": name, "bytes": size}
+
+
+def _gguf_files() -> Iterator[dict[str, Any]]:
+    """Yield the GGUF files in the caches of the Hub, of llama.cpp and of LM Studio."""
+    home = Path.home()
+    places = {
+        _hub(): "models--*/snapshots/*/*.gguf",
+        home / ".cache" / "llama.cpp": "*.gguf",
+        home / ".lmstudio" / "models": "*/*/*.gguf",
+    }
+    for folder, pattern in places.items():
+        for path in _within(folder, pattern)[:_MOST_FILES]:
+            yield {"path": str(path), "bytes": path.stat().st_size}
+
+
+def _within(folder: Path, pattern: str) -> list[Path]:
+    """Return the paths of a pattern that can be read, sorted; not all where there are very many."""
+    from itertools import islice
+
+    try:
+        return sorted(
+            path for path in islice(folder.glob(pattern), _MOST_LOOKED_AT) if path.exists()
+        )
+    except OSError:
+        return []
+
+
+def _size(found: dict[str, Any]) -> str:
+    return f"{found['bytes'] / 1e9:.1f} GB"

@@ -1,0 +1,231 @@
+"""What endpoints offer besides vLLM's: llama.cpp's grammars, and JSON schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from semqa import InputError
+from semqa.engines import Request
+from semqa.engines.abstention import ABSTENTION
+from semqa.engines.openai import OpenAIEngine
+from tests.decoding.gbnf import Gbnf
+from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
+from tests.engines.openai.server import Answer, Asked, Server, error, serving
+
+
+@dataclass
+class FakeLlama:
+    """llama.cpp's server: it keeps to grammars in its own dialect, and ignores what it does not know."""
+
+    text: str = "It was [ 1 Bing Crosby ]."
+    reason: str = "stop"
+    grammars: list[str] = field(default_factory=list)
+
+    def __call__(self, asked: Asked) -> Answer:
+        grammar = asked.body.get("grammar")
+        if grammar is None:
+            return Answer("Hello!")
+        if grammar.startswith("%llguidance"):
+            raise AssertionError("this ends servers that were built without llguidance")
+        if word := re.fullmatch(r'root ::= "(\w+)" \[0-9\] \[0-9\] \[0-9\]', grammar):
+            return Answer(f"{word[1]}123")
+        self.grammars.append(grammar)
+        return Answer(self.text, self.reason)
+
+
+@dataclass
+class FakeHosted:
+    """A hosted endpoint: strict about fields, and kept to JSON schemas.
+
+    Attributes:
+        text: the reply to a schema of answers.
+        lengths: whether lengths are taken.
+        schemas: whether schemas are obeyed.
+    """
+
+    text: str
+    lengths: bool = True
+    schemas: bool = True
+
+    def __call__(self, asked: Asked) -> Answer:
+        known = {"model", "messages", "max_tokens", "temperature", "seed", "response_format"}
+        known |= {"stream", "stream_options"}
+        if unknown := asked.body.keys() - known:
+            return error(400, f"Unrecognized request arguments supplied: {', '.join(unknown)}")
+        form = asked.body.get("response_format")
+        if form is None:
+            return Answer("Hello!")
+        assert form["type"] == "json_schema"
+        assert form["json_schema"]["strict"] is True
+        schema = form["json_schema"]["schema"]
+        check_strict(schema)
+        if not self.lengths and "maxLength" in json.dumps(schema):
+            return error(400, "Invalid schema for response_format: 'maxLength' is not permitted.")
+        if not self.schemas:
+            return Answer('{"parts": []}')
+        if "first" in schema["properties"]:
+            return Answer(
+                json.dumps({"first": schema["properties"]["first"]["enum"][1], "parts": []})
+            )
+        return Answer(self.text)
+
+
+def check_strict(schema: Any) -> None:
+    """See that a schema has what OpenAI wants of a strict one."""
+    if schema["type"] == "object":
+        assert schema["additionalProperties"] is False
+        assert schema["required"] == list(schema["properties"])
+        for each in schema["properties"].values():
+            check_strict(each)
+    elif schema["type"] == "array":
+        check_strict(schema["items"])
+
+
+def auto(server: Server, **settings: Any) -> OpenAIEngine:
+    return engine_for(server, constraint="auto", **settings)
+
+
+def test_llama_cpp_gets_a_grammar_that_it_reads() -> None:
+    fake = FakeLlama()
+    with serving(fake) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        assert (made.constraint, made.text, made.breach) == ("grammar", fake.text, None)
+        assert made.written is None
+        asked = len(server.asked)
+        engine.generate([REQUEST])
+        assert len(server.asked) == asked + 1  # what it offers is known
+        assert all(map(Gbnf(fake.grammars[0]).admits, (fake.text, ABSTENTION)))
+        engine.close()
+
+
+@pytest.mark.parametrize(
+    ("written", "reason", "text", "repeated"),
+    [
+        ("By [ 1 Bing ], so [ 1 Bing ] and", "length", "By [ 1 Bing ].", True),
+        (
+            "[ 2 it ] [ 2 Josh Gates ] [ 2 Gates hosted ]",
+            "stop",
+            "[ 2 it ] [ 2 Josh Gates ].",
+            True,
+        ),
+        ("[ 1 Bing ] and [ 1 Crosby ]", "stop", "[ 1 Bing ] and [ 1 Crosby ]", False),
+        ("[ 1 Bing ] and by the", "length", "[ 1 Bing ].", False),
+        ("[ 2 Josh ] and [ 1 Bing Cro", "length", "[ 2 Josh ] and [ 1 Bing ]", False),
+        ("So [ 1 released i", "length", "So [ 1 released ]", False),
+    ],
+)
+def test_an_answer_ends_before_a_repeated_quote_and_with_a_whole_one(
+    written: str, reason: str, text: str, repeated: bool
+) -> None:
+    with serving(FakeLlama(written, reason)) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        stream = engine.stream(QUESTION, SOURCES)
+        pieces = []
+        while True:
+            try:
+                pieces.append(next(stream))
+            except StopIteration as ended:
+                streamed = ended.value
+                break
+        engine.close()
+    assert (made.text, "".join(pieces), streamed.text) == (text, text, text)
+    assert made.read(SOURCES).verified
+    assert ("again" in (made.breach or "")) == repeated
+    assert made.finished == (repeated or reason == "stop")
+
+
+POINTED = json.dumps(
+    {"parts": [{"say": "It was", "from": "1.1", "to": "1.1", "words": "bing crosby"}]}
+)
+
+
+@pytest.mark.parametrize("lengths", [True, False])
+def test_json_schemas_get_pointers(lengths: bool) -> None:
+    with serving(FakeHosted(POINTED, lengths=lengths)) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        assert (made.constraint, made.text) == ("pointing", "It was [ 1 Bing Crosby ].")
+        assert (made.written, made.finished) == (POINTED, True)
+        assert made.prompt.template == "pointing"
+        assert "1.1 Bing Crosby released it in 1942." in made.prompt.messages[-1].content
+        assert "".join(engine.stream(QUESTION, SOURCES)) == made.text
+        bounded = "maxLength" in json.dumps(server.asked[-1].body["response_format"])
+        assert bounded == lengths
+        engine.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "way"),
+    [
+        ('{"parts": []}', ABSTENTION, "pointing"),
+        ('{"parts": [{"say": "It', ABSTENTION, "pointing"),
+        ("By [ 1 bing crosby ]", "By [ 1 Bing Crosby ]", "repair"),
+    ],
+)
+def test_replies_that_point_at_nothing(reply: str, text: str, way: str) -> None:
+    with serving(FakeHosted(reply)) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        assert (made.text, made.constraint) == (text, way)
+        engine.close()
+
+
+def test_schemas_that_are_ignored_are_not_relied_upon() -> None:
+    with serving(FakeHosted("", schemas=False)) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        assert made.constraint == "repair"
+        engine.close()
+        strict = engine_for(server, constraint="pointing")
+        with pytest.raises(InputError, match="does not offer it"):
+            strict.generate([REQUEST])
+        strict.close()
+
+
+def test_a_server_that_fails_at_a_grammar_is_asked_for_less() -> None:
+    fake = FakeHosted(POINTED)
+
+    def server_of(asked: Asked) -> Answer:
+        if "structured_outputs" in asked.body:
+            return error(500, "Internal server error")
+        return fake(asked)
+
+    with serving(server_of) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        assert made.constraint == "pointing"
+        engine.close()
+
+
+def test_a_schema_that_is_refused_is_left_out() -> None:
+    fake = FakeHosted(POINTED)
+
+    def server_of(asked: Asked) -> Answer:
+        if "1.1" in json.dumps(asked.body.get("response_format", "")):
+            return error(400, "Invalid schema: enum too large")
+        return fake(asked)
+
+    with serving(server_of) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        assert (made.constraint, made.text) == ("repair", "Hello!")
+        assert made.prompt.template == "zero-shot"
+        engine.close()
+
+
+def test_control_tokens_in_clauses_are_spelled_out() -> None:
+    sources = [SOURCES[0].__class__("Say <|im_end|> now.")]
+    with serving(FakeHosted('{"parts": []}')) as server:
+        engine = auto(server)
+        engine.generate([Request("Who </s>?", sources)])
+        asked = server.asked[-1].body["messages"][-1]["content"]
+        assert "<|im_end|>" not in asked
+        assert "</s>" not in asked
+        engine.close()

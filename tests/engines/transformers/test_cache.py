@@ -1,0 +1,57 @@
+"""Reading with a cache is reading without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa.engines.transformers.cache import Reader
+from tests.models import tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TOKENS = st.lists(st.integers(5, 90), min_size=1, max_size=12)
+
+
+def logits_after(model: torch.nn.Module, ids: Sequence[int]) -> torch.Tensor:
+    """Return the scores after each token, read at once and without a cache."""
+    with torch.inference_mode():
+        return model(torch.tensor([list(ids)]), use_cache=False).logits[0].float()
+
+
+def log_probability(model: torch.nn.Module, prompt: Sequence[int], row: Sequence[int]) -> float:
+    scores = logits_after(model, [*prompt, *row]).log_softmax(-1)
+    return sum(float(scores[len(prompt) - 1 + i, token]) for i, token in enumerate(row))
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama-chat"])
+@settings(deadline=None, max_examples=15)
+@given(
+    prompts=st.lists(TOKENS, min_size=1, max_size=3), rows=st.lists(TOKENS, min_size=1, max_size=10)
+)
+def test_as_without_a_cache(family: str, prompts: list[list[int]], rows: list[list[int]]) -> None:
+    model = tiny(family).model.eval()
+    reader = Reader(model)
+    with torch.inference_mode():
+        for prompt in prompts:  # the next prompt reuses what it shares with the one before
+            reader.start([7, 8, 9, *prompt])
+        ids = [7, 8, 9, *prompts[-1]]
+        assert reader.ids == ids
+        tried = reader.tries(rows)
+        for one, row in zip(tried, rows, strict=True):
+            assert one.log_probability == pytest.approx(log_probability(model, ids, row), abs=1e-3)
+        fork = reader.fork()
+        fork.feed([3, 4])
+        reader.take(tried[-1])
+    ids += rows[-1]
+    assert reader.ids == ids
+    torch.testing.assert_close(reader.logits, logits_after(model, ids)[-1], atol=1e-3, rtol=1e-3)
+    with torch.inference_mode():
+        reader.feed([6])
+    after = logits_after(model, [*ids, 6])[-1]
+    torch.testing.assert_close(reader.logits, after, atol=1e-3, rtol=1e-3)

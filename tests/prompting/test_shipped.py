@@ -1,0 +1,43 @@
+"""The exemplars that come with semqa show what an answer may be."""
+
+from __future__ import annotations
+
+import pytest
+
+from semqa import InputError, QuotedAnswer
+from semqa.engines.abstention import ABSTENTION
+from semqa.prompting import Exemplar, PromptBuilder, ShippedExemplars
+from semqa.quotes.glue import leaks
+from semqa.quotes.quote import FreeText
+
+EXEMPLARS = ShippedExemplars().select("Who?", len(ShippedExemplars()))
+
+
+@pytest.mark.parametrize("exemplar", EXEMPLARS, ids=lambda exemplar: exemplar.qid)
+def test_every_claim_is_a_verified_quote(exemplar: Exemplar) -> None:
+    answer = QuotedAnswer.parse(exemplar.answer, exemplar.sources)
+    if exemplar.answer == ABSTENTION:
+        assert answer.abstained
+        return
+    assert answer.verified
+    free = [segment.text for segment in answer.segments if isinstance(segment, FreeText)]
+    assert not any(leaks(text, exemplar.question) for text in free)
+    assert len({quote.text for quote in answer.quotes}) == len(answer.quotes)
+
+
+def test_they_are_varied() -> None:
+    used = [
+        {quote.source for quote in QuotedAnswer.parse(e.answer, e.sources).quotes}
+        for e in EXEMPLARS
+    ]
+    assert sum(not numbers for numbers in used) == 1
+    assert any(
+        0 < len(numbers) < len(e.sources) for numbers, e in zip(used, EXEMPLARS, strict=True)
+    )
+    assert any(len(numbers) > 1 for numbers in used)
+    assert EXEMPLARS[0].answer != ABSTENTION, "the first stands next to the question"
+
+
+def test_there_are_only_so_many() -> None:
+    with pytest.raises(InputError, match="6"):
+        PromptBuilder("qsum", ShippedExemplars(), 6).select("Who?")
