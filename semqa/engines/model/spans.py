@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from math import copysign
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from semqa.engines.extractive.compose import join_pick, words_of
@@ -41,12 +43,12 @@ GENERIC_QUESTION = "What do the sources say?"
 CANDIDATES = 3
 """Spans of a source among which the model chooses."""
 
-GAIN = 0.005
-"""What a nat of log-probability counts against expected F1 and relevance, both from 0 to 1.
+GAIN = 0.02
+"""What a nat of log-probability counts against expected F1 and relevance, both from 0 to 1."""
 
-A small model's preferences are a few nats apart and hardly count; those of one that has understood the
-question are tens of nats apart. For a model of 135M parameters more than this made answers worse.
-"""
+NOISE = 5.0
+"""Nats that count nothing: as far as what a model of 135M parameters likes of QuoteSum's spans strays
+by chance (two standard deviations). One that understands a question tells spans apart by tens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +138,12 @@ def plan(
     Returns:
         At least one place, unless there is none or nothing fits.
     """
-    gains = [
-        [after - before for before, after in zip(*both, strict=True)]
-        for both in zip(generic, asked, strict=True)
-    ]
+    gains = _counted(
+        [
+            [after - before for before, after in zip(*both, strict=True)]
+            for both in zip(generic, asked, strict=True)
+        ]
+    )
     ranked = []
     for place, row in zip(places, gains, strict=True):
         scored = [
@@ -167,6 +171,15 @@ def plan(
             said += [text.lower() for text in fitting[0].plain]
             room -= max(candidate.words for candidate in fitting)
     return [chosen[number] for number in sorted(chosen)]
+
+
+def _counted(gains: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return how far gains are from their mean, less what is noise."""
+    every = [gain for row in gains for gain in row]
+    mean = fmean(every) if every else 0.0
+    return [
+        [copysign(max(0.0, abs(gain - mean) - NOISE), gain - mean) for gain in row] for row in gains
+    ]
 
 
 def _repeats(candidate: Candidate, said: Sequence[str]) -> bool:
