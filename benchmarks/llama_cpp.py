@@ -91,7 +91,7 @@ def _made(sources: list[Source]) -> tuple[str | None, dict[str, Any]]:
     }
     started = time.process_time()
     try:
-        grammar = quoting_grammar(sources, question=QUESTION, free="glue", dialect="gbnf")
+        grammar = quoting_grammar(sources, question=QUESTION, dialect="gbnf")
     except InputError as error:
         return None, {**row, "refused": str(error)}
     row["make_seconds"] = round(time.process_time() - started, 3)

@@ -68,7 +68,6 @@ def make_task(
                 sources,
                 options.policy,
                 question=question,
-                free=options.policy.free,
                 dialect=offer.dialect,
             )
         except InputError:
