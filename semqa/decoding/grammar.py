@@ -74,7 +74,13 @@ def quoting_grammar(
             given.
     """
     policy = policy or QuotePolicy()
-    fields = list(_fields(sources, policy))
+    # Cut anywhere, a source has no words that a grammar could tell.
+    functions = _functions_of(question) if policy.boundary == "word" else frozenset()
+    fields = [
+        (number, kept)
+        for number, parts in _fields(sources, policy)
+        if (kept := [part for part in parts if _has_content(part, functions)])
+    ]
     size = sum(len(part) for _, parts in fields for part in parts)
     most = MAX_PIECES if dialect == "lark" else MAX_GBNF_PIECES
     if size > most or len(fields) > MAX_FIELDS:
@@ -83,8 +89,8 @@ def quoting_grammar(
             f"{MAX_FIELDS} titles and bodies. Give fewer or shorter sources, or another constraint."
         )
     if dialect == "gbnf":
-        return _gbnf(fields, question, policy.free)
-    return _DIRECTIVE + _lark(fields, question, policy.free)
+        return _gbnf(fields, functions, question, policy.free)
+    return _DIRECTIVE + _lark(fields, functions, question, policy.free)
 
 
 _Field = tuple[int, list[list[str]]]
@@ -117,6 +123,10 @@ def _parts(text: str, boundary: str) -> Iterator[list[str]]:
                 for in_word, run in groupby(part, str.isalnum)
                 for piece in (["".join(run)] if in_word else run)
             ]
+
+
+def _has_content(pieces: Sequence[str], functions: frozenset[str]) -> bool:
+    return any(piece[0].isalnum() and piece.lower() not in functions for piece in pieces)
 
 
 def _functions_of(question: str) -> frozenset[str]:
@@ -170,20 +180,20 @@ def _lark_quotes(fields: Sequence[_Field], span: str) -> list[str]:
     ]
 
 
-def _lark(fields: Sequence[_Field], question: str, free: str) -> str:
+def _lark(fields: Sequence[_Field], functions: frozenset[str], question: str, free: str) -> str:
     # Word by word, for a longer terminal would win over the word "The".
     abstention = " ".join(map(json.dumps, re.findall("[a-zA-Z]+|.", ABSTENTION)))
     if not fields:
         return f"start: {abstention}\n"
-    # Only glue that these sources hold: what llguidance spends on a terminal is limited.
-    glue = _functions_of(question)
+    # Only words that these sources hold: what llguidance spends on a terminal is limited.
     pieces = {piece for _, parts in fields for part in parts for piece in part}
-    empty = "|".join(sorted({re.escape(piece) for piece in pieces if piece.lower() in glue}))
+    empty = "|".join(sorted({re.escape(piece) for piece in pieces if piece.lower() in functions}))
     quotes = [
         *_lark_quotes(fields, "SPAN & ~EMPTY"),
         rf"EMPTY: /(({empty})?[^\p{{L}}\p{{N}}])*({empty})?/",
     ]
     if free == "any":
+        # No abstention: a lexer would take it for free text.
         start = "start: FREE quote FREE (quote FREE)*"
         return "\n".join([start, *quotes, r"FREE: /[^\[\]]*/", ""])
     words = "|".join(map(re.escape, _free_words(question)))
@@ -202,13 +212,12 @@ def _lark(fields: Sequence[_Field], question: str, free: str) -> str:
 # GBNF
 
 
-def _gbnf(fields: Sequence[_Field], question: str, free: str) -> str:
-    glue = _functions_of(question)
+def _gbnf(fields: Sequence[_Field], functions: frozenset[str], question: str, free: str) -> str:
     rules: dict[str, list[tuple[str, str]]] = {}
     opened: list[tuple[str, str]] = []
     for number in dict.fromkeys(number for number, _ in fields):
         parts = [part for k, found in fields if k == number for part in found]
-        spans = _span_rules(f"s{number}", parts, glue)
+        spans = _span_rules(f"s{number}", parts, functions)
         if f"s{number}" in spans:
             opened.append((f"{number} ", f"s{number}"))
             rules |= spans
@@ -229,7 +238,7 @@ def _gbnf(fields: Sequence[_Field], question: str, free: str) -> str:
 
 
 def _span_rules(
-    name: str, parts: Sequence[Sequence[str]], glue: frozenset[str] | None
+    name: str, parts: Sequence[Sequence[str]], functions: frozenset[str]
 ) -> dict[str, list[tuple[str, str]]]:
     """Return the rules of one source's spans with the bracket behind, the first by this name.
 
@@ -238,7 +247,7 @@ def _span_rules(
     and whether a word that is not glue was met. A source of which nothing can be quoted has no rule.
     """
     states = _suffix_automaton(parts)
-    start = (0, True, glue is None)
+    start = (0, True, False)
     names = {start: name}
     rules: dict[str, list[tuple[str, str]]] = {}
     todo = [start]
@@ -249,7 +258,7 @@ def _span_rules(
             is_space = piece.isspace()
             if state == 0 and is_space:
                 continue
-            new = piece[0].isalnum() and (glue is None or piece.lower() not in glue)
+            new = piece[0].isalnum() and piece.lower() not in functions
             to = (following, is_space, holds or new)
             if to not in names:
                 names[to] = f"{name}-{len(names)}"
