@@ -92,6 +92,8 @@ class ReferenceConstraint:
             outside = outside and isinstance(at, Free)
             if not outside or not isinstance(before, Free) or not isinstance(at, Free):
                 continue
+            if at.whole is not None:  # on its way to the abstention
+                continue
             if begun_in(at.run, at.pending) > begun_in(before.run, before.pending):
                 return None
         return at
