@@ -69,10 +69,12 @@ test: $(VENV)/.test  ## Run the tests.
 	@echo "==> Running the tests"
 	@OMP_NUM_THREADS=1 $(PY) -m pytest --numprocesses auto --dist worksteal
 
-# The core, with a tenth of the random work, without what takes seconds or loads torch.
-QUICK := $(addprefix tests/,decoding engines metrics prompting quotes) \
-  $(addprefix --ignore tests/,decoding/test_tokenizers.py decoding/test_transformers.py engines/transformers engines/vllm) \
-  $(addprefix tests/cli/test_,answer.py main.py score.py verify.py)
+# The core, with a tenth of the random work, without what takes seconds, loads torch or starts many
+# processes.
+QUICK := $(addprefix tests/,engines metrics prompting quotes) \
+  $(addprefix --ignore tests/engines/,model/test_encoding.py transformers vllm) \
+  $(wildcard $(addprefix tests/decoding/test_,exact.py grammar.py policy.py vocabulary.py)) \
+  $(addprefix tests/cli/test_,answer.py score.py verify.py)
 quick: $(VENV)/.test  ## Run the fast tests of the core: under a minute.
 	@SEMQA_TEST_EFFORT=0.1 OMP_NUM_THREADS=1 $(PY) -m pytest --numprocesses auto --dist worksteal \
 	  -m 'not slow' $(QUICK)

@@ -59,7 +59,7 @@ def made_up_masks(rows: int, vocabulary: int) -> Tensor:
 
 def time_graph(calls: Sequence[Callable[[], object]], rounds: int) -> float:
     """Return microseconds a call, the median over rounds of one graph of all calls."""
-    stream = torch.cuda.Stream()
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     with torch.cuda.stream(stream):
         for call in calls:
             call()
@@ -68,9 +68,12 @@ def time_graph(calls: Sequence[Callable[[], object]], rounds: int) -> float:
     with torch.cuda.graph(graph):
         for call in calls:
             call()
-    times = []
+    times: list[float] = []
     for _ in range(rounds):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin, end = (
+            torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+            for _ in range(2)
+        )
         begin.record()
         graph.replay()
         end.record()

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from semqa import Source
 
 SIZES = (2, 4, 8, 16, 32, 64)
-PROMPTED = 32
+PROMPTED = 16
 """Sources that fit into the context that the server has here; with more, the prompt names none."""
 QUESTION = "Who was it that crossed the country, and when?"
 TOKENS = 64
@@ -91,7 +91,7 @@ def _made(sources: list[Source]) -> tuple[str | None, dict[str, Any]]:
     }
     started = time.process_time()
     try:
-        grammar = quoting_grammar(sources, question=QUESTION, free="glue", dialect="gbnf")
+        grammar = quoting_grammar(sources, question=QUESTION, dialect="gbnf")
     except InputError as error:
         return None, {**row, "refused": str(error)}
     row["make_seconds"] = round(time.process_time() - started, 3)

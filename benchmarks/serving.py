@@ -98,7 +98,7 @@ class Server:
 
         more: dict[str, Any] = {}
         if way == "constraint":
-            more["extra_args"] = to_extra_args(sources, QuotePolicy(), "")
+            more["extra_args"] = to_extra_args(sources, QuotePolicy(free="any"), "")
         elif way == "grammar":
             grammar = quoting_grammar(sources, QuotePolicy())
             more["structured_outputs"] = StructuredOutputsParams(grammar=grammar)

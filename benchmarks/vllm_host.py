@@ -48,7 +48,7 @@ WORDS = [
     "day",
     "and",
 ]
-POLICY = QuotePolicy(quote_bias=4.0)
+POLICY = QuotePolicy(free="any", quote_bias=4.0)
 BATCHES = (1, 8, 32, 256)
 
 

@@ -1,8 +1,10 @@
 """Whether two constraints allow the same tokens, but for the differences of their languages.
 
 The grammar of the peers also lets a span be empty, begin or end with white space, hold the brackets
-of its source, or run into white space from which no legal end follows. A token that only a peer
-allows must lead to one of these; a token that only semqa allows is never right.
+of its source, run into white space from which no legal end follows, or hold no content word; and it
+lets an answer end without a quote, and quote the same text twice. A token that only a peer allows
+must lead to one of these; a token that only semqa allows is never right. Once a quote is closed,
+peers may allow more: tokens of theirs are not looked at any more.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from semqa.decoding import QuotePolicy, find_breach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from semqa.decoding import Vocabulary
 
 _OPENED = re.compile(r"\[ ([0-9]+) ([^\[\]]*)$")
+_CLOSED = re.compile(r"\[ [0-9]+ [^\[\]]* \]")
+_POLICY = QuotePolicy(free="any", boundary="char")
 _PEERS_ONLY = re.compile(
     r"\[ [0-9]+ \s"  # a span that begins with white space, or is empty
     r"|\s \]"  # a span that ends with white space
@@ -55,12 +61,15 @@ def unexplained(
     only_ours, only_theirs = different(ours, theirs)
     opens = max(before.rfind(b"["), 0)
     wrong = []
+    if b"]" in before:
+        only_theirs = []
+    only_theirs = [token for token in only_theirs if token not in vocabulary.eos_ids]
     for token, is_ours in [(t, True) for t in only_ours] + [(t, False) for t in only_theirs]:
         data = before[opens:] + vocabulary.token_bytes(token)
         texts = list(_completed(data, sources))
         if boundary == "word" and any(re.search(r"\[ [0-9]+ ", text) for text in texts):
             continue
-        if is_ours or not all(_PEERS_ONLY.search(t) or _cannot_end(t, sources) for t in texts):
+        if is_ours or not all(_is_peers_only(text, sources) for text in texts):
             side = "only ours" if is_ours else "only theirs"
             wrong.append(f"{side}: {data!r}, {texts[:3]!r}")
     return wrong
@@ -84,17 +93,27 @@ def _completed(data: bytes, sources: Sequence[Source]) -> Iterator[str]:
             at = field.find(opened[2], at + 1)
 
 
+def _is_peers_only(text: str, sources: Sequence[Source]) -> bool:
+    return (
+        _PEERS_ONLY.search(text) is not None
+        or _cannot_end(text, sources)
+        or any(find_breach(quote[0], sources, _POLICY) for quote in _CLOSED.finditer(text))
+    )
+
+
 def _cannot_end(text: str, sources: Sequence[Source]) -> bool:
-    """Tell whether a span ends in white space and nothing but white space can follow it."""
+    """Tell whether only white space or no content word can follow an open span that lacks it."""
     opened = _OPENED.search(text)
-    if not opened or not opened[2][-1:].isspace():
+    if not opened:
         return False
     source = sources[int(opened[1]) - 1]
     for field in (source.title, source.text):
         at = field.find(opened[2])
         while at >= 0:
             rest = re.split(r"[\[\]]", field[at + len(opened[2]) :], maxsplit=1)[0]
-            if rest.strip():
+            ended = rest.strip() or not opened[2][-1:].isspace()
+            span = (opened[2] + rest).strip()
+            if ended and span and not find_breach(f"[ {opened[1]} {span} ]", sources, _POLICY):
                 return False
             at = field.find(opened[2], at + 1)
     return True

@@ -99,7 +99,7 @@ class Semqa(Contestant):
     def __init__(self, vocabulary: Vocabulary, boundary: Boundary) -> None:
         self.boundary = boundary
         self.vocabulary = vocabulary
-        self.policy = QuotePolicy(boundary=boundary)
+        self.policy = QuotePolicy(free="any", boundary=boundary)
         self.buffer = np.zeros((vocabulary.size + 31) // 32, np.int32)
 
     def prepare(self, sources: Sequence[Source]) -> Sequence[Source]:

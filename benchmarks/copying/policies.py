@@ -1,8 +1,8 @@
 """What policies, token budgets and other vocabularies cost: no peer has them, so ours alone.
 
 Random answers under each policy, with a budget that they use up: tokens are drawn from the masks,
-often such as open or close a quote. A question's numbers and names are its own, so that every build
-meets them for the first time.
+often such as open or close a quote. A question's words are its own, so that every build meets them
+for the first time.
 """
 
 from __future__ import annotations
@@ -30,13 +30,8 @@ SCARCE = 10
 """The last tokens of a budget, of which there are figures of their own."""
 
 POLICIES = {
-    "default": QuotePolicy(),
-    "numbers quoted": QuotePolicy(numbers="quoted"),
-    "numbers, names quoted": QuotePolicy(numbers="quoted", names="quoted"),
-    "max_words 30": QuotePolicy(max_words=30),
-    "max_free_words 5": QuotePolicy(max_free_words=5),
-    "max_span_words 8": QuotePolicy(max_span_words=8),
-    "min_quotes 2": QuotePolicy(min_quotes=2),
+    "glue": QuotePolicy(),
+    "any": QuotePolicy(free="any"),
 }
 
 

@@ -25,13 +25,16 @@ def in_flags(message: str, names: Collection[str]) -> str:
     """Return an error's message with the flags in it that were typed, for the names of options.
 
     Args:
-        message: of the form ``<what was wrong>: got <value>, …``.
+        message: of the form ``<what was wrong>: got <value>, …`` or ``<name> must be …``.
         names: of the options; a message that does not begin with one of them stays as it is.
 
     Example:
         >>> in_flags("top_k: got 5 with temperature=0, expected draws", ["top_k", "temperature"])
         '--top-k: got 5 with --temperature 0, expected draws'
     """
+    name, _, rest = message.partition(" ")
+    if name in names:
+        return f"{flag(name)} {rest}"
     name, colon, rest = message.partition(": ")
     if not colon or name not in names:
         return message

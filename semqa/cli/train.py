@@ -116,7 +116,7 @@ def train(
     device: Annotated[
         Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
     ] = None,
-    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16, on a GPU.")] = False,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
     fp16: Annotated[bool, typer.Option("--fp16", help="Compute in float16, on a GPU.")] = False,
     dtype: Annotated[
         Literal["float32", "bfloat16"], typer.Option(help="Of the weights; bfloat16 for LoRA only.")

@@ -28,6 +28,7 @@ from semqa.decoding.sources import SourceTables, lay_out
 from semqa.decoding.tables import FreeTables, free_tables
 from semqa.decoding.warm_up import warm_up
 from semqa.errors import InputError
+from semqa.quotes.answer import ABSTENTION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,7 +149,8 @@ class CopyConstraint:
         self._mask, self._advance = entries().mask, entries().advance
         count = len(self.sources)
         digits = len(str(count))
-        self._scarce = self._free_bound() + 2 * self._laid.longest + digits + 12
+        through_a_quote = self._free_bound() + 2 * self._laid.longest + digits + 12
+        self._scarce = max(through_a_quote, len(ABSTENTION) + 2)
         self._number = _fingerprint(self)
         self._root = self._add_costs_if_poor(
             self._view_of(

@@ -5,10 +5,10 @@ one field (``substring_chunks``), where a piece is a run of alphanumeric charact
 character. *GBNF* is llama.cpp's, which knows no substrings: the suffix automaton over the same pieces
 is written out as rules. Quotes are the same in both, and those of ``docs/constraint.md``.
 
-With ``free="glue"`` free text holds glue and words of the question only, an answer holds a quote or is
-the abstention sentence, and a quote holds a word that is not glue. No grammar can forbid quoting the
-same text twice, and none has a token budget: an answer that is cut off may end within a quote. Knows
-nothing of tokens or HTTP.
+An answer holds a quote or is the abstention sentence, and a quote holds a word that is no function
+word. Glue is a little narrower than the constraint's: single spaces, and the marks ``, . ; :``. No
+grammar can forbid quoting the same text twice, and none has a token budget: an answer that is cut off
+may end within a quote. Knows nothing of tokens or HTTP.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Literal
 
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
-from semqa.quotes.glue import glue_words, language_of, question_words
+from semqa.quotes.answer import ABSTENTION
+from semqa.quotes.glue import function_words, glue_words, language_of, question_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,23 +40,18 @@ MAX_GBNF_PIECES = 12_000
 MAX_FIELDS = 500
 """Titles and bodies that a grammar takes, for the same reason."""
 
-RULES = frozenset({"boundary", "sources"})
+RULES = frozenset({"free", "boundary", "sources"})
 """The settings of a `QuotePolicy` that a grammar keeps."""
 
-RUN_WORDS = 10
-"""Words of one run of glue."""
+RUN_WORDS, RUN_MARKS = 10, 3
+"""Words and punctuation marks of one run of glue."""
 
-RUN_MARKS = 3
-"""Punctuation marks of one run of glue."""
-
-_MOST_QUOTES = 20
-_ABSTENTION = "The sources do not answer this question."
 _MARKS = ",.;:"
+_DIRECTIVE = "%llguidance {}\n"
+"""Without it, vLLM gives the grammar to xgrammar, which takes other Lark and fails later."""
 # What `str.isspace` calls white space.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-# What an apostrophe leaves of "it's" and its like.
-_CLITICS = frozenset({"s", "m", "re", "ve", "ll", "d", "t"})
 
 
 def quoting_grammar(
@@ -63,7 +59,6 @@ def quoting_grammar(
     policy: QuotePolicy | None = None,
     *,
     question: str = "",
-    free: Literal["glue", "any"] = "any",
     dialect: Literal["lark", "gbnf"] = "lark",
 ) -> str:
     """Return the grammar of all answers over some sources.
@@ -72,12 +67,11 @@ def quoting_grammar(
         sources: the numbered sources.
         policy: what an answer may do; settings that are not in `RULES` have no effect.
         question: whose words may stand in free text with ``free="glue"``.
-        free: what may stand outside of quotes.
         dialect: of the grammar.
 
     Raises:
-        InputError: the sources are too long for a grammar, or the policy asks for what no grammar
-            can say: quotes where nothing can be quoted, a source that is not given.
+        InputError: the sources are too long for a grammar, or the policy names a source that is not
+            given.
     """
     policy = policy or QuotePolicy()
     fields = list(_fields(sources, policy))
@@ -88,12 +82,9 @@ def quoting_grammar(
             f"The sources are too long for a grammar: more than {most:,} words, marks and spaces, or "
             f"{MAX_FIELDS} titles and bodies. Give fewer or shorter sources, or another constraint."
         )
-    least = 1 if fields else 0
     if dialect == "gbnf":
-        return _gbnf(fields, least, question, free=free)
-    if free == "glue":
-        return _lark_glue(fields, least, question)
-    return _lark_any(fields, least, r"FREE: /[^\[\]]*/")
+        return _gbnf(fields, question, policy.free)
+    return _DIRECTIVE + _lark(fields, question, policy.free)
 
 
 _Field = tuple[int, list[list[str]]]
@@ -128,29 +119,28 @@ def _parts(text: str, boundary: str) -> Iterator[list[str]]:
             ]
 
 
-def _glue_of(question: str) -> frozenset[str]:
-    return glue_words(language_of(question))
+def _functions_of(question: str) -> frozenset[str]:
+    return function_words(language_of(question))
 
 
 def _free_words(question: str) -> list[str]:
     """Return the words that may stand in free text, as they may be written."""
-    known = _glue_of(question) | question_words(question)
+    known = glue_words(language_of(question)) | question_words(question)
     return sorted(
         {*known, *(word[:1].upper() + word[1:] for word in known), *_WORD.findall(question)}
     )
 
 
-def _first_run(least: int) -> str:
-    return f"w{max(1, least)}x{RUN_WORDS}x{RUN_MARKS}"
+_FIRST_RUN = f"w1x{RUN_WORDS}x{RUN_MARKS}"
 
 
-def _run_rules(least: int) -> Iterator[tuple[str, str]]:
+def _run_rules() -> Iterator[tuple[str, str]]:
     """Yield the rules of glue around quotes; a name holds what is still allowed or wanted.
 
     *w* stands before a word or a quote, *m* behind a word or a quote, *p* behind a mark. They are
     followed by how many quotes must come, and how many words and marks may come in this run.
     """
-    for quotes in range(max(1, least), -1, -1):
+    for quotes in (1, 0):
         end = "" if quotes else "?"
         quote = f"quote m{max(0, quotes - 1)}x{RUN_WORDS}x{RUN_MARKS}"
         for words in range(RUN_WORDS, -1, -1):
@@ -180,29 +170,28 @@ def _lark_quotes(fields: Sequence[_Field], span: str) -> list[str]:
     ]
 
 
-def _lark_any(fields: Sequence[_Field], least: int, free: str) -> str:
+def _lark(fields: Sequence[_Field], question: str, free: str) -> str:
+    # Word by word, for a longer terminal would win over the word "The".
+    abstention = " ".join(map(json.dumps, re.findall("[a-zA-Z]+|.", ABSTENTION)))
     if not fields:
-        return f"start: FREE\n{free}\n"
-    start = "start: FREE" + " quote FREE" * least + " (quote FREE)*"
-    return "\n".join([start, *_lark_quotes(fields, "SPAN"), free, ""])
-
-
-def _lark_glue(fields: Sequence[_Field], least: int, question: str) -> str:
-    if not fields:
-        return f"start: {json.dumps(_ABSTENTION)}\n"
+        return f"start: {abstention}\n"
     # Only glue that these sources hold: what llguidance spends on a terminal is limited.
-    glue = _glue_of(question) | _CLITICS
+    glue = _functions_of(question)
     pieces = {piece for _, parts in fields for part in parts for piece in part}
     empty = "|".join(sorted({re.escape(piece) for piece in pieces if piece.lower() in glue}))
+    quotes = [
+        *_lark_quotes(fields, "SPAN & ~EMPTY"),
+        rf"EMPTY: /(({empty})?[^\p{{L}}\p{{N}}])*({empty})?/",
+    ]
+    if free == "any":
+        start = "start: FREE quote FREE (quote FREE)*"
+        return "\n".join([start, *quotes, r"FREE: /[^\[\]]*/", ""])
     words = "|".join(map(re.escape, _free_words(question)))
     return "\n".join(
         [
-            # Word by word, for a longer terminal would win over the word "The".
-            f"start: {' '.join(map(json.dumps, re.findall('[a-zA-Z]+|.', _ABSTENTION)))}"
-            f" | {_first_run(least)}",
-            *(f"{name}: {way}" for name, way in _run_rules(least)),
-            *_lark_quotes(fields, "SPAN & ~EMPTY"),
-            rf"EMPTY: /(({empty})?[^\p{{L}}\p{{N}}])*({empty})?/",
+            f"start: {abstention} | {_FIRST_RUN}",
+            *(f"{name}: {way}" for name, way in _run_rules()),
+            *quotes,
             f"word: /{words}/",
             f"mark: /[{_MARKS}]/",
             "",
@@ -213,10 +202,8 @@ def _lark_glue(fields: Sequence[_Field], least: int, question: str) -> str:
 # GBNF
 
 
-def _gbnf(
-    fields: Sequence[_Field], least: int, question: str, *, free: Literal["glue", "any"]
-) -> str:
-    glue = _glue_of(question) | _CLITICS if free == "glue" else None
+def _gbnf(fields: Sequence[_Field], question: str, free: str) -> str:
+    glue = _functions_of(question)
     rules: dict[str, list[tuple[str, str]]] = {}
     opened: list[tuple[str, str]] = []
     for number in dict.fromkeys(number for number, _ in fields):
@@ -226,16 +213,16 @@ def _gbnf(
             opened.append((f"{number} ", f"s{number}"))
             rules |= spans
     lines = [f"{name} ::= {_choice(ways)}" for name, ways in rules.items()]
-    if free == "any":
-        quotes = " quote free" * least + (" (quote free)*" if opened else "")
-        lines.insert(0, rf"root ::= free{quotes}" + "\n" + r"free ::= [^\[\]]*")
+    if opened and free == "any":
+        root = f"root ::= {_literal(ABSTENTION)} | free quote free (quote free)*"
+        lines[:0] = [root, r"free ::= [^\[\]]*"]
     elif opened:
-        lines += [f"{name} ::= {way}" for name, way in _run_rules(least)]
+        lines += [f"{name} ::= {way}" for name, way in _run_rules()]
         lines.append(f"word ::= {_choice([(word, '') for word in _free_words(question)])}")
         lines.append(f"mark ::= [{_MARKS}]")
-        lines.insert(0, f"root ::= {_literal(_ABSTENTION)} | {_first_run(least)}")
+        lines.insert(0, f"root ::= {_literal(ABSTENTION)} | {_FIRST_RUN}")
     else:
-        lines.insert(0, f"root ::= {_literal(_ABSTENTION)}")
+        lines.insert(0, f"root ::= {_literal(ABSTENTION)}")
     if opened:
         lines.append(f'quote ::= "[ " ({_choice(opened)})')
     return "\n".join([*lines, ""])

@@ -127,11 +127,10 @@ def memory_errors(free: int | None = None) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not should_reduce_batch_size(error):
             raise
-        had = "" if free is None else f" with {free / 1e9:.1f} GB free"
+        had = "" if free is None else f" ({free / 1e9:.1f} GB are free)"
         raise InputError(
-            f"training: out of memory: got{had} too little for the longest example, expected more; "
-            "lower --max-length, give --gradient-checkpointing or --method lora, or choose a "
-            "smaller model"
+            f"The longest example does not fit into memory{had}: lower --max-length, give "
+            "--gradient-checkpointing or --method lora, or choose a smaller model."
         ) from error
 
 

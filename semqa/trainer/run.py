@@ -65,10 +65,9 @@ def arguments(settings: Settings, folder: TrainingFolder, **given: Any) -> dict[
         InputError: the device does not compute so.
     """
     on_gpu = settings.device != "cpu" and torch.cuda.is_available()
-    for name in ("fp16", "bf16"):
-        if getattr(settings, name) and not on_gpu:
-            raise InputError(f"{name}: got it on a CPU, expected a GPU; leave it out")
-    if settings.bf16 and not torch.cuda.is_bf16_supported():
+    if settings.fp16 and not on_gpu:
+        raise InputError("fp16: got it on a CPU, expected a GPU; leave it out, or take bf16")
+    if settings.bf16 and on_gpu and not torch.cuda.is_bf16_supported():
         raise InputError(
             f"bf16: got it on {torch.cuda.get_device_name()}, expected a GPU that computes in "
             "bfloat16; leave it out, or take fp16 in its place"
@@ -86,7 +85,8 @@ def arguments(settings: Settings, folder: TrainingFolder, **given: Any) -> dict[
         "log_level": "error",
         "seed": settings.seed,
         "data_seed": settings.seed,
-        "use_cpu": settings.device == "cpu",
+        # Without a GPU the Trainer computes in bfloat16 only where it is told so.
+        "use_cpu": settings.device == "cpu" or (settings.bf16 and not on_gpu),
         "bf16": settings.bf16,
         "fp16": settings.fp16,
         "dataloader_pin_memory": False,

@@ -48,7 +48,7 @@ class TrainingOptions:
         gradient_checkpointing: spend time to save memory.
         seed: of new weights, order and dropout.
         device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
-        bf16: compute in bfloat16 where that is safe, on a GPU.
+        bf16: compute in bfloat16 where that is safe.
         fp16: compute in float16 where that is safe, on a GPU.
         dtype: of the weights: ``float32``, or ``bfloat16``, which halves what a frozen model takes
             under LoRA; only there, for it would lose the small changes of a whole one.

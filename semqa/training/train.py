@@ -132,6 +132,7 @@ def _train(
         dtype=options.dtype,
         device=options.device,
         constraint=options.constraint,
+        decoding="tokens",  # whole quotes come from another ranker, which says little of the model
         batch_size=options.eval_batch_size,
         max_new_tokens=options.max_new_tokens,
     )

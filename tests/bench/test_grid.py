@@ -131,7 +131,7 @@ def test_options_of_models_collapse_where_they_have_no_meaning(bench: Bench) -> 
             shots: [0, 1]
             exemplars: [random, fixed]
             constraint: [on, off]
-            max-span-words: [3, 5]
+            quote-bias: [3, 5]
             seed: 1
             """,
             "--json",
@@ -148,8 +148,8 @@ def test_a_policy_varies_its_settings_together(bench: Bench) -> None:
         """
         engine: transformers:m
         policy:
-          - {numbers: free, max-span-words: 4}
-          - {numbers: quoted}
+          - {free: any, quote-bias: 4}
+          - {free: glue}
         """,
         "--json",
     )
@@ -157,9 +157,9 @@ def test_a_policy_varies_its_settings_together(bench: Bench) -> None:
         json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["options"]
         for cell in cells_of(result).values()
     ]
-    assert [(each["numbers"], each.get("max_span_words")) for each in options] == [
-        ("free", 4),
-        ("quoted", None),
+    assert [(each["free"], each.get("quote_bias")) for each in options] == [
+        ("any", 4),
+        ("glue", None),
     ]
 
 
@@ -360,7 +360,7 @@ MISTAKES = [
     ("engine: lead-1\nlimit: -3", "runs.yaml:3: limit: got '-3', expected a whole number from 1"),
     ("engine: lead-1\nlimit: 2020-01-01", "runs.yaml:3: limit: got '2020-01-01', expected a whole number"),
     ("engine: lead-1\npredict-only: maybe", "runs.yaml:3: predict-only: got 'maybe', expected true or false"),
-    ("engine: transformers:m\nconstraint: off\nmin-quotes: 2", "runs.yaml:4: min-quotes: got it where no engine takes it or the constraint is off"),
+    ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "runs.yaml:4: quote-bias: got it where no engine takes it or the constraint is off"),
     ("engine: [[lead-1, lead-2], tail-1]", "runs.yaml:2: engine: got a list, expected a value"),
     ("engine: lead-1\nlimit: []", "runs.yaml:3: limit: got an empty list, expected at least one value"),
     ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "runs.yaml:4: batch_size: got it a second time, expected it once (first at runs.yaml:3)"),

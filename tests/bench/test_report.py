@@ -456,7 +456,7 @@ def test_plots_of_shots_and_of_the_constraint(tmp_path: Path) -> None:
             folder = tmp_path / f"{shots}{switch}"
             run(Plan(DATA, "lead-1" if switch == "on" else "tail-1"), folder)
             identity = json.loads((folder / "run.json").read_text("utf-8"))
-            options = {"constraint": switch} | ({"numbers": "quoted"} if switch == "on" else {})
+            options = {"constraint": switch} | ({"free": "any"} if switch == "on" else {})
             chosen = {"strategy": "random"} if shots else None
             prompts = {
                 "template": "qsum" if shots else "zero-shot",

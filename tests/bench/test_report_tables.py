@@ -206,7 +206,7 @@ def test_prompts_of_one_name_and_constraints_are_told_apart(data: Path, tmp_path
     own = prompts("own")
     make(data, tmp_path / "a", ["x", "x"], prompts=own)
     make(data, tmp_path / "b", ["x", "x"], prompts=own | {"sha256": "0123456789"})
-    constrained = {"constraint": "on", "numbers": "quoted"}
+    constrained = {"constraint": "on", "free": "any"}
     make(data, tmp_path / "c", ["x", "x"], prompts=prompts("qsum"), options=constrained)
     make(data, tmp_path / "d", ["x", "x"], prompts=prompts("qsum"))
     assert set(cells(make_report(load_runs(tmp_path)), "prompts")) == {

@@ -75,9 +75,7 @@ def test_every_setting_of_the_engine_is_an_option_with_its_default() -> None:
     for field in settings.values():
         assert field.name in said
         default = said[field.name]
-        if field.name == "numbers":
-            assert default == "quoted"  # set by the command line, tested below
-        elif field.default not in (None, False, dataclasses.MISSING):
+        if field.default not in (None, False, dataclasses.MISSING):
             shown = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
             assert default == shown, field.name
 
@@ -96,20 +94,20 @@ def test_help_and_page_name_every_template_and_variable() -> None:
         assert variable is None or f"`{variable}`" in page
 
 
-def test_numbers_stay_in_quotes_unless_told_otherwise(invoke: Invoke) -> None:
+def test_the_engine_gets_what_was_given(invoke: Invoke) -> None:
     assert invoke(*ASK).exit_code == 0
-    assert FakeModel.made[0].options == {"constraint": "on", "numbers": "quoted"}
+    assert FakeModel.made[0].options == {"constraint": "on"}
     assert FakeModel.made[0].closed
-    invoke(*ASK, "--numbers", "free", "--names", "quoted", "--top-k", "5", "--temperature", "0.5")
+    invoke(*ASK, "--free", "any", "--top-k", "5", "--temperature", "0.5")
     assert FakeModel.made[1].options == {
-        "constraint": "on", "numbers": "free", "names": "quoted", "top_k": 5, "temperature": 0.5,
+        "constraint": "on", "free": "any", "top_k": 5, "temperature": 0.5,
     }  # fmt: skip
 
 
 def test_without_the_constraint_its_rules_have_no_effect_and_that_is_said(invoke: Invoke) -> None:
-    result = invoke(*ASK, "--constraint", "off", "--numbers", "quoted", "--max-words", "50")
+    result = invoke(*ASK, "--constraint", "off", "--free", "any", "--quote-bias", "2")
     assert FakeModel.made[0].options == {"constraint": "off"}
-    assert "--constraint off: without effect: --numbers, --max-words" in result.stderr
+    assert "--constraint off: without effect: --free, --quote-bias" in result.stderr
     told = result.stderr.splitlines()[-1]
     assert told.startswith("constraint off: ✗ 7 quotes: 5 verified, 1 fabricated, 1 malformed.")
     assert told.endswith("(cut off at 40 tokens)")
@@ -174,7 +172,7 @@ def test_an_engine_declares_what_it_takes(invoke: Invoke, monkeypatch: pytest.Mo
     monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("seed", "prompts"))
     message = fails(invoke(*ASK, "--compare"))
     assert "--compare: got it with the engine fake:model, expected one that can be kept" in message
-    assert "does not take the option --min-quotes" in fails(invoke(*ASK, "--min-quotes", "2"))
+    assert "does not take the option --quote-bias" in fails(invoke(*ASK, "--quote-bias", "2"))
     monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("max_words",))
     assert choose("fake:model", EngineOptions(max_words=3)) == Choice(
         "fake:model", {"max_words": 3}, None
@@ -186,7 +184,7 @@ def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
     shown = invoke(*ASK, *RANDOM, "--show-prompt")
     assert shown.stdout == plain.stdout
     assert plain.stderr == ""
-    assert shown.stderr.startswith("--- prompt qsum 1 ---\n--- system ---\n")
+    assert shown.stderr.startswith("--- prompt qsum 2 ---\n--- system ---\n")
     assert shown.stderr.count("--- user ---") == 3
     assert "Question: Who crossed Antarctica alone?" in shown.stderr
     completion = invoke(*ASK, *RANDOM, "--show-prompt", "--form", "completion").stderr
@@ -203,9 +201,9 @@ def test_exemplars_that_did_not_fit_are_said(invoke: Invoke) -> None:
 
 def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
     record = json.loads(invoke(*ASK, *RANDOM, "--json", "--seed", "7").stdout)
-    assert record["options"] == {"constraint": "on", "numbers": "quoted", "seed": 7}
+    assert record["options"] == {"constraint": "on", "seed": 7}
     prompt = record["prompt"]
-    assert (prompt["template"], prompt["version"]) == ("qsum", "1")
+    assert (prompt["template"], prompt["version"]) == ("qsum", "2")
     assert len(prompt["sha256"]) == 64
     # The question itself is in the file, and never among its exemplars.
     assert {e["qid"] for e in prompt["exemplars"]} == {"EXAMPLE_2", "EXAMPLE_3"}
@@ -258,7 +256,7 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--engine", "extractive", "--shots", "2"), "engine extractive does not take the option --shots: got 2, expected only --max-words, --coverage; leave"),
         (("--engine", "extractive", "--train", DATA), "engine extractive does not take the option --train: got '/"),
         (("--engine", "lead-1", "--seed", "2"), "engine lead-1 does not take the option --seed: got 2, expected no options"),
-        (("--engine", "extractive", "--numbers", "quoted"), "does not take the option --numbers: got 'quoted'"),
+        (("--engine", "extractive", "--free", "any"), "does not take the option --free: got 'any'"),
         (("--engine", "extractive", "--show-prompt"), "--show-prompt: got it with the engine extractive"),
         (("--engine", "extractive", "--compare"), "--compare: got it with the engine extractive"),
         (("--engine", "transformers:m", "--coverage", "0.5"), "does not take the option --coverage: got 0.5, expected it with extractive only; leave"),
@@ -269,11 +267,10 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--engine", "transformers:m", "--prompt", "alce"), "prompt alce: asks for citations: got it with constraint=on"),
         (("--compare", "--constraint", "on"), "--compare: got it with --constraint on"),
         (("--compare", "--prompt", "alce"), "--compare: got it with the prompt alce, which asks for citations, expected one for quotes, for the constraint allows nothing else; choose another --prompt, or give --constraint off in place of --compare"),
-        (("--engine", "transformers:m", "--min-quotes", "4", "--max-words", "3"), "--min-quotes: got 4 with --max-words 3, expected"),
         (("--engine", "transformers:m", "--load-in-8bit", "--load-in-4bit"), "--load-in-8bit: got it with --load-in-4bit, expected"),
         (("--engine", "transformers:m", "--device", "cpu", "--device-map", "auto"), "--device: got 'cpu' with --device-map auto, expected"),
         (("--quote-from", "1,two"), "--quote-from: got '1,two', expected numbers of sources, such as 1,3; change"),
-        (("--engine", "transformers:m", "--quote-from", "0"), "--quote-from: got 0, expected a whole number from 1"),
+        (("--engine", "transformers:m", "--quote-from", "0"), "--quote-from must be whole numbers from 1 on, got 0"),
         (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL, openai:MODEL; did you mean transformers:my/m?"),
         (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
         (("--compare", "--format", "html"), "--compare: got --format html"),
@@ -308,7 +305,7 @@ def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke(*args, *RANDOM, "--top-k", "3", "--json")
     assert result.exit_code == 0, result.output
     config = json.loads(result.stdout)["config"]
-    assert config["options"] == {"constraint": "on", "numbers": "quoted", "top_k": 3}
+    assert config["options"] == {"constraint": "on", "top_k": 3}
     assert config["prompts"]["shots"] == 2
     assert "holds another run: got options" in fails(invoke(*args, *RANDOM))
     assert "does not take the option --shots" in fails(

@@ -41,7 +41,7 @@ class Served:
 
     @property
     def url(self) -> str:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240
         while time.monotonic() < until:
             for line in list(self.said):
                 if found := re.search(r"semqa is at (http://\S+)/ ", line):

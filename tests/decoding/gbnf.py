@@ -39,7 +39,7 @@ class Gbnf:
             if kind == "class":
                 return {at + 1} if re.match(inside, text[at : at + 1]) else set()  # type: ignore[call-overload]
             if kind == "rule":
-                return set(rule_ends(inside, at))  # type: ignore[arg-type]
+                return set(rule_ends(inside, at))
             if kind == "choice":
                 return {end for node in inside for end in ends(node, at)}  # type: ignore[attr-defined]
             if kind == "sequence":

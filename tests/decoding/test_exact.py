@@ -55,7 +55,8 @@ def test_masks_are_those_of_the_definition(case: Case, rng: random.Random) -> No
     place: Place | None = reference.first()
     assert place is not None
     started = make_or_none(case)
-    assert (started is None) == (not reference.can_finish(place))
+    if case.complete:
+        assert (started is None) == (not reference.can_finish(place))
     if started is None:
         return
     fast, state = started
@@ -63,13 +64,15 @@ def test_masks_are_those_of_the_definition(case: Case, rng: random.Random) -> No
     for _ in range(30):
         assert place is not None
         wanted, got = reference.allowed(place), fast.allowed(state).tolist()
-        assert got == wanted, (
-            written,
-            [case.vocabulary.token_bytes(t) for t in {*got} ^ {*wanted}],
-        )
+        differing = [case.vocabulary.token_bytes(t) for t in {*got} ^ {*wanted}]
+        if case.complete:
+            assert got == wanted, (written, differing)
+        else:  # where not every text can be written, the plan is one plan and not the best of all
+            assert got, written
+            assert {*got} <= {*wanted}, (written, differing)
         token = choose(fast, state, case.vocabulary, rng)
         for refused in rng.sample(range(case.vocabulary.size), 5):
-            if refused not in wanted:
+            if refused not in got:
                 with pytest.raises(InputError, match="not allowed here"):
                     fast.advance(state, refused)
         state = fast.advance(state, token)

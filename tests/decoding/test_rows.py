@@ -117,7 +117,7 @@ def test_tokens_that_are_none_are_not_allowed(token: int) -> None:
 @pytest.mark.parametrize("done", [True, False])
 def test_what_an_end_costs_is_asked_for_before_it_is_needed(done: bool) -> None:
     """Once, and not at the beginning; a step that comes first finds it out by itself."""
-    constraint = CopyConstraint(VOCABULARY, [Source("In 1943.")])
+    constraint = CopyConstraint(VOCABULARY, [Source("In 1943.")], QuotePolicy(free="any"))
     asked: list[Callable[[], object]] = []
     rows = ConstraintRows(VOCABULARY, slots=1, later=asked.append)
     rows.admit(0, constraint, 200)
@@ -138,9 +138,10 @@ def test_what_an_end_costs_is_asked_for_before_it_is_needed(done: bool) -> None:
 def test_ends_that_go_on() -> None:
     """After an end token only end tokens follow, however many."""
     rows = ConstraintRows(VOCABULARY, slots=1)
-    rows.admit(0, CONSTRAINTS[0], 3)
-    end = VOCABULARY.eos_ids[0]
-    assert rows.advance(np.array([0]), [[end] * 9]).tolist() == [-1]
+    rows.admit(0, CONSTRAINTS[0], 12)
+    single = {VOCABULARY.token_bytes(token): token for token in range(VOCABULARY.size)}
+    quote = [single[bytes([byte])] for byte in b"[ 1 White ]"]
+    assert rows.advance(np.array([0]), [quote + [VOCABULARY.eos_ids[0]] * 9]).tolist() == [-1]
     masks = np.empty((1, rows.width), np.int32)
     rows.fill(np.array([0]), masks)
     assert np.array_equal(masks[0], ends_mask(VOCABULARY))

@@ -62,7 +62,7 @@ class Answered(NamedTuple):
 
     @property
     def twice(self) -> list[str]:
-        """What is quoted again, or written again outside quotes."""
+        """Quotes of what was quoted before."""
         seen: set[tuple[int, str, int]] = set()
         found = []
         for quote in self.answer.quotes:
@@ -70,9 +70,14 @@ class Answered(NamedTuple):
             if places & seen:
                 found.append(quote.text)
             seen |= places
+        return found
+
+    @property
+    def loops(self) -> list[str]:
+        """Lines outside quotes that were written before."""
         lines = [line.split() for text in self.free for line in text.splitlines()]
         long = [" ".join(words) for words in lines if len(words) >= LOOP]
-        return found + [line for number, line in enumerate(long) if line in long[:number]]
+        return [line for number, line in enumerate(long) if line in long[:number]]
 
     @property
     def verdict(self) -> str:

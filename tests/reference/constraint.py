@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from semqa.decoding import QuotePolicy, Vocabulary
 from semqa.quotes import Source
-from tests.reference.language import Language, Place
+from tests.reference.language import Free, Language, Place
 
 
 class ReferenceConstraint:
     """The copy constraint without budgets, read off `Language` and the tokens.
 
     A token is allowed if an answer can be finished behind it. If every byte is a token, that is so
-    wherever `Language` leads; if not, a way of tokens to an end is searched.
+    wherever `Language` leads; if not, a way of tokens to an end is searched, among those that begin no
+    further word or mark outside of quotes.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class ReferenceConstraint:
                 found = True
                 break
             for token in self._tokens:
-                after = self.after(at, token)
+                after = self._quietly_after(at, token)
                 if after is not None and after not in seen and self._finishes.get(after, True):
                     seen.add(after)
                     ahead.append(after)
@@ -80,3 +82,24 @@ class ReferenceConstraint:
             self._finishes.update(dict.fromkeys(seen, False))
         self._finishes[place] = found
         return found
+
+    def _quietly_after(self, place: Place, token: int) -> Place | None:
+        """Return the place behind a token that begins no word and no mark where it starts out."""
+        at: Place | None = place
+        outside = isinstance(place, Free)
+        for byte in self._tokens[token]:
+            before, at = at, None if at is None else self._language.step(at, byte)
+            outside = outside and isinstance(at, Free)
+            if not outside or not isinstance(before, Free) or not isinstance(at, Free):
+                continue
+            if begun_in(at.run, at.pending) > begun_in(before.run, before.pending):
+                return None
+        return at
+
+
+def begun_in(run: str, pending: bytes) -> int:
+    """Return how many words and marks a run of free text has begun."""
+    words = re.findall(r"[^\W_']+(?:'[^\W_']*)*", run)
+    in_word = bool(run) and (run[-1].isalnum() or run[-1] == "'")
+    marks = sum(char in '("-/,.:;!?)' for char in run)
+    return len(words) + marks + (bool(pending) and not in_word)

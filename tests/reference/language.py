@@ -188,11 +188,11 @@ class Language:
         return char != "" and char in _OPENING + _CLOSING and marks < _MOST_MARKS
 
     def _mark_byte(self, at: Mark, byte: int) -> Place | None:
-        number = at.text[2:]
-        if byte == 0x20 and number and int(number) in self._fields:
-            places = self._starts(int(number), at.used)
+        digits = at.text[2:]
+        if byte == 0x20 and digits and int(digits) in self._fields:
+            places = self._starts(int(digits), at.used)
             if places:
-                return Span(int(number), places, at.used, at.heads)
+                return Span(int(digits), places, at.used, at.heads)
         text = at.text + chr(byte)
         for number in self._fields:
             if f"[ {number}".startswith(text) and self._starts(number, at.used):

@@ -83,9 +83,16 @@ def test_memory_decides_how_much_is_learned_from_at_once(
     less = run(much.needed)
     assert less.micro_batch in (1, 2, 5)
     assert less.needed < 0.8 * much.needed
-    with pytest.raises(InputError, match=r"out of memory: .* lower --max-length"):
+    with pytest.raises(InputError, match="does not fit into memory"):
         run(much.needed // 100)
     assert not (tmp_path / str(much.needed // 100) / "plan.json").exists()
+
+
+def test_a_cpu_computes_in_bfloat16(
+    folder: Path, tmp_path: Path, questions: list[Question]
+) -> None:
+    wanted = options(folder, "chat", **{**DECODER, "max_steps": 2}, bf16=True)
+    assert train(questions, questions[:1], tmp_path, wanted)["best"]["step"] == 2
 
 
 def test_what_else_goes_wrong_is_not_taken_for_memory() -> None:

@@ -193,7 +193,7 @@ class _Reader:
         return found
 
     def _bundle(self, node: Any, own: bool = False) -> list[Setting]:
-        pairs = self._pairs(node, "a mapping, such as {numbers: quoted}")
+        pairs = self._pairs(node, "a mapping, such as {free: any}")
         return [self._setting(key, value, axis=not own, own=own) for key, value in pairs]
 
     def _items(self, node: Any, key: str) -> list[Any]:

@@ -90,7 +90,7 @@ def train(
     device: Annotated[
         Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
     ] = None,
-    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16, on a GPU.")] = False,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
     fp16: Annotated[bool, typer.Option("--fp16", help="Compute in float16, on a GPU.")] = False,
     as_json: AsJson = False,
 ) -> None:

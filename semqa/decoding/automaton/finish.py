@@ -13,6 +13,7 @@ from typing import Any
 
 from semqa.decoding.automaton.memory import (
     ABSTAINING,
+    AFTER_SHUT,
     CLOSED,
     CLOSING_HIGH,
     CLOSING_LOW,
@@ -44,10 +45,12 @@ from semqa.decoding.automaton.memory import (
     TEXT,
     TOKENS,
     WORD_COST,
+    WORDS_TRIE,
     ints_at,
     jit,
     size_of,
 )
+from semqa.decoding.automaton.words import FREE_WORD
 
 # Places in CONTROL. All but the first lead to free text, where a quote has been made.
 GAP_COST = (
@@ -120,7 +123,11 @@ def cost_of(h: Any, s: Any) -> int:
         return min(FAR, _to_free(h, s) + 1)
     best = free_cost(h, s)
     if not s[QUOTED]:
-        gap = GAP_KINDS if s[NODE] or s[PART] else s[GAP]
+        gap = s[GAP]
+        if s[NODE]:
+            gap = AFTER_SHUT if ints_at(h, WORDS_TRIE)[4 * s[NODE]] & FREE_WORD else GAP_KINDS
+        elif s[PART]:
+            gap = GAP_KINDS
         best += control[GAP_COST + gap]
     if s[SENTENCE_AT]:
         best = min(best, control[SENTENCE_COST + s[SENTENCE_AT]])

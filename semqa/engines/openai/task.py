@@ -68,7 +68,6 @@ def make_task(
                 sources,
                 options.policy,
                 question=question,
-                free=getattr(options.policy, "free", "glue"),
                 dialect=offer.dialect,
             )
         except InputError:

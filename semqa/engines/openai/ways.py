@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from semqa.engines.generation import Way
 from semqa.engines.openai.remote import Wording
 from semqa.engines.openai.transport import RefusedError
-from semqa.errors import InputError
+from semqa.errors import InputError, UnavailableError
 from semqa.prompting import Message
 from semqa.quotes.pointing import object_schema, parts_schema
 
@@ -83,7 +83,10 @@ async def find_way(asked: str, ask: Ask) -> Offer:
     """
     if asked in ("processor", "auto") and await _takes_processor(ask):
         return Offer("processor")
-    if asked in ("grammar", "auto") and (dialect := await _dialect(ask)) is not None:
+    if (
+        asked in ("grammar", "auto")
+        and (dialect := await _dialect(ask, lenient=asked == "auto")) is not None
+    ):
         return Offer("grammar", dialect)
     if asked in ("pointing", "auto"):
         for bounded in (True, False):
@@ -119,17 +122,17 @@ async def _takes_processor(ask: Ask) -> bool:
     return False
 
 
-async def _dialect(ask: Ask) -> Dialect | None:
+async def _dialect(ask: Ask, *, lenient: bool) -> Dialect | None:
     """Return the dialect of the grammar that an answer is held to, if any.
 
     Both are sent at once, in different fields, each with a word of its own.
     """
     words: dict[Dialect, str] = {"lark": _word(), "gbnf": _word()}
     fields = {
-        **grammar_fields(f'start: "{words["lark"]}" /[0-9]{{3}}/', "lark"),
+        **grammar_fields(f'%llguidance {{}}\nstart: "{words["lark"]}" /[0-9]{{3}}/', "lark"),
         **grammar_fields(f'root ::= "{words["gbnf"]}" [0-9] [0-9] [0-9]', "gbnf"),
     }
-    piece = await _asked(ask, fields, _PROBE_TOKENS)
+    piece = await _asked(ask, fields, _PROBE_TOKENS, lenient=lenient)
     if piece is None or not piece.finished:
         return None
     for dialect, word in words.items():
@@ -156,11 +159,19 @@ async def _takes_schema(ask: Ask, *, bounded: bool) -> bool | None:
         return False
 
 
-async def _asked(ask: Ask, fields: Mapping[str, object], budget: int) -> Piece | None:
+async def _asked(
+    ask: Ask, fields: Mapping[str, object], budget: int, *, lenient: bool = False
+) -> Piece | None:
     try:
         return await ask(fields, budget)
     except RefusedError as error:
         _check_is_of_fields(error)
+        return None
+    except UnavailableError:
+        # vLLM keeps the backend of its first structured request, and fails with 500 if that does not
+        # know a later grammar.
+        if not lenient:
+            raise
         return None
 
 

@@ -80,16 +80,13 @@ def test_the_best_way_is_found_out_once(fake: FakeVllm, way: str) -> None:
 
 def test_the_keys_of_the_processor_are_sent() -> None:
     with serving(FakeVllm(processor=True)) as server:
-        engine = engine_for(
-            server, constraint="processor", numbers="quoted", max_words=9, quote_from=(1,)
-        )
+        engine = engine_for(server, constraint="processor", free="any", quote_from=(1,))
         engine.answer(QUESTION, SOURCES)
         assert server.asked[-1].body["vllm_xargs"] == {
             "semqa_sources": [source.text for source in SOURCES],
             "semqa_titles": ["White Christmas", ""],
             "semqa_question": QUESTION,
-            "semqa_numbers": "quoted",
-            "semqa_max_words": 9,
+            "semqa_free": "any",
             "semqa_quote_from": [1],
         }
         engine.close()
@@ -163,9 +160,9 @@ def test_without_a_constraint_the_text_stays_as_it_is() -> None:
 
 def test_repair_tells_which_rules_its_text_breaks() -> None:
     with serving(Answer("In 1999 [ 1 bing Crosby ].")) as server:
-        engine = engine_for(server, numbers="quoted")
+        engine = engine_for(server)
         made = generated(engine)
-        assert made.breach == "the number '1999' stands outside of quotes"
+        assert made.breach == "'1999' stands outside of quotes"
         assert made.read(SOURCES).verified
         engine.close()
 
@@ -422,7 +419,7 @@ def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
 
 def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
     with serving(FakeVllm(processor=True)) as server:
-        options = {"base_url": server.url, "constraint": "on", "numbers": "quoted"}
+        options = {"base_url": server.url, "constraint": "on", "free": "any"}
         engine = create_engine("openai:org/Model-7B", options)
         assert isinstance(engine, OpenAIEngine)
         kinds = (BatchEngine, StreamingEngine, PromptedEngine, GeneratingEngine, ConstrainedEngine)
@@ -446,9 +443,7 @@ def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
         off.close()
     accepted = accepted_options("openai:x")
     assert accepted is not None
-    assert {"base_url", "timeout", "constraint", "batch_size", "prompts", "numbers"} <= set(
-        accepted
-    )
+    assert {"base_url", "timeout", "constraint", "batch_size", "prompts", "free"} <= set(accepted)
     assert not {"api_key", "device", "num_beams"} & set(accepted)
 
 

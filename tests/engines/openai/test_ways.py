@@ -189,6 +189,21 @@ def test_schemas_that_are_ignored_are_not_relied_upon() -> None:
         strict.close()
 
 
+def test_a_server_that_fails_at_a_grammar_is_asked_for_less() -> None:
+    fake = FakeHosted(POINTED)
+
+    def server_of(asked: Asked) -> Answer:
+        if "structured_outputs" in asked.body:
+            return error(500, "Internal server error")
+        return fake(asked)
+
+    with serving(server_of) as server:
+        engine = auto(server)
+        (made,) = engine.generate([REQUEST])
+        assert made.constraint == "pointing"
+        engine.close()
+
+
 def test_a_schema_that_is_refused_is_left_out() -> None:
     fake = FakeHosted(POINTED)
 
@@ -201,7 +216,7 @@ def test_a_schema_that_is_refused_is_left_out() -> None:
         engine = auto(server)
         (made,) = engine.generate([REQUEST])
         assert (made.constraint, made.text) == ("repair", "Hello!")
-        assert made.prompt.template == "zero-shot"
+        assert made.prompt.template != "pointing"
         engine.close()
 
 

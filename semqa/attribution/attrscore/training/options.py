@@ -35,7 +35,7 @@ class TrainingOptions:
         metric: by which the best model is told: ``micro_f1`` or ``macro_f1``.
         seed: of initial weights, order and dropout.
         device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
-        bf16: compute in bfloat16 where that is safe, on a GPU.
+        bf16: compute in bfloat16 where that is safe.
         fp16: compute in float16 where that is safe, on a GPU.
 
     Raises:
