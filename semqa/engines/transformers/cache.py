@@ -6,6 +6,7 @@ Knows nothing of questions, answers or the constraint.
 from __future__ import annotations
 
 from copy import copy, deepcopy
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
@@ -32,6 +33,7 @@ class Reader:
 
     def __init__(self, model: Any) -> None:
         self._model = model
+        self._can_skip = "logits_to_keep" in signature(model.forward).parameters
         self._cache: Any = None
         self.ids: list[int] = []
         self.logits: torch.Tensor = torch.empty(0)
@@ -75,11 +77,14 @@ class Reader:
         return [found[place] for place in range(len(rows))]
 
     def take(self, tried: Tried) -> None:
-        """Go on after a continuation, without reading it again if its cache can be cut."""
+        """Go on after a continuation, without reading it again if its cache can be cut.
+
+        Uses up what was tried with it.
+        """
         if not _is_plain(tried.cache):
             self.feed(tried.ids)
             return
-        cache, beyond = deepcopy(tried.cache), tried.logits.shape[1] - len(tried.ids)
+        cache, beyond = tried.cache, tried.logits.shape[1] - len(tried.ids)
         cache.batch_select_indices(torch.tensor([tried.row], device=tried.logits.device))
         if beyond:
             cache.crop(-beyond)
@@ -95,12 +100,9 @@ class Reader:
         ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
         for line, row in zip(ids, rows, strict=True):
             line[: len(row)] = torch.tensor(row)
-        output = self._model(
-            ids.to(self._model.device),
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=int(last_only),
-        )
+        skip = {"logits_to_keep": 1} if last_only and self._can_skip else {}
+        ids = ids.to(self._model.device)
+        output = self._model(ids, past_key_values=cache, use_cache=True, **skip)
         return output.logits, output.past_key_values
 
 

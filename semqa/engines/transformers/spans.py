@@ -13,6 +13,7 @@ import torch
 
 from semqa.engines.abstention import ABSTENTION
 from semqa.engines.model.continuation import ContinuationEncoder
+from semqa.engines.model.quiet import quiet_log
 from semqa.engines.model.spans import closing, connectors, plan, propose
 from semqa.engines.model.text import find_stop
 from semqa.engines.transformers.cache import Reader
@@ -76,7 +77,8 @@ class SpanDecoder:
             say: told each token, returns whether to go on.
         """
         answer = _Answer(self, constraint, request, constraint.start(budget), stops, say)
-        with torch.inference_mode():
+        # Rows are padded, which makes some models warn.
+        with torch.inference_mode(), quiet_log():
             return answer.write(prompt, generic)
 
 

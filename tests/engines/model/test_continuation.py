@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from tests.models import FAMILIES, tiny
 TEXTS = (".", " and [ 1 rain ]", "[ 2 café 日本 ]", ", while  in ", "]\n", " ", "…")
 
 
-def parts(family: str) -> tuple[object, Vocabulary]:
+def parts(family: str) -> tuple[Any, Vocabulary]:
     tokenizer = tiny(family).tokenizer
     return tokenizer, Vocabulary.from_tokenizer(tokenizer, eos_ids=[0])
 

@@ -21,7 +21,8 @@ TOKENS = st.lists(st.integers(5, 90), min_size=1, max_size=12)
 def logits_after(model: torch.nn.Module, ids: Sequence[int]) -> torch.Tensor:
     """Return the scores after each token, read at once and without a cache."""
     with torch.inference_mode():
-        return model(torch.tensor([list(ids)]), use_cache=False).logits[0].float()
+        logits: torch.Tensor = model(torch.tensor([list(ids)]), use_cache=False).logits
+    return logits[0].float()
 
 
 def log_probability(model: torch.nn.Module, prompt: Sequence[int], row: Sequence[int]) -> float:
