@@ -17,7 +17,7 @@ def semqa_of(model: Path, folder: Path, questions: list[Question]) -> float:
     """Return the score of a trained folder, asked as any engine and scored as any predictions."""
     engine = TransformersEngine(
         str(model),
-        TransformersOptions(device="cpu", max_new_tokens=24, batch_size=20),
+        TransformersOptions(device="cpu", decoding="tokens", max_new_tokens=24, batch_size=20),
         prompts=PromptBuilder(folder / "short.jinja"),
     )
     answers = engine.answer_batch([Request(each.question, each.sources) for each in questions])
