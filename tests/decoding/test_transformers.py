@@ -294,10 +294,12 @@ def test_a_bias_does_not_overflow_half_precision() -> None:
 
 def test_a_finished_row_stays_finished_whatever_it_is_padded_with() -> None:
     vocabulary = vocabulary_of("gpt2")
-    step = processor(CopyConstraint(vocabulary, RAIN))
+    step = processor(CopyConstraint(vocabulary, RAIN, QuotePolicy(free="any")))
     scores = torch.zeros(2, vocabulary.size)
     first, second = [5, 6, 7], [5, 6, 7]
-    for padding in (1, 0, 1, 300):
+    by_bytes = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
+    quote = [by_bytes[bytes([byte])] for byte in b"[ 1 Bob ]"]
+    for padding in (*quote, 1, 0, 1, 300):
         masked = step(torch.tensor([first, second]), scores)
         assert masked[1].isfinite().sum() > 1
         first, second = [*first, padding], [*second, 40]
@@ -306,7 +308,8 @@ def test_a_finished_row_stays_finished_whatever_it_is_padded_with() -> None:
 
 def test_rows_may_change_places_within_a_prompt_only() -> None:
     vocabulary = vocabulary_of("gpt2")
-    constraints = [CopyConstraint(vocabulary, BRIDGE), CopyConstraint(vocabulary, RAIN)]
+    policy = QuotePolicy(free="any")
+    constraints = [CopyConstraint(vocabulary, sources, policy) for sources in (BRIDGE, RAIN)]
     by_bytes = {vocabulary.token_bytes(t): t for t in range(vocabulary.size)}
     opener, space, text = by_bytes[b"["], by_bytes[b" "], by_bytes[b"a"]
     scores = torch.zeros(4, vocabulary.size)
@@ -394,7 +397,7 @@ def test_a_token_forced_by_another_is_reported() -> None:
     constraint = CopyConstraint(vocabulary_of("gpt2"), RAIN)
     with pytest.raises(
         InputError,
-        match=r"^generate took a token that was not allowed, as new token 1 of .+ 0 to 0: ",
+        match=r"^generate took a token that was not allowed, as new token 1 of .+ rows 0: ",
     ):
         generate("gpt2", [constraint], logits_processor=[processor([constraint]), Forcing()])
 

@@ -194,8 +194,8 @@ class Language:
             if places:
                 return Span(int(digits), places, at.used, at.heads)
         text = at.text + chr(byte)
-        for number in self._fields:
-            if f"[ {number}".startswith(text) and self._starts(number, at.used):
+        for known in self._fields:
+            if f"[ {known}".startswith(text) and self._starts(known, at.used):
                 return replace(at, text=text)
         return None
 

@@ -373,10 +373,10 @@ class TransformersEngine:
         try:
             constraint.start(self.options.max_new_tokens - self._decoder.forced)
         except InputError as error:
-            most, forced = self.options.max_new_tokens, self._decoder.forced
-            taken = f" ({forced} of them forced at the beginning)" if forced else ""
-            _, _, expected = str(error).partition(", ")  # said there of max_tokens
-            raise InputError(f"max_new_tokens: got {most}{taken}, {expected}") from error
+            forced = self._decoder.forced
+            besides = f" besides {forced} forced at the beginning" if forced else ""
+            problem = str(error).removeprefix("max_tokens").removesuffix(".")
+            raise InputError(f"max_new_tokens{problem}{besides}.") from error
         return constraint
 
     def _run(self, tasks: Sequence[_Task], watcher: Watcher | None = None) -> list[list[int]]:

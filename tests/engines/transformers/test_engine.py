@@ -107,7 +107,7 @@ def test_draws_follow_the_probabilities() -> None:
 
 
 def test_a_closed_stream_stops_the_model() -> None:
-    made = engine("gpt2", max_new_tokens=900)
+    made = engine("gpt2", max_new_tokens=900, free="any", decoding="tokens")
     calls = 0
 
     def count(*_: object) -> None:
@@ -283,7 +283,8 @@ def test_a_template_that_knows_no_system_role_gets_it_in_the_first_turn(
 
 def test_a_stop_text_ends_a_completion(tmp_path: Path) -> None:
     """What follows a stop text is not generated, and the stop text is cut off."""
-    plain = engine("gpt2", max_new_tokens=24, decoding="tokens")
+    tokens: dict[str, Any] = {"max_new_tokens": 24, "decoding": "tokens", "free": "any"}
+    plain = engine("gpt2", quote_bias=2.0, **tokens)
     whole = plain.answer(*REQUESTS[0]).marked
     free = whole.partition("[")[0].strip() or whole.rpartition("]")[2]
     stop = free[1:3]
@@ -291,7 +292,7 @@ def test_a_stop_text_ends_a_completion(tmp_path: Path) -> None:
     template.write_text(_with_stop(stop), encoding="utf-8")
     prompts = PromptBuilder(template, form="completion")
     assert prompts.template.header.stop == (stop,)
-    made = engine("gpt2", prompts, max_new_tokens=24, decoding="tokens")
+    made = engine("gpt2", prompts, quote_bias=2.0, **tokens)
     for request in REQUESTS:
         (generation,) = made.generate([request])
         assert stop not in _free_text(generation.text, request)

@@ -31,7 +31,7 @@ def test_a_saved_model_answers_as_it_did(family: str, tmp_path: Path) -> None:
     folder = save(family, tmp_path / "model")
     from semqa.engines.transformers import TransformersOptions
 
-    made = create_engine(f"transformers:{folder}", {**OPTIONS, "numbers": None})
+    made = create_engine(f"transformers:{folder}", {**OPTIONS, "free": None})
     assert isinstance(made, TransformersEngine)
     assert made.name == f"transformers:{folder}"
     kept = tiny(family)
@@ -88,7 +88,7 @@ def test_a_tokenizer_that_knows_more_than_the_model_writes(tmp_path: Path) -> No
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.add_tokens(["[ 1 The"])
+    tokenizer.add_tokens(["] [ 9 x"])
     tokenizer.save_pretrained(folder)
     made = create_engine(f"transformers:{folder}", OPTIONS)
     assert isinstance(made, TransformersEngine)

@@ -61,18 +61,17 @@ def test_positions_that_are_stretched_have_no_end(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() -> None:
-    made = engine("gpt2", min_quotes=1, max_new_tokens=12, batch_size=1)
+    made = engine("gpt2", max_new_tokens=12, batch_size=1)
     assert made.answer(*REQUESTS[2]).quotes
-    twelve = tuple(Source("" if number < 11 else "Rain.") for number in range(12))
-    fewest = engine("gpt2", min_quotes=2, max_new_tokens=12, batch_size=1)
+    long = Request("Who?", (Source("Rainandthunderstorms."),))
     calls: list[object] = []
     hook = tiny("gpt2").model.register_forward_pre_hook(lambda *_: calls.append(0))
     try:
         with pytest.raises(
             InputError,
-            match=r"^max_new_tokens: got 12, expected at least \d+ for min_quotes=2; raise",
+            match=r"^max_new_tokens must be at least \d+ for these sources, got 12\.$",
         ):
-            fewest.answer_batch([REQUESTS[2], Request("Who?", twelve)])
+            made.answer_batch([REQUESTS[2], long])
     finally:
         hook.remove()
     assert not calls
@@ -80,9 +79,10 @@ def test_a_budget_too_small_for_one_request_is_found_before_any_is_answered() ->
 
 def test_a_token_that_is_forced_is_counted_in_what_is_too_few() -> None:
     with pytest.raises(
-        InputError, match=r"^max_new_tokens: got 4 \(1 of them forced at the beginning\), expected"
+        InputError,
+        match=r"^max_new_tokens must be at least .+ besides 1 forced at the beginning\.$",
     ):
-        engine("bart", min_quotes=3, max_new_tokens=4).answer(*REQUESTS[2])
+        engine("bart", max_new_tokens=4).answer(*REQUESTS[2])
 
 
 def test_a_prompt_with_a_token_unknown_to_the_model_is_refused(
