@@ -153,6 +153,7 @@ def _function_words(language: str) -> frozenset[str]:
 def _in_free_text(pieces: Sequence[_Piece], question: str) -> str | None:
     known = glue_words(language_of(question)) | question_words(question)
     written = known | {word[0].upper() + word[1:] for word in known}
+    written |= {word.upper() for word in question_words(question)}
     for word in _WORD.findall(question.replace("’", "'")):
         written |= {word, *word.split("'")}
     heads: set[tuple[str, ...]] = set()

@@ -137,7 +137,12 @@ def _free_words(question: str) -> list[str]:
     """Return the words that may stand in free text, as they may be written."""
     known = glue_words(language_of(question)) | question_words(question)
     return sorted(
-        {*known, *(word[:1].upper() + word[1:] for word in known), *_WORD.findall(question)}
+        {
+            *known,
+            *(word[:1].upper() + word[1:] for word in known),
+            *(word.upper() for word in question_words(question)),
+            *_WORD.findall(question),
+        }
     )
 
 

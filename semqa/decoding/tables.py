@@ -201,12 +201,14 @@ def _unpacked(mask: NDArray[np.int32], size: int) -> NDArray[np.bool_]:
 def _written(words: Iterable[str], question: str = "") -> dict[str, str]:
     """Return how words may be written, with the word that each is a form of.
 
-    In lower case, capitalised, and as the question writes them.
+    In lower case, capitalised, and those of a question also in capitals and as it writes them.
     """
     forms: dict[str, str] = {}
     for word in words:
         forms[word] = word
         forms[word[0].upper() + word[1:]] = word
+        if question:
+            forms[word.upper()] = word
     for match in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", question):
         given = match.replace("’", "'")
         for form in (given, *given.split("'")):

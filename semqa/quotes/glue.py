@@ -71,15 +71,17 @@ def language_of(question: str) -> str:
 
 @lru_cache(maxsize=256)
 def question_words(question: str) -> frozenset[str]:
-    """Return the words of a question and, in English, their inflections, lower-case.
+    """Return the words of a question, with "'s" too, and in English their inflections, lower-case.
 
     Example:
         >>> sorted(question_words("who sang it?"))
-        ['it', 'sang', 'sing', 'singing', 'sings', 'sung', 'who']
+        ['it', 'sang', "sang's", 'sing', 'singing', 'sings', 'sung', 'who']
     """
     found: set[str] = set()
     for word in _WORD.findall(question.lower().replace("’", "'")):
         found.update((word, *word.split("'")))
+        if "'" not in word and word not in glue_words(language_of(question)):
+            found.add(f"{word}'s")
         if language_of(question) == "en":
             found.update(_inflections(word.removesuffix("'s")))
     return frozenset(found)

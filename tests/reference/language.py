@@ -96,6 +96,7 @@ class Language:
         self._words = known | {word[0].upper() + word[1:] for word in known}
         for word in re.findall(r"[^\W_]+(?:'[^\W_]+)*", question.replace("’", "'")):
             self._words |= {word, *word.split("'")}
+        self._words |= {word.upper() for word in question_words(question)}
         self._prefixes = {word[:end] for word in self._words for end in range(len(word) + 1)}
         self._byte_prefixes = {
             word.encode()[:end] for word in self._words for end in range(len(word.encode()) + 1)
