@@ -283,16 +283,16 @@ def test_a_template_that_knows_no_system_role_gets_it_in_the_first_turn(
 
 def test_a_stop_text_ends_a_completion(tmp_path: Path) -> None:
     """What follows a stop text is not generated, and the stop text is cut off."""
-    tokens: dict[str, Any] = {"max_new_tokens": 24, "decoding": "tokens", "free": "any"}
-    plain = engine("gpt2", quote_bias=2.0, **tokens)
+    tokens: dict[str, Any] = {"max_new_tokens": 40, "decoding": "tokens", "free": "any"}
+    plain = engine("gpt2", **tokens)
     whole = plain.answer(*REQUESTS[0]).marked
-    free = whole.partition("[")[0].strip() or whole.rpartition("]")[2]
-    stop = free[1:3]
+    stop = _free_text(whole, REQUESTS[0])[1:3]
+    assert len(stop) == 2
     template = tmp_path / "stopping.jinja"
     template.write_text(_with_stop(stop), encoding="utf-8")
     prompts = PromptBuilder(template, form="completion")
     assert prompts.template.header.stop == (stop,)
-    made = engine("gpt2", prompts, quote_bias=2.0, **tokens)
+    made = engine("gpt2", prompts, **tokens)
     for request in REQUESTS:
         (generation,) = made.generate([request])
         assert stop not in _free_text(generation.text, request)
@@ -301,8 +301,9 @@ def test_a_stop_text_ends_a_completion(tmp_path: Path) -> None:
 
 
 def _free_text(text: str, request: Request) -> str:
-    answer = QuotedAnswer.parse(text, request.sources)
-    return "\n".join(s.text for s in answer.segments if s not in answer.quotes)
+    """Return the free text behind the first quote: before, no stop text ends an answer."""
+    answer = QuotedAnswer.parse(text.partition("]")[2], request.sources)
+    return "".join(s.text for s in answer.segments if s not in answer.quotes)
 
 
 def _with_stop(stop: str) -> str:
