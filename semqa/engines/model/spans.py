@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 __all__ = [
-    "DEFAULT_MAX_WORDS",
     "GENERIC_QUESTION",
     "Candidate",
     "Place",
@@ -159,7 +158,7 @@ def plan(
     room = max_words
     for number in sorted(range(len(ranked)), key=lambda i: -ranked[i].strength):
         place = ranked[number]
-        if chosen and (place.strength < least or places[number].strength <= 0.0):
+        if chosen and (place.strength < least or place.strength <= 0.0):
             continue
         fitting = tuple(
             candidate
