@@ -94,7 +94,7 @@ $(VLLM)/.made: $(VLLM)/.locked pyproject.toml
 # A process has one of vLLM's model runners. The second one's kernels are interpreted here: the slow
 # part takes as long as the others together.
 VLLM_TEST = $(VLLM_PY) -m pytest $(VLLM_OPTIONS)
-VLLM_SLOW := $(addprefix tests/vllm/test_,device.py engine.py hostile.py)
+VLLM_SLOW := $(addprefix tests/vllm/test_,engine.py hostile.py)
 VLLM_REST := $(addprefix tests/vllm/test_,server.py set_ups.py)
 test-vllm: $(VLLM)/.warm  ## Run the tests inside the real vLLM, both model runners.
 	@echo "==> Running the tests inside vLLM, two at a time; each part is shown when it ends"
