@@ -49,7 +49,7 @@ def test_the_most_similar_stands_next_to_the_question() -> None:
     assert qids(prompt) == ["q2", "q1", "q0"]
     places = [prompt.text.index(f"question {k}?") for k in (2, 1, 0)]
     assert places == sorted(places)
-    turns = [m.content.splitlines()[0] for m in prompt.messages if m.role == "user"]
+    turns = [m.content.splitlines()[-1] for m in prompt.messages if m.role == "user"]
     assert turns == [
         f"Question: {q}" for q in ("question 2?", "question 1?", "question 0?", "Who?")
     ]
@@ -123,7 +123,7 @@ def test_nothing_reserved_is_left(reserved: list[str], text: str) -> None:
 def test_identity_is_what_prompts_depend_on() -> None:
     builder = PromptBuilder("qsum", Listed([1]), shots=1, form="chat")
     assert builder.identity() == {
-        "template": "qsum", "version": "1", "sha256": TEMPLATE.sha256, "answers": "quotes",
+        "template": "qsum", "version": TEMPLATE.version, "sha256": TEMPLATE.sha256, "answers": "quotes",
         "form": "chat", "shots": 1, "exemplars": {"strategy": "listed"},
     }  # fmt: skip
     assert PromptBuilder("qsum", Listed([1])).identity()["exemplars"] is None

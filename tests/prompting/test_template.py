@@ -30,7 +30,8 @@ def test_what_comes_with_semqa() -> None:
     for name in NAMES:
         template = Template.load(name)
         path = importlib.resources.files("semqa.prompts").joinpath(f"{name}.jinja")
-        assert (template.name, template.version) == (name, "1")
+        assert template.name == name
+        assert template.version.isdigit()
         assert template.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
         wanted = "citations" if name in ("alce", "qsum-s") else "quotes"
         assert template.answers == wanted
@@ -52,11 +53,16 @@ def test_the_chat_form_has_exemplars_as_turns(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_completion_form_has_everything_in_order(name: str) -> None:
     prompt = Template.load(name).fill("Who sang it?", SOURCES, EXEMPLARS)
-    parts = ["who rang?", "Ann rang.", "Answer: ", "who ran?", "Cid ran.", "Answer: ", "Who sang it?",
-             "White Christmas", "Bing sang it in 1943.", "Kay did too.", "Answer:"]  # fmt: skip
+    # The question stands before its sources, or behind them.
+    turns = [
+        ("who rang?", "Ann rang."),
+        ("who ran?", "Cid ran."),
+        ("Who sang it?", "Bing sang it in 1943."),
+    ]
     at = -1
-    for part in parts:
-        at = prompt.text.index(part, at + 1)
+    for turn in turns:
+        at = prompt.text.index("Answer:", max(prompt.text.index(part, at + 1) for part in turn))
+    assert prompt.text.index("White Christmas") < prompt.text.index("Kay did too.") < at
     assert prompt.text.endswith("\n\nAnswer:")
     assert "\n\n\n\n" not in prompt.text
     assert any(prompt.text.count(stop) >= 2 for stop in prompt.stop)
@@ -65,18 +71,14 @@ def test_the_completion_form_has_everything_in_order(name: str) -> None:
 def test_qsum_to_the_letter() -> None:
     prompt = Template.load("qsum").fill("Who sang  it?", SOURCES, EXEMPLARS[1:])
     system = prompt.messages[0].content
-    assert prompt.text == (
-        f"{system}\n\n"
-        "Question: who ran?\n\nSource 1:\nCid ran.\n\nAnswer: It was [ 1 Cid ] .\n\n"
-        "Question: Who sang it?\n\nSource 1: White Christmas\nBing sang it in 1943.\n\n"
-        "Source 3:\nKay did too.\n\nAnswer:"
+    ran = "Source 1:\nCid ran.\n\nQuestion: who ran?"
+    sang = (
+        "Source 1: White Christmas\nBing sang it in 1943.\n\nSource 3:\nKay did too.\n\n"
+        "Question: Who sang it?"
     )
-    assert [message.content for message in prompt.messages[1:]] == [
-        "Question: who ran?\n\nSource 1:\nCid ran.",
-        "It was [ 1 Cid ] .",
-        "Question: Who sang it?\n\nSource 1: White Christmas\nBing sang it in 1943.\n\n"
-        "Source 3:\nKay did too.",
-    ]
+    answer = "It was [ 1 Cid ] ."
+    assert prompt.text == f"{system}\n\n{ran}\n\nAnswer: {answer}\n\n{sang}\n\nAnswer:"
+    assert [message.content for message in prompt.messages[1:]] == [ran, answer, sang]
 
 
 def test_blank_sources_keep_their_numbers_free() -> None:
@@ -131,7 +133,8 @@ def test_texts_are_never_templates(question: str, title: str, body: str, name: s
     prompt = template.fill(f"Who? {question}", [Source(body, title), Source("Last.")], EXEMPLARS)
     task = prompt.messages[-1].content
     assert len(prompt.messages) == 6
-    assert task.splitlines()[0] == "Question: " + " ".join(f"Who? {question}".split())
+    asked = "Question: " + " ".join(f"Who? {question}".split())
+    assert asked in (task.splitlines()[0], task.splitlines()[-1])
     if body.strip() or title.strip():
         assert body.strip() in task
         assert body in prompt.text
@@ -287,5 +290,5 @@ def test_a_name_wins_over_a_file_of_that_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("qsum").write_text(GOOD, encoding="utf-8")
-    assert Template.load("qsum").version == "1"
+    assert Template.load("qsum").version
     assert Template.load("./qsum").version == ""
