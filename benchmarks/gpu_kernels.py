@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
+from machine import describe_machine  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,10 +105,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--vocabulary", type=int, default=131_072)
     parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--smoke", action="store_true", help="few rows")
     options = parser.parse_args(arguments)
+    if options.smoke:
+        options.rows, options.rounds = 4, 2
     if not torch.cuda.is_available():
         print("no GPU: nothing was measured")
-        print(json.dumps({"benchmark": "gpu_kernels", "measured": False}))
+        record = {"benchmark": "gpu_kernels", **describe_machine(), "measured": False}
+        print(json.dumps(record))
         return
     naive, fast = import_bitmask("naive"), import_bitmask("kernel")
     masks = made_up_masks(options.rows, options.vocabulary)
@@ -117,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     copying = time_graph([lambda: target.copy_(source)], options.rounds)
     result: dict[str, Any] = {
         "benchmark": "gpu_kernels",
+        **describe_machine(),
         "measured": True,
         "gpu": torch.cuda.get_device_name(0),
         "torch": torch.__version__,

@@ -2,6 +2,7 @@
 
     python benchmarks/models.py --model FOLDER --data QUOTESUM.jsonl [--tuned FOLDER FOLDER]
         [--out DIR] [--limit N]
+    python benchmarks/models.py --smoke    # the figures of human answers, without a model
 
 Rows: zero-shot, five exemplars of our own, five of the most similar questions of the other half of the
 data (knn), and, with --tuned, a model fine-tuned on the other half (the first folder answers the
@@ -25,6 +26,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from machine import describe_machine
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -117,15 +119,27 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
 def main() -> None:
     """Run, measure, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model")
+    parser.add_argument("--data", type=Path, default=ROOT / "examples" / "quotesum.jsonl")
+    parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--tuned", nargs=2, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "models")
     parser.add_argument("--limit", type=int, help="questions of each half")
     parser.add_argument("--rows", help="only rows that hold this text, such as 'zero-shot'")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
     questions = {question.qid: question for question in read_quotesum(options.data)}
+    if options.smoke or options.model is None:
+        print("no model was given: the figures of the human answers")
+        people = [
+            measure({"prediction": one.text, "scores": dict.fromkeys(SCORES)}, question)
+            for question in questions.values()
+            for one in question.references
+        ]
+        shown = {key: round(fmean(row[key] for row in people), 2) for key in people[0]}
+        rows = {"people": {key: shown[key] for key in shown if key not in SCORES}}
+        print(json.dumps({"benchmark": "models", **describe_machine(), "rows": rows}))
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
     halves = write_halves(options.data, options.out)
     found: dict[str, dict[str, Any]] = {}
     print(f"| row | {' | '.join(SCORES)} | quotes | repeated | leaked | quoted or abstained | n |")
@@ -155,7 +169,8 @@ def main() -> None:
                 "| " + " | ".join([name, *(str(value) for value in row.values())]) + " |",
                 flush=True,
             )
-    print(json.dumps({"benchmark": "models", "model": Path(options.model).name, "rows": found}))
+    record = {"benchmark": "models", **describe_machine(), "model": Path(options.model).name}
+    print(json.dumps({**record, "rows": found}))
 
 
 if __name__ == "__main__":

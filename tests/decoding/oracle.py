@@ -5,6 +5,7 @@ No tokens and no prefixes, but for `masks_by_enumeration`, which tries every seq
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,16 @@ __all__ = ["is_answer_bytes", "masks_by_enumeration", "may_be_quoted"]
 def is_answer_bytes(
     data: bytes, sources: Sequence[Source], policy: QuotePolicy, question: str = ""
 ) -> bool:
-    language = Language(sources, policy, question)
+    language = _language(tuple(sources), policy, question)
     at: Place | None = language.first()
     for byte in data:
         at = None if at is None else language.step(at, byte)
     return at is not None and language.may_end(at)
+
+
+@lru_cache(maxsize=64)
+def _language(sources: tuple[Source, ...], policy: QuotePolicy, question: str) -> Language:
+    return Language(sources, policy, question)
 
 
 def may_be_quoted(span: str, source: Source, policy: QuotePolicy) -> bool:

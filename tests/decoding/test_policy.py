@@ -103,7 +103,7 @@ GLUE = [
     ("O'Brady [ 1 Bing ]", True),
     ("Brady [ 1 Bing ]", True),
     ("über Über singers [ 1 Bing ]", True),
-    ("ÜBER [ 1 Bing ]", False),
+    ("ÜBER [ 1 Bing ]", True),
     # Spacing.
     ("it[ 1 Bing ]", False),
     ("[ 1 Bing ]it", False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from semqa.decoding import QuotePolicy, Vocabulary
 from semqa.quotes import Source
@@ -38,6 +39,13 @@ class ReferenceConstraint:
             bytes([byte]) in texts for byte in (*range(0xC0), *range(0xC2, 0xF5))
         )
         self._finishes: dict[Place, bool] = {}
+        # Tokens by their bytes, so that what they begin with is read once.
+        self._trie: dict[int, Any] = {}
+        for token, text in self._tokens.items():
+            node = self._trie
+            for byte in text:
+                node = node.setdefault(byte, {})
+            node.setdefault(-1, []).append(token)
 
     def first(self) -> Place:
         """Return the place before the first token."""
@@ -53,11 +61,16 @@ class ReferenceConstraint:
     def allowed(self, place: Place) -> list[int]:
         """Return the tokens that may come next, ascending."""
         ends = self._ends if self._language.may_end(place) else []
-        found = [
-            token
-            for token in self._tokens
-            if (after := self.after(place, token)) is not None and self.can_finish(after)
-        ]
+        found: list[int] = []
+        walk = [(place, self._trie)]
+        while walk:
+            at, node = walk.pop()
+            for byte, child in node.items():
+                after = None if byte < 0 else self._language.step(at, byte)
+                if after is not None:
+                    walk.append((after, child))
+                    if -1 in child and self.can_finish(after):
+                        found += child[-1]
         return sorted([*ends, *found])
 
     def can_finish(self, place: Place) -> bool:

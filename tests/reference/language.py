@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 
 from semqa.decoding import QuotePolicy
@@ -96,6 +97,9 @@ class Language:
         self._words = known | {word[0].upper() + word[1:] for word in known}
         for word in re.findall(r"[^\W_]+(?:'[^\W_]+)*", question.replace("’", "'")):
             self._words |= {word, *word.split("'")}
+        # The same is asked again and again.
+        self._starts = cache(self._find_starts)
+        self._holds_content = cache(self._touches_content)
         self._words |= {word.upper() for word in question_words(question)}
         self._prefixes = {word[:end] for word in self._words for end in range(len(word) + 1)}
         self._byte_prefixes = {
@@ -237,7 +241,7 @@ class Language:
             return None
         return replace(at, places=frozenset(places), closing=frozenset(closing))
 
-    def _starts(
+    def _find_starts(
         self, number: int, used: frozenset[Stretch]
     ) -> frozenset[tuple[int, int, int, int]]:
         return frozenset(
@@ -268,7 +272,7 @@ class Language:
                 return False
         return self._holds_content(text, first, end)
 
-    def _holds_content(self, text: str, first: int, end: int) -> bool:
+    def _touches_content(self, text: str, first: int, end: int) -> bool:
         position = 0
         for in_word, characters in groupby(
             text, lambda char: char.isalnum() and bool(_encoded(char))
