@@ -90,11 +90,11 @@ def test_says_how_many_exemplars_there_were(
 
 
 def test_no_exemplars_are_no_news(invoke: Invoke) -> None:
-    assert "exemplars" not in invoke().stdout
+    assert "exemplars" not in invoke("--shots", "0").stdout
 
 
 def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
-    result = invoke("--context", "1500", "--prompt", "qsum")
+    result = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     at = lines.index(
@@ -103,7 +103,7 @@ def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
     )
     assert lines[at + 1].startswith("  EXAMPLE_1: the prompt is too long: got ")
     assert "2.5 quotes and 2 words an answer; quotes: 5 verified" in lines[at + 2]
-    again = invoke("--context", "1500", "--prompt", "qsum", "--retry-failed")
+    again = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0", "--retry-failed")
     assert (
         "going on: 2 of 3 examples are done already; 1 that failed are tried again" in again.stderr
     )
