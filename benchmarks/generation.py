@@ -164,7 +164,7 @@ def measure(bench: Bench, setting: Setting, pairs: int) -> list[Pair]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, time and print; the last line is one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--smoke", action="store_true", help="one pair of 24 tokens, a tiny model")
+    parser.add_argument("--smoke", action="store_true", help="one pair of 96 tokens, a tiny model")
     parser.add_argument("--pairs", type=int, default=11, help="pairs of runs for each row")
     parser.add_argument("--new-tokens", type=int, default=96, help="tokens that each run writes")
     parser.add_argument("--hidden", type=int, default=128, help="width of the model")
@@ -175,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     if options.smoke:
-        options.pairs, options.new_tokens, options.hidden = 1, 24, 16
+        options.pairs, options.new_tokens, options.hidden = 1, 96, 16
     settings = [Setting(batch, policy) for batch in (1, 8) for policy in POLICIES]
     settings = settings[:1] if options.smoke else settings
     most = max(setting.batch for setting in settings)

@@ -44,7 +44,7 @@ def test_no_quote_completes_a_stop(
     except InputError:
         assume(False)
     sources = [Source(text)] + [Source("x")] * (count - 1)
-    left = spans(without_stops(sources, stops, whole_words=whole_words)[0].text, whole_words)
+    left = spans(without_stops(sources, stops)[0].text, whole_words)
     assert left <= spans(text, whole_words)
     for span in left:
         for number in range(1, count + 1):
@@ -55,13 +55,13 @@ def test_no_quote_completes_a_stop(
         assert left == spans(text, whole_words)
 
 
-@given(st.text(ALPHABET, max_size=30), st.booleans())
-def test_without_stops_sources_stay(text: str, whole_words: bool) -> None:
-    assert without_stops([Source(text, text)], [], whole_words=whole_words) == [Source(text, text)]
+@given(st.text(ALPHABET, max_size=30))
+def test_without_stops_sources_stay(text: str) -> None:
+    assert without_stops([Source(text, text)], []) == [Source(text, text)]
 
 
 def test_titles_too() -> None:
-    (source,) = without_stops([Source("a", "one two three")], ["tw"], whole_words=True)
+    (source,) = without_stops([Source("a", "one two three")], ["tw"])
     assert source.title == "one [ three"
 
 
@@ -69,4 +69,4 @@ def test_titles_too() -> None:
 def test_long_stops_in_long_sources_take_no_time(stop: str) -> None:
     sources = [Source("a" * 2_000_000)]
     check_stops([stop] * 16, 1)
-    without_stops(sources, [stop] * 16, whole_words=True)
+    without_stops(sources, [stop] * 16)

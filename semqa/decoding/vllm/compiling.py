@@ -75,8 +75,7 @@ class ConstraintCache:
     def _compile(self, request: ConstraintRequest, stops: tuple[str, ...]) -> CopyConstraint:
         policy, sources = request.policy, request.sources
         if stops:
-            whole = policy.boundary == "word"
-            sources = tuple(without_stops(sources, stops, whole_words=whole))
+            sources = tuple(without_stops(sources, stops))
         return CopyConstraint(self._vocabulary, sources, policy, question=request.question)
 
 

@@ -68,26 +68,21 @@ def check_stops(stops: Sequence[str], sources: int) -> None:
             )
 
 
-def without_stops(
-    sources: Sequence[Source], stops: Sequence[str], *, whole_words: bool
-) -> list[Source]:
+def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Source]:
     r"""Return sources of which nothing can be quoted that completes a stop text.
+
+    A word in which a stop ends goes as a whole: what is left of it would count as another word.
 
     Args:
         sources: the sources.
         stops: texts that `check_stops` has accepted.
-        whole_words: whether spans are cut between words only; then nothing is quoted of a word in
-            which a stop ends.
 
     Example:
-        >>> without_stops([Source("One. Two.\nThree.")], ["\n", "wo"], whole_words=True)[0].text
+        >>> without_stops([Source("One. Two.\nThree.")], ["\n", "wo"])[0].text
         'One. [.[Three.'
     """
     texts = sorted({text for stop in stops for text in _variants(stop, len(sources))})
-    return [
-        Source(_barred(one.text, texts, whole_words), _barred(one.title, texts, whole_words))
-        for one in sources
-    ]
+    return [Source(_barred(one.text, texts), _barred(one.title, texts)) for one in sources]
 
 
 def _variants(stop: str, sources: int) -> Iterable[str]:
@@ -107,10 +102,10 @@ def _ends_a_number(space: str, digits: str, sources: int) -> bool:
     return int(digits) <= sources if space or digits[0] != "0" else True
 
 
-def _barred(text: str, stops: Sequence[str], whole_words: bool) -> str:
+def _barred(text: str, stops: Sequence[str]) -> str:
     for stop in stops:
         # Occurrences that overlap with one before hold its barrier, and so are none any more.
-        word = whole_words and stop[-1].isalnum()
+        word = stop[-1].isalnum()
         text = text.replace(stop, stop[:-1] + (_WORD_BARRIER if word else _BARRIER))
     pieces = text.split(_WORD_BARRIER)
     for place in range(len(pieces)):
