@@ -131,13 +131,13 @@ def main() -> None:
     if options.smoke or options.model is None:
         print("no model was given: the figures of the human answers")
         people = [
-            measure({"prediction": one.text, "scores": dict.fromkeys(SCORES)}, question)
+            measure({"prediction": human.text, "scores": dict.fromkeys(SCORES)}, question)
             for question in questions.values()
-            for one in question.references
+            for human in question.references
         ]
         shown = {key: round(fmean(row[key] for row in people), 2) for key in people[0]}
-        rows = {"people": {key: shown[key] for key in shown if key not in SCORES}}
-        print(json.dumps({"benchmark": "models", **describe_machine(), "rows": rows}))
+        shares = {"people": {key: shown[key] for key in shown if key not in SCORES}}
+        print(json.dumps({"benchmark": "models", **describe_machine(), "rows": shares}))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     halves = write_halves(options.data, options.out)
