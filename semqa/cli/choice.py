@@ -127,7 +127,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
     if "base_url" in accepted and "base_url" not in options:
         from semqa.engines.openai.endpoint import default_url
 
-        options["base_url"] = default_url()  # for the record of what was asked
+        options["base_url"] = default_url()  # so that records name the endpoint
     if "constraint" not in accepted:
         return Choice(engine, options, settings)
     options.setdefault("constraint", "on")

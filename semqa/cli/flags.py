@@ -25,7 +25,7 @@ def in_flags(message: str, names: Collection[str]) -> str:
     """Return an error's message with the flags in it that were typed, for the names of options.
 
     Args:
-        message: of the form ``<what was wrong>: got <value>, …`` or ``<name> must be …``.
+        message: begins with ``<name>: got …`` or ``<name> must be …``.
         names: of the options; a message that does not begin with one of them stays as it is.
 
     Example:

@@ -54,7 +54,7 @@ def saved_path() -> Path:
 
 
 def load() -> Saved | None:
-    """Return the saved engine; None if there is none.
+    """Return the saved engine, or None.
 
     Raises:
         InputError: the file cannot be read.

@@ -73,7 +73,7 @@ def show_prompt(prompt: Prompt, *, chat: bool) -> str:
 def show_verdict(
     result: QuotedAnswer, question: str, remarks: Sequence[str], label: str = ""
 ) -> str:
-    """Return what is said beside an answer whose format may have no room for its verdict.
+    """Return the line that tells the verdict beside an answer whose format has no room for it.
 
     Args:
         result: the answer.

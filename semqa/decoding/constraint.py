@@ -48,7 +48,7 @@ class State(NamedTuple):
     """Where an answer stands: a value to compare, hash, keep and copy.
 
     Attributes:
-        fields: see `semqa.decoding.automaton.memory`; their meaning is nobody's business.
+        fields: private; see `semqa.decoding.automaton.memory`.
         used: what was quoted so far.
     """
 

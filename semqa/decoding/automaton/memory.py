@@ -84,7 +84,7 @@ SUFFIXES = 20  # int32[m]: starts of spans, by source, then by the text that fol
 STARTS = 21  # int32[N + 1]: the suffixes of source k are SUFFIXES[STARTS[k]:STARTS[k + 1]]
 NEEDS = 22  # int32[m], by row of SUFFIXES: the position from which on a span from there may end
 
-# Tables of a view: what is left of the sources when some text has been quoted.
+# Tables of a view: the sources without the text that has been quoted.
 ENDS = 23  # int32[m], by row: the last position at which a span from there may end, 0 for none
 TOUCHED = 24  # uint8[N]: some text of the source has been quoted
 PREFIX_OK = 25  # uint8[N + 1]: some quotable source's number begins so

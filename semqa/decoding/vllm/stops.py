@@ -71,7 +71,7 @@ def check_stops(stops: Sequence[str], sources: int) -> None:
 def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Source]:
     r"""Return sources of which nothing can be quoted that completes a stop text.
 
-    A word in which a stop ends goes as a whole: what is left of it would count as another word.
+    If a stop ends inside a word, the whole word is removed: its rest would count as another word.
 
     Args:
         sources: the sources.

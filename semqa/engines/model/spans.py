@@ -2,7 +2,7 @@
 
 The extractive engine proposes spans of each source and says what they are worth. A language model
 says how much likelier the question makes each of them. Both are added up, so that a model that
-distinguishes sharply decides, and one that does not leaves the choice to the proposals.
+distinguishes sharply can outweigh the proposals, and one that does not leaves the choice to them.
 
 Knows of no library that runs models.
 """
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 GENERIC_QUESTION = "What do the sources say?"
-"""A question that favours no span: what is as likely after it owes nothing to the real one."""
+"""A question that favours no span."""
 
 CANDIDATES = 3
 """Spans of a source among which the model chooses."""
@@ -46,8 +46,8 @@ GAIN = 0.02
 """What a nat of log-probability counts against expected F1 and relevance, both from 0 to 1."""
 
 NOISE = 5.0
-"""Nats that count nothing: as far as what a model of 135M parameters likes of QuoteSum's spans strays
-by chance (two standard deviations). One that understands a question tells spans apart by tens."""
+"""Nats that count nothing: two standard deviations of what a model of 135M parameters prefers by chance
+among QuoteSum's spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Candidate:
         plain: the words that are quoted.
         worth: expected F1, from 0 to 1; `plan` adds what the model thinks of it.
         words: how many words it adds to the answer.
-        follows: whether it reads well after a comma, for it begins with a name or in lower case.
+        follows: whether it reads well after a comma: it begins with a name or in lower case.
     """
 
     text: str
