@@ -170,7 +170,7 @@ class EngineOptions:
     decoding: Annotated[
         Decoding | None,
         _option(
-            "Choose among whole quotes, or token by token (transformers).",
+            "Choose among whole quotes, or token by token (transformers, vllm).",
             _DECODING,
             "spans where possible",
         ),

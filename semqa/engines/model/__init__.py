@@ -2,7 +2,7 @@
 
 from semqa.engines.model.encoding import PromptEncoder
 from semqa.engines.model.free import check_fits, free_options, read_text
-from semqa.engines.model.options import AnswerOptions, check_range, check_whole
+from semqa.engines.model.options import AnswerOptions, LocalOptions, check_range, check_whole
 from semqa.engines.model.reading import read_tokens
 from semqa.engines.model.template import check_template, default_prompts
 from semqa.engines.model.text import AnswerText, StoppedText, find_stop
@@ -10,6 +10,7 @@ from semqa.engines.model.text import AnswerText, StoppedText, find_stop
 __all__ = [
     "AnswerOptions",
     "AnswerText",
+    "LocalOptions",
     "PromptEncoder",
     "StoppedText",
     "check_fits",

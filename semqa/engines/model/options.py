@@ -13,7 +13,9 @@ from typing import ClassVar, Self
 from semqa.decoding.policy import QuotePolicy, checked_numbers
 from semqa.errors import InputError
 
-__all__ = ["AnswerOptions", "check_range", "check_whole"]
+__all__ = ["AnswerOptions", "LocalOptions", "check_range", "check_whole"]
+
+_DECODINGS = ("spans", "tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +114,37 @@ class AnswerOptions:
     def names_of_all(cls) -> tuple[str, ...]:
         """Return the names of all settings."""
         return tuple(field.name for field in fields(cls))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalOptions(AnswerOptions):
+    """How an answer is written by a model that runs here.
+
+    Attributes:
+        decoding: ``spans`` to choose among whole quotes, ``tokens`` to choose token by token; by
+            default spans wherever `can_choose_spans`.
+
+    Raises:
+        InputError: there is no such setting, one is out of its range, or two of them exclude each
+            other.
+    """
+
+    decoding: str | None = None
+
+    def __post_init__(self) -> None:
+        AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew
+        if self.decoding not in (None, *_DECODINGS):
+            raise InputError(f"decoding: got {self.decoding!r}, expected {' or '.join(_DECODINGS)}")
+        if self.decoding == "spans" and not self.can_choose_spans:
+            raise InputError(
+                "decoding: got 'spans', expected it with the constraint on and greedy decoding; leave "
+                "out temperature, num_beams and repetition_penalty"
+            )
+
+    @property
+    def can_choose_spans(self) -> bool:
+        """Whether the other settings allow whole quotes to be chosen."""
+        return self.constrained and self.temperature == 0
 
 
 _POLICY = ("free", "boundary", "quote_bias")

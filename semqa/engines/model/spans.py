@@ -24,19 +24,22 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.compose import Pick
     from semqa.engines.extractive.engine import Slot
+    from semqa.prompting import Prompt
+    from semqa.prompting.reserved import Spelling
+    from semqa.prompting.template import Template
     from semqa.quotes import Source
 
 __all__ = [
-    "GENERIC_QUESTION",
     "Candidate",
     "Place",
     "closing",
     "connectors",
+    "generic_prompt",
     "plan",
     "propose",
 ]
 
-GENERIC_QUESTION = "What do the sources say?"
+_GENERIC_QUESTION = "What do the sources say?"
 """A question that favours no span."""
 
 CANDIDATES = 3
@@ -84,6 +87,13 @@ class Place:
     strength: float
     candidates: tuple[Candidate, ...]
     kind: str = ""
+
+
+def generic_prompt(
+    template: Template, prompt: Prompt, sources: Sequence[Source], spelling: Spelling
+) -> Prompt:
+    """Return a prompt with a question in place of its own that favours no span."""
+    return template.fill(_GENERIC_QUESTION, sources, prompt.exemplars, prompt.form, spelling)
 
 
 _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")

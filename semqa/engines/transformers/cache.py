@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Reader", "Tried"]
+__all__ = ["Reader"]
 
 _ROWS = 8
 """Continuations that are read together: each needs a copy of the cache."""
+
+
+class _Tried(NamedTuple):
+    """Continuations that were read together: their tokens, scores [rows, tokens, V] and cache."""
+
+    rows: list[list[int]]
+    logits: torch.Tensor
+    cache: Any
 
 
 class Reader:
@@ -35,11 +43,16 @@ class Reader:
         self._model = model
         self._can_skip = "logits_to_keep" in signature(model.forward).parameters
         self._cache: Any = None
+        self._tried: _Tried | None = None
         self.ids: list[int] = []
         self.logits: torch.Tensor = torch.empty(0)
 
     def start(self, ids: Sequence[int]) -> None:
-        """Read a prompt; what it begins with that is read already is not read again."""
+        """Read these tokens, except for those that have been read already."""
+        ids = list(ids)
+        self._take(ids)
+        if ids == self.ids:
+            return
         most = min(len(ids) - 1, len(self.ids))  # the scores after the last token are needed
         shared = next((n for n in range(most) if ids[n] != self.ids[n]), most)
         beyond = len(self.ids) - shared
@@ -59,38 +72,49 @@ class Reader:
     def fork(self) -> Self:
         """Return a reader that has read the same, to go on with alone."""
         other = copy(self)
-        other._cache = deepcopy(self._cache)
+        other._cache, other._tried = deepcopy(self._cache), None
         return other
 
-    def tries(self, rows: Sequence[Sequence[int]]) -> list[Tried]:
-        """Read several continuations, each by itself; the reader stays where it is."""
+    def tries(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Read several continuations, each by itself; the reader stays where it is.
+
+        Returns:
+            The log-probability of each token of each row.
+        """
         order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
-        found: dict[int, Tried] = {}
+        found: dict[int, list[float]] = {}
         for begin in range(0, len(order), _ROWS):
             places = order[begin : begin + _ROWS]
             cache = deepcopy(self._cache)
             cache.batch_repeat_interleave(len(places))
-            part = [rows[place] for place in places]
+            part = [list(rows[place]) for place in places]
             logits, cache = self._read(part, cache)
             for row, place in enumerate(places):
-                found[place] = Tried(self, rows[place], row, logits, cache)
+                found[place] = self._scores(part[row], logits[row])
+            # The answer often goes on with one of the rows.
+            self._tried = _Tried(part, logits, cache) if len(order) <= _ROWS else None
         return [found[place] for place in range(len(rows))]
 
-    def take(self, tried: Tried) -> None:
-        """Go on after a continuation, without reading it again if its cache can be cut.
+    def _scores(self, row: Sequence[int], logits: torch.Tensor) -> list[float]:
+        tokens = torch.tensor(row, device=logits.device)
+        before = torch.cat([self.logits[None], logits[: len(row) - 1].float()])
+        chosen = before.gather(1, tokens[:, None])[:, 0] - before.logsumexp(-1)
+        return [float(score) for score in chosen]
 
-        Uses up what was tried with it.
-        """
-        if not _is_plain(tried.cache):
-            self.feed(tried.ids)
+    def _take(self, ids: Sequence[int]) -> None:
+        """Keep the continuation that was tried if these tokens go on with it."""
+        tried, self._tried = self._tried, None
+        if tried is None or not _is_plain(tried.cache):
             return
-        cache, beyond = tried.cache, tried.logits.shape[1] - len(tried.ids)
-        cache.batch_select_indices(torch.tensor([tried.row], device=tried.logits.device))
-        if beyond:
-            cache.crop(-beyond)
-        self._cache = cache
-        self.ids = [*self.ids, *tried.ids]
-        self.logits = tried.logits[tried.row, len(tried.ids) - 1].float()
+        for number, row in enumerate(tried.rows):
+            read = [*self.ids, *row]
+            if list(ids[: len(read)]) == read:
+                tried.cache.batch_select_indices(torch.tensor([number], device=tried.logits.device))
+                if beyond := tried.logits.shape[1] - len(row):
+                    tried.cache.crop(-beyond)
+                self._cache, self.ids = tried.cache, read
+                self.logits = tried.logits[number, len(row) - 1].float()
+                return
 
     def _read(
         self, rows: Sequence[Sequence[int]], cache: Any, *, last_only: bool = False
@@ -104,26 +128,6 @@ class Reader:
         ids = ids.to(self._model.device)
         output = self._model(ids, past_key_values=cache, use_cache=True, **skip)
         return output.logits, output.past_key_values
-
-
-class Tried:
-    """A continuation that was read after what a reader had read.
-
-    Attributes:
-        ids: its tokens.
-        row: its place in `logits` and `cache`, which hold others too.
-        logits: scores [rows, tokens, V] after each token.
-        cache: the model's.
-    """
-
-    def __init__(
-        self, reader: Reader, ids: Sequence[int], row: int, logits: torch.Tensor, cache: Any
-    ) -> None:
-        self.ids, self.row, self.logits, self.cache = list(ids), row, logits, cache
-        tokens = torch.tensor(self.ids, device=logits.device)
-        before = torch.cat([reader.logits[None], logits[row, : len(ids) - 1].float()])
-        chosen = before.gather(1, tokens[:, None])[:, 0] - before.logsumexp(-1)
-        self.log_probability = float(chosen.sum())
 
 
 def _is_plain(cache: Any) -> bool:

@@ -22,7 +22,7 @@ from semqa.engines.model import (
     read_text,
     read_tokens,
 )
-from semqa.engines.model.spans import GENERIC_QUESTION
+from semqa.engines.model.spans import generic_prompt
 from semqa.engines.transformers.limits import Limits
 from semqa.engines.transformers.loading import LoadedModel, load_model
 from semqa.engines.transformers.options import LOADING, TransformersOptions
@@ -349,11 +349,9 @@ class TransformersEngine:
     def _generic(self, request: Request, prompt: Prompt) -> list[int] | None:
         if self._spans is None:
             return None
-        template, spelling = self._prompts.template, Spelling(self._encoder.reserved)
-        filled = template.fill(
-            GENERIC_QUESTION, request.sources, prompt.exemplars, prompt.form, spelling
-        )
-        return self._encoder.encode(filled)
+        spelling = Spelling(self._encoder.reserved)
+        generic = generic_prompt(self._prompts.template, prompt, request.sources, spelling)
+        return self._encoder.encode(generic)
 
     def _check(self, request: Request) -> None:
         check_request(*request)

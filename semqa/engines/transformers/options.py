@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from semqa.engines.model import AnswerOptions, check_range, check_whole
+from semqa.engines.model import LocalOptions, check_range, check_whole
 from semqa.errors import InputError
 
-__all__ = ["DECODINGS", "LOADING", "TransformersOptions"]
+__all__ = ["LOADING", "TransformersOptions"]
 
 LOADING = (
     "dtype",
@@ -24,15 +24,12 @@ LOADING = (
 )
 """The settings that a model is loaded with: other ones need it loaded anew."""
 
-DECODINGS = ("spans", "tokens")
-"""What the model chooses among: whole quotes, or tokens."""
-
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransformersOptions(AnswerOptions):
-    """All settings of a `TransformersEngine`, besides those of `AnswerOptions`.
+class TransformersOptions(LocalOptions):
+    """All settings of a `TransformersEngine`, besides those of `LocalOptions`.
 
     Attributes:
         dtype: of the weights: ``auto`` as they were saved, ``float32``, ``float16`` or
@@ -46,9 +43,6 @@ class TransformersOptions(AnswerOptions):
         attn_implementation: such as ``sdpa`` or ``flash_attention_2``.
         context: tokens of prompt and answer together; by default what the model's configuration
             says.
-        decoding: ``spans`` to choose among whole quotes, ``tokens`` to choose token by token; by
-            default spans where it can be: for causal models with the constraint on and greedy
-            decoding.
         num_beams: beams of a beam search; needs temperature 0.
         repetition_penalty: above 1 makes tokens of the answer so far less likely. The prompt is
             left out of account, for quotes repeat it on purpose.
@@ -67,7 +61,6 @@ class TransformersOptions(AnswerOptions):
     trust_remote_code: bool = False
     attn_implementation: str | None = None
     context: int | None = None
-    decoding: str | None = None
     num_beams: int = 1
     repetition_penalty: float = 1.0
 
@@ -80,7 +73,7 @@ class TransformersOptions(AnswerOptions):
         if self.context is not None:
             check_whole("context", self.context, 2)
         check_range("repetition_penalty", self.repetition_penalty, 0.1, 10.0, "1 turns it off")
-        AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew
+        LocalOptions.__post_init__(self)  # `super()` fails where slots make the class anew
         if self.load_in_8bit and self.load_in_4bit:
             raise InputError(
                 "load_in_8bit: got it with load_in_4bit, expected one of them; leave one out"
@@ -90,13 +83,6 @@ class TransformersOptions(AnswerOptions):
                 f"device: got {self.device!r} with device_map={self.device_map!r}, expected one of "
                 "them; leave one out"
             )
-        if self.decoding not in (None, *DECODINGS):
-            raise InputError(f"decoding: got {self.decoding!r}, expected {' or '.join(DECODINGS)}")
-        if self.decoding == "spans" and not self.can_choose_spans:
-            raise InputError(
-                "decoding: got 'spans', expected it with the constraint on and greedy decoding; leave "
-                "out temperature, num_beams and repetition_penalty"
-            )
         if self.num_beams > 1 and self.temperature > 0:
             raise InputError(
                 f"num_beams: got {self.num_beams} with temperature={self.temperature:g}, expected "
@@ -105,6 +91,6 @@ class TransformersOptions(AnswerOptions):
 
     @property
     def can_choose_spans(self) -> bool:
-        """Whether the other settings allow whole quotes to be chosen."""
-        plain = self.temperature == 0 and self.num_beams == 1 and self.repetition_penalty == 1.0
-        return self.constrained and plain
+        """Whether the other settings allow whole quotes to be chosen, if the model is a decoder."""
+        plain = self.num_beams == 1 and self.repetition_penalty == 1.0
+        return plain and self.constrained and self.temperature == 0

@@ -20,16 +20,21 @@ from semqa.engines.model import (
     read_text,
     read_tokens,
 )
+from semqa.engines.model.continuation import ContinuationEncoder
 from semqa.engines.model.seeds import seed_of
+from semqa.engines.model.span_writer import SpanWriter
+from semqa.engines.model.spans import generic_prompt
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import LOADING, VllmOptions
+from semqa.engines.vllm.service import Written
+from semqa.engines.vllm.spans import SpanTask, write_spans
 from semqa.errors import InputError
 from semqa.prompting import Prompt
 from semqa.prompting.reserved import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from semqa.engines.generation import Generation
     from semqa.prompting import PromptBuilder
@@ -49,6 +54,8 @@ class _Task(NamedTuple):
 
 class VllmEngine:
     """Answers with a model that vLLM runs in processes of its own.
+
+    By default it chooses among whole quotes, which takes several requests for an answer.
 
     With the constraint on, every answer is finished and every quote in it verified, whatever the
     model. Calls from several threads are worked on together.
@@ -97,6 +104,9 @@ class VllmEngine:
             warm_up(say)
             model = load_service(model, self.options)
         self._loaded = model
+        self._spans: ContinuationEncoder | None = None
+        if self.options.decoding != "tokens" and self.options.can_choose_spans:
+            self._spans = ContinuationEncoder(model.tokenizer, model.vocabulary)
         self._encoder = PromptEncoder(
             model.tokenizer, is_encoder_decoder=False, form=self._prompts.form
         )
@@ -168,7 +178,13 @@ class VllmEngine:
             InputError, UnavailableError: as `answer_batch`.
         """
         tasks = self._prepare(requests)
-        rows = self._loaded.service.run([(task.ids, task.params) for task in tasks])
+        if self._spans is not None:
+            spans = [self._span_task(task, self._spans) for task in tasks]
+            for _ in write_spans(self._loaded.service, spans):
+                pass
+            rows = [Written(each.writer.tokens, "stop") for each in spans]
+        else:
+            rows = self._loaded.service.run([(task.ids, task.params) for task in tasks])
         return [
             self._generation(task, row.tokens, row.ended)
             for task, row in zip(tasks, rows, strict=True)
@@ -186,10 +202,10 @@ class VllmEngine:
         Raises:
             InputError, UnavailableError: as `answer`, at the first piece or at a later one.
         """
-        (task,) = self._prepare([Request(question, sources)], streamed=True)
+        (task,) = self._prepare([Request(question, sources)], streamed=self._spans is None)
         text, row, ended = self._text(task), list[int](), None
         ends = self._loaded.vocabulary.eos_ids
-        for written in self._loaded.service.stream(task.ids, task.params):
+        for written in self._follow(task):
             row += written.tokens
             ended = written.ended
             if piece := "".join(text.add(token) for token in written.tokens if token not in ends):
@@ -197,6 +213,18 @@ class VllmEngine:
         if rest := text.end():
             yield rest
         return self._generation(task, row, ended)
+
+    def _follow(self, task: _Task) -> Iterator[Written]:
+        """Give an answer's tokens while they are written."""
+        if self._spans is None:
+            yield from self._loaded.service.stream(task.ids, task.params)
+            return
+        spans = self._span_task(task, self._spans)
+        count = 0
+        for _ in write_spans(self._loaded.service, [spans]):
+            new = spans.writer.tokens[count:]
+            count += len(new)
+            yield Written(new, "stop")
 
     def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
         """Return what the model writes after each prompt, greedily and freely, without the prompt.
@@ -280,6 +308,25 @@ class VllmEngine:
             )
         except ValueError as error:
             raise InputError(str(error)) from error
+
+    def _span_task(self, task: _Task, encode: ContinuationEncoder) -> SpanTask:
+        from semqa.decoding import CopyConstraint
+
+        request, vocabulary = task.request, self._loaded.vocabulary
+        constraint = CopyConstraint(
+            vocabulary, request.sources, self.options.policy, question=request.question
+        )
+        writer = SpanWriter(
+            vocabulary,
+            encode,
+            constraint,
+            request,
+            budget=self.options.max_new_tokens,
+            stops=self._stops(task.prompt),
+        )
+        spelling = Spelling(self._encoder.reserved)
+        generic = generic_prompt(self._prompts.template, task.prompt, request.sources, spelling)
+        return SpanTask(writer, task.ids, self._encoder.encode(generic), task.params)
 
     def _stops(self, prompt: Prompt) -> tuple[str, ...]:
         return () if self.chat else prompt.stop

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from semqa.engines.model import AnswerOptions, check_range, check_whole
+from semqa.engines.model import LocalOptions, check_range, check_whole
 from semqa.errors import InputError
 
 __all__ = ["LOADING", "VllmOptions"]
@@ -36,8 +36,8 @@ _OURS = ("model", "tokenizer", "logits_processors", "skip_tokenizer_init")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VllmOptions(AnswerOptions):
-    """All settings of a `VllmEngine`, besides those of `AnswerOptions`.
+class VllmOptions(LocalOptions):
+    """All settings of a `VllmEngine`, besides those of `LocalOptions`.
 
     Attributes:
         batch_size: how many questions are handed to vLLM together; it forms its own batches.
@@ -112,7 +112,7 @@ class VllmOptions(AnswerOptions):
                     f"engine_args: got {name}, expected arguments that the engine does not set "
                     f"itself; {use}"
                 )
-        AnswerOptions.__post_init__(self)
+        LocalOptions.__post_init__(self)
 
 
 _NAMED = {

@@ -35,10 +35,14 @@ class Written(NamedTuple):
     Attributes:
         tokens: all of it, or, in a stream, what is new.
         ended: ``stop`` or ``length`` once it is whole; None before.
+        prompt_ids: if scores of the prompt were asked for, the tokens that have one.
+        prompt_scores: the log-probability of each of them.
     """
 
     tokens: list[int]
     ended: str | None
+    prompt_ids: Sequence[int] = ()
+    prompt_scores: Sequence[float] = ()
 
 
 class Service:
@@ -127,11 +131,10 @@ class Service:
     async def _run_all(self, requests: Sequence[tuple[Sequence[int], Any]]) -> list[Written]:
         async def one(prompt: Sequence[int], params: Any) -> Written:
             tokens: list[int] = []
-            ended = None
+            written = Written(tokens, None)
             async for written in self._follow(prompt, params):
                 tokens += written.tokens
-                ended = written.ended
-            return Written(tokens, ended)
+            return written._replace(tokens=tokens)
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(*request)) for request in requests]
@@ -146,7 +149,9 @@ class Service:
         try:
             async for output in engine.generate({"prompt_token_ids": [*prompt]}, params, number):
                 (completion,) = output.outputs
-                yield Written([*completion.token_ids], completion.finish_reason)
+                scored = output.prompt_logprobs
+                told = (scored.token_ids, scored.logprobs) if scored else ()
+                yield Written([*completion.token_ids], completion.finish_reason, *told)
         except asyncio.CancelledError:
             self._open()
             if engine.errored:

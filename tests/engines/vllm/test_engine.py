@@ -13,6 +13,7 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import Request, create_engine
+from semqa.engines.transformers import TransformersEngine
 from semqa.engines.vllm import VllmEngine
 from semqa.errors import UnavailableError
 
@@ -86,6 +87,25 @@ def text_of(engine: VllmEngine, request: Request) -> tuple[str, Any]:
             pieces.append(next(stream))
         except StopIteration as end:
             return "".join(pieces), end.value
+
+
+def test_whole_quotes_are_chosen_as_in_transformers(folder: Path) -> None:
+    asked = [Request("When was the bridge built, and who crossed it?", SOURCES), *REQUESTS]
+    greedy = {"dtype": "float32", "max_new_tokens": 120}
+    in_transformers = create_engine(f"transformers:{folder}", greedy)
+    assert isinstance(in_transformers, TransformersEngine)
+    expected = in_transformers.generate(asked)
+    made = create_engine(f"vllm:{folder}", greedy | {"engine_args": SMALL})
+    assert isinstance(made, VllmEngine)
+    try:
+        for _ in range(2):  # the second time vLLM has read all of it before
+            found = made.generate(asked)
+            assert [each.text for each in found] == [each.text for each in expected]
+            assert all(each.finished and each.breach is None for each in found)
+        assert "[ 1 " in found[0].text
+        assert text_of(made, asked[0]) == (found[0].text, found[0])
+    finally:
+        made.close()
 
 
 def test_answers_quote_what_stands_there(engine: VllmEngine) -> None:

@@ -29,6 +29,7 @@ class Endless:
                 finish_reason = None
 
             outputs = (Completion(),)
+            prompt_logprobs = None
 
         yield Output()
         await asyncio.sleep(60)
