@@ -187,12 +187,17 @@ class QuotedAnswer:
             ('quoted', 'unquoted')
             >>> QuotedAnswer.parse("Bing Crosby.", sources).verdict().value
             'unquoted'
+            >>> QuotedAnswer.parse("The answer is [ 1 it ].", sources).verdict().value
+            'unquoted'
         """
         if self.abstained:
             return Verdict.ABSTAINED
         if self.dropped or not all(quote.verified for quote in self.quotes):
             return Verdict.UNVERIFIED
-        if not self.quotes or self.claims(question):
+        from semqa.quotes.glue import has_content
+
+        telling = any(has_content(quote.text, question) for quote in self.quotes)
+        if not telling or self.claims(question):
             return Verdict.UNQUOTED
         return Verdict.QUOTED
 

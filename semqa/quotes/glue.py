@@ -15,6 +15,7 @@ __all__ = [
     "LANGUAGES",
     "function_words",
     "glue_words",
+    "has_content",
     "language_of",
     "leaks",
     "question_words",
@@ -85,6 +86,17 @@ def question_words(question: str) -> frozenset[str]:
         if language_of(question) == "en":
             found.update(_inflections(word.removesuffix("'s")))
     return frozenset(found)
+
+
+def has_content(quote: str, question: str = "") -> bool:
+    """Tell whether a quote holds a word that is no function word.
+
+    Example:
+        >>> has_content("of the"), has_content("of the sea"), has_content("1943")
+        (False, True, True)
+    """
+    functions = function_words(language_of(question))
+    return any(word not in functions for word in re.findall(r"[^\W_]+", quote.lower()))
 
 
 def leaks(text: str, question: str = "") -> list[tuple[int, int]]:

@@ -178,7 +178,7 @@ def plan(
         if fitting:
             chosen[number] = replace(place, candidates=fitting)
             said += [text.lower() for text in fitting[0].plain]
-            room -= max(candidate.words for candidate in fitting)
+            room -= fitting[0].words
     return [chosen[number] for number in sorted(chosen)]
 
 
