@@ -79,7 +79,7 @@ def _parallel_masks(
     from llguidance import LLExecutor
 
     executor = LLExecutor()
-    first = peer.build(peer.prepare(request.sources))
+    first = peer.build(peer.prepare(request))
     accepted = [ids for ids in request.answers if peer.accepts(first, ids)] or [()]
     matchers = []
     for row in range(ROWS):
