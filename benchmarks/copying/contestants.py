@@ -61,7 +61,7 @@ class Contestant(ABC):
     boundary: Boundary
     buffer: NDArray[np.int32]
     own_words = False
-    """Whether it cuts words in another way, so that it may refuse quotes that others accept."""
+    """Whether it has rules of its own on words, so that it may refuse quotes that others accept."""
 
     @abstractmethod
     def prepare(self, request: Request) -> Any:
@@ -96,6 +96,7 @@ class Semqa(Contestant):
     """`semqa.decoding.CopyConstraint`, with any free text or with glue."""
 
     name = "semqa"
+    own_words = True
 
     def __init__(
         self, vocabulary: Vocabulary, boundary: Boundary, free: Literal["any", "glue"] = "any"

@@ -431,19 +431,6 @@ class CopyConstraint:
             self.allow_reopeners(states[row], out[row])
         return out
 
-    def advance_batch(self, states: Sequence[State], token_ids: Sequence[int]) -> list[State]:
-        """Return the states after one more token each.
-
-        Raises:
-            InputError: a token is not allowed, a state is of another constraint, or there are not
-                as many tokens as states.
-        """
-        if len(states) != len(token_ids):
-            raise InputError(f"{len(states)} states take as many tokens, got {len(token_ids)}.")
-        return [
-            self.advance(state, int(token)) for state, token in zip(states, token_ids, strict=True)
-        ]
-
     def __getstate__(self) -> dict[str, Any]:
         return {
             "arguments": (self.vocabulary, self.sources, self.policy, self.question),

@@ -169,14 +169,11 @@ def _is_paid(s: Any, cost: int) -> bool:
 @jit
 def _fill_number(h: Any, s: Any, out: Any) -> None:
     _explore_digits(h, s, 0, out)
-    number, space = s[PART], child_of(h, 0, 0x20)
-    if space < 0 or not bytes_at(h, QUOTABLE)[number]:
-        return
-    t = new_state()
+    t, places = new_state(), ints_at(h, BEGINNINGS_AT)
     copy_state(s, t)
-    step_byte(h, t, 0x20)
-    places = ints_at(h, BEGINNINGS_AT)
-    _allow_spans(h, t, ints_at(h, BEGINNINGS), places[number - 1], places[number], out)
+    if step_byte(h, t, 0x20):
+        source = t[PART]
+        _allow_spans(h, t, ints_at(h, BEGINNINGS), places[source], places[source + 1], out)
 
 
 @jit

@@ -22,7 +22,6 @@ from semqa.decoding.automaton.pointers import (
     ints_of,
     ints_pointer,
     longs_of,
-    longs_pointer,
     room_for_ints,
 )
 
@@ -208,12 +207,6 @@ def bytes_at(h: Any, table: int) -> Any:
 def ints_at(h: Any, table: int) -> Any:
     """Open a table of int32; nothing checks the bounds."""
     return ints_pointer(h[2 * table])
-
-
-@jit
-def longs_at(h: Any, table: int) -> Any:
-    """Open a table of int64; nothing checks the bounds."""
-    return longs_pointer(h[2 * table])
 
 
 @jit
