@@ -1,6 +1,6 @@
 """All tokens from one state, the plain way: down the trie of tokens, a byte a step.
 
-Right for every state, and quick where few tokens fit. Spans have a quicker way, in `mask.py`.
+Right for every state, and quick where few tokens fit. Spans have a quicker way, `list_spans`.
 """
 
 from __future__ import annotations

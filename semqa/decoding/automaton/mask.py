@@ -224,7 +224,7 @@ def _fill_free(h: Any, s: Any, out: Any) -> None:
                 _fill_gap(h, t, out)
         else:
             _fill_gap(h, t, out)
-    if s[SENTENCE_AT]:
+    if s[SENTENCE_AT] and h[GLUE]:  # else the abstention is free text, too
         _follow_sentence(h, s, s[SENTENCE_AT], out)
     if s[TOKENS] >= 1 and accepts(h, s):
         _allow_ends(h, out)
