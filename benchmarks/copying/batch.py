@@ -33,27 +33,18 @@ def batch_part(bench: Bench, request: Request, repeats: int) -> dict[str, object
             state = constraint.advance(state, token)
     rows = [rows[(17 * k) % len(rows)] for k in range(ROWS)]
     states = [state for state, _ in rows]
-    tokens = [token for _, token in rows]
     masks = np.zeros((ROWS, (bench.vocabulary.size + 31) // 32), np.int32)
     single = np.zeros_like(masks)
 
-    def one_by_one() -> list[Any]:
-        for row, (state, _) in enumerate(rows):
-            constraint.mask(state, single[row])
-        return [constraint.advance(state, token) for state, token in rows]
-
-    def at_once() -> list[Any]:
-        constraint.mask_batch(states, masks)
-        return constraint.advance_batch(states, tokens)
-
-    if one_by_one() != at_once() or not (masks == single).all():
+    for row, (state, _) in enumerate(rows):
+        constraint.mask(state, single[row])
+    if not np.array_equal(constraint.mask_batch(states), single):
         sys.exit("batch: rows differ from single calls")
 
     peer = Llguidance(bench.mistral, bench.vocabulary.size, "word")
     jobs: dict[str, Callable[[], object]] = {
         "mask_batch": lambda: constraint.mask_batch(states, masks),
         "mask, 64 calls": lambda: [constraint.mask(s, single[k]) for k, (s, _) in enumerate(rows)],
-        "advance_batch": lambda: constraint.advance_batch(states, tokens),
         "advance, 64 calls": lambda: [constraint.advance(state, token) for state, token in rows],
         "llguidance, masks in parallel": _parallel_masks(peer, request, masks),
     }
@@ -79,7 +70,7 @@ def _parallel_masks(
     from llguidance import LLExecutor
 
     executor = LLExecutor()
-    first = peer.build(peer.prepare(request.sources))
+    first = peer.build(peer.prepare(request))
     accepted = [ids for ids in request.answers if peer.accepts(first, ids)] or [()]
     matchers = []
     for row in range(ROWS):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from copying.workload import Request
     from semqa import Source
     from semqa.decoding import Vocabulary
 
@@ -60,10 +61,10 @@ class Contestant(ABC):
     boundary: Boundary
     buffer: NDArray[np.int32]
     own_words = False
-    """Whether it cuts words in another way, so that it may refuse quotes that others accept."""
+    """Whether it has rules of its own on words, so that it may refuse quotes that others accept."""
 
     @abstractmethod
-    def prepare(self, sources: Sequence[Source]) -> Any:
+    def prepare(self, request: Request) -> Any:
         """Return what `build` takes; not timed."""
 
     @abstractmethod
@@ -92,23 +93,30 @@ class Contestant(ABC):
 
 
 class Semqa(Contestant):
-    """`semqa.decoding.CopyConstraint`."""
+    """`semqa.decoding.CopyConstraint`, with any free text or with glue."""
 
     name = "semqa"
+    own_words = True
 
-    def __init__(self, vocabulary: Vocabulary, boundary: Boundary) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, boundary: Boundary, free: Literal["any", "glue"] = "any"
+    ) -> None:
+        if free == "glue":
+            self.name = "semqa, glue"
         self.boundary = boundary
         self.vocabulary = vocabulary
-        self.policy = QuotePolicy(free="any", boundary=boundary)
+        self.policy = QuotePolicy(free=free, boundary=boundary)
         self.buffer = np.zeros((vocabulary.size + 31) // 32, np.int32)
 
-    def prepare(self, sources: Sequence[Source]) -> Sequence[Source]:
-        """Return the sources."""
-        return sources
+    def prepare(self, request: Request) -> Request:
+        """Return the request."""
+        return request
 
-    def build(self, prepared: Sequence[Source]) -> CopyConstraint:
+    def build(self, prepared: Request) -> CopyConstraint:
         """Compile the sources."""
-        return CopyConstraint(self.vocabulary, prepared, self.policy)
+        return CopyConstraint(
+            self.vocabulary, prepared.sources, self.policy, question=prepared.question
+        )
 
     def accepts(self, built: CopyConstraint, ids: Sequence[int]) -> bool:
         """Advance to the end."""
@@ -197,9 +205,9 @@ class Llguidance(Contestant):
         self.tokenizer = from_mistral_tokenizer(mistral)
         self.buffer = np.zeros((size + 31) // 32, np.int32)
 
-    def prepare(self, sources: Sequence[Source]) -> str:
+    def prepare(self, request: Request) -> str:
         """Write the grammar."""
-        return quoting_grammar(sources, f"substring_{self.boundary}s")
+        return quoting_grammar(request.sources, f"substring_{self.boundary}s")
 
     def build(self, prepared: str) -> Any:
         """Compile the grammar."""
@@ -261,9 +269,9 @@ class Xgrammar(Contestant):
         self.bits = xgrammar.allocate_token_bitmask(1, vocabulary.size)
         self.buffer = self.bits.numpy()[0]
 
-    def prepare(self, sources: Sequence[Source]) -> str:
+    def prepare(self, request: Request) -> str:
         """Write the grammar."""
-        return quoting_grammar(sources, f"substring_{self.boundary}s")
+        return quoting_grammar(request.sources, f"substring_{self.boundary}s")
 
     def build(self, prepared: str) -> Any:
         """Compile the grammar and make the matcher."""

@@ -19,6 +19,7 @@ from copying.memory import memory_of
 from copying.replay import BOUNDARIES, build_timed
 from copying.tables import percentiles, print_head, print_row
 from copying.texts import HOSTILE, cut_quotes, markov_text
+from copying.workload import Request
 from semqa import Source
 
 if TYPE_CHECKING:
@@ -31,10 +32,9 @@ def time_text(
     bench: Bench, contestant: Contestant, text: str, quotes: int
 ) -> dict[str, float | str]:
     """Build on one source and replay quotes of it, in the budget; what it refuses is a row too."""
-    sources = (Source(text),)
     answers = [bench.encode(a, end=False) for a in cut_quotes(text, contestant.boundary, quotes)]
     clock = new_clock()
-    prepared = contestant.prepare(sources)
+    prepared = contestant.prepare(Request((Source(text),), ()))
     row: dict[str, float | str] = {}
     begin = time.monotonic()
     try:

@@ -18,12 +18,12 @@ from copying.contestants import (
     xgrammar_version,
 )
 from copying.tables import clock_table, print_clocks, ratios
-from copying.workload import Bench, Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from copying.contestants import Boundary
+    from copying.workload import Bench, Request
 
 BOUNDARIES: tuple[Boundary, Boundary] = ("char", "word")
 
@@ -40,8 +40,8 @@ def agree(bench: Bench, ours: Contestant, peer: Contestant, requests: Sequence[R
     """Return how many masks were compared; exit where one differs without a reason."""
     compared = 0
     for request in requests:
-        mine = ours.build(ours.prepare(request.sources))
-        other = peer.build(peer.prepare(request.sources))
+        mine = ours.build(ours.prepare(request))
+        other = peer.build(peer.prepare(request))
         for ids in request.answers:
             steps = zip(ours.step_masks(mine, ids), peer.step_masks(other, ids), ids, strict=True)
             before = b""
@@ -64,7 +64,7 @@ def in_all_languages(
     """Keep the answers that all accept; also count those that each accepts."""
     kept, counts = [], dict.fromkeys([c.name for c in contestants], 0)
     for request in requests:
-        built = [c.build(c.prepare(request.sources)) for c in contestants]
+        built = [c.build(c.prepare(request)) for c in contestants]
         answers = []
         for ids in request.answers:
             verdicts = [c.accepts(b, ids) for c, b in zip(contestants, built, strict=True)]
@@ -72,7 +72,7 @@ def in_all_languages(
                 counts[contestant.name] += verdict
             if all(verdicts):
                 answers.append(ids)
-        kept.append(Request(request.sources, tuple(answers)))
+        kept.append(request._replace(answers=tuple(answers)))
     return kept, counts
 
 
@@ -81,7 +81,7 @@ def race(
 ) -> dict[str, Clock]:
     """Time builds, masks and advances, by turns; one build for every answer."""
     clocks = {c.name: new_clock() for c in contestants}
-    prepared = [[c.prepare(request.sources) for c in contestants] for request in requests]
+    prepared = [[c.prepare(request) for c in contestants] for request in requests]
     for turn in range(-1, rounds):  # turn -1 warms up
         for request, made in zip(requests[:3] if turn < 0 else requests, prepared, strict=False):
             for ids in request.answers:
@@ -125,7 +125,21 @@ def replay_part(
         }  # fmt: skip
     if not xgrammar_version():
         print("xgrammar: not installed, left out\n")
-    return result
+    return result | {"glue": _glue_replay(bench, requests, rounds)}
+
+
+def _glue_replay(bench: Bench, requests: Sequence[Request], rounds: int) -> dict[str, object]:
+    """Time glue against any free text, on the answers that are in both languages."""
+    both = [Semqa(bench.vocabulary, "word"), Semqa(bench.vocabulary, "word", "glue")]
+    shared, counts = in_all_languages(both, requests)
+    answers = sum(len(request.answers) for request in shared)
+    total = sum(len(request.answers) for request in requests)
+    print(f"replay, word, glue against any: {answers} of {total} answers are in both languages")
+    clocks = race(both, shared, rounds)
+    tables = {name: clock_table(clock, rounds) for name, clock in clocks.items()}
+    print_clocks(tables)
+    print()
+    return {"answers": answers, "of": total, "accepted": counts, **tables}
 
 
 def _xgrammar_replay(
@@ -136,9 +150,9 @@ def _xgrammar_replay(
     clock = new_clock()
     compared = 0
     for request in requests:
-        built = build_timed(peer, peer.prepare(request.sources), clock)
+        built = build_timed(peer, peer.prepare(request), clock)
         answers = [ids for ids in request.answers if peer.accepts(built, ids)]
-        compared += agree(bench, ours, peer, [Request(request.sources, tuple(answers))][:1])
+        compared += agree(bench, ours, peer, [request._replace(answers=tuple(answers))])
         for ids in answers:
             peer.replay(built, ids, clock)
     print(f"xgrammar {xgrammar_version()}, {len(requests)} requests; {compared} masks agree")

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """One question: its sources, and its answers as tokens with the end token."""
+    """One question: its sources, its answers as tokens with the end token, and its text."""
 
     sources: tuple[Source, ...]
     answers: tuple[tuple[int, ...], ...]
+    question: str = ""
 
 
 class Bench:
@@ -54,6 +55,10 @@ class Bench:
         self.questions = questions = list(read_quotesum(path)[:limit])
         self.passages = [source.text for question in questions for source in question.sources]
         return [
-            Request(q.sources, tuple(self.encode(reference.text) for reference in q.references))
+            Request(
+                q.sources,
+                tuple(self.encode(reference.text) for reference in q.references),
+                q.question,
+            )
             for q in questions
         ]

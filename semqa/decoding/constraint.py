@@ -60,7 +60,8 @@ class View(NamedTuple):
     """The tables of a constraint once some text has been quoted, and what they were made from.
 
     Attributes:
-        handle: for compiled code; it points into `arrays`, which have to live as long.
+        handle: for compiled code; it points into `arrays` and the tables of the constraint, which
+            have to live as long.
         arrays: by slot.
         numbers: by slot.
     """
@@ -172,11 +173,9 @@ class CopyConstraint:
         heads: NDArray[np.int32],
     ) -> View:
         starts = self._laid.arrays[memory.STARTS]
-        sources = len(self.sources)
         living = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends > 0)])
         quotable, prefix_ok = _numbers_that_lead_on(np.diff(living[starts]) > 0)
-        arrays = {
-            **self._laid.arrays,
+        arrays: dict[int, NDArray[Any]] = {
             memory.LEFT: left,
             memory.ENDS: ends,
             memory.TOUCHED: touched,
@@ -185,19 +184,18 @@ class CopyConstraint:
             memory.HEADS: heads,
         }
         numbers = {
-            memory.SOURCES: sources,
             memory.SELF: self._number,
             memory.ANY_QUOTABLE: int(quotable.any()),
             memory.SCARCE: self._scarce,
         }
-        return View(memory.make_handle(arrays, numbers, self._free.handle), arrays, numbers)
+        return View(memory.make_handle(arrays, numbers, self._laid.handle), arrays, numbers)
 
     def _add_costs_if_poor(self, view: View) -> View:
         return self._with_costs(view) if self._free.vocabulary.poor else view
 
     def _with_costs(self, view: View) -> View:
         """Add what it costs to finish from everywhere; needed if tokens are scarce."""
-        length = view.arrays[memory.TEXT].size
+        length = self._laid.arrays[memory.TEXT].size
         words = self._free.arrays[memory.WORDS_TRIE].size // 4
         control = np.full(NUMBER_COST + 1 + 2 * len(self.sources), memory.FAR, np.int32)
         arrays = {
@@ -207,7 +205,7 @@ class CopyConstraint:
             memory.WORD_COST: np.full(words, memory.FAR, np.int32),
         }
         numbers = {**view.numbers, memory.HAS_COSTS: 1}
-        handle = memory.make_handle(arrays, numbers, self._free.handle)
+        handle = memory.make_handle(arrays, numbers, self._laid.handle)
         entries().fill_costs(handle, True)
         entries().fill_costs(handle, False)
         return View(handle, arrays, numbers)
@@ -432,19 +430,6 @@ class CopyConstraint:
         for row in np.flatnonzero(status == TRY).tolist():
             self.allow_reopeners(states[row], out[row])
         return out
-
-    def advance_batch(self, states: Sequence[State], token_ids: Sequence[int]) -> list[State]:
-        """Return the states after one more token each.
-
-        Raises:
-            InputError: a token is not allowed, a state is of another constraint, or there are not
-                as many tokens as states.
-        """
-        if len(states) != len(token_ids):
-            raise InputError(f"{len(states)} states take as many tokens, got {len(token_ids)}.")
-        return [
-            self.advance(state, int(token)) for state, token in zip(states, token_ids, strict=True)
-        ]
 
     def __getstate__(self) -> dict[str, Any]:
         return {

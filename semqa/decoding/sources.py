@@ -33,12 +33,14 @@ class SourceTables(NamedTuple):
 
     Attributes:
         arrays: for the handle, see `memory`.
+        handle: with these tables and those of free text.
         ends: int32[m], by row of SUFFIXES, the last position at which a span from there may end.
         places: int32[N + 1], where the bytes of each source begin.
         longest: most bytes from a position to the next end of a span that holds a content word.
     """
 
     arrays: dict[int, NDArray[Any]]
+    handle: NDArray[np.int64]
     ends: NDArray[np.int32]
     places: NDArray[np.int32]
     longest: int
@@ -95,5 +97,10 @@ def lay_out(
         memory.SUFFIXES: suffixes,
         memory.STARTS: starts,
         memory.NEEDS: needs,
+        memory.BEGINNINGS_AT: np.zeros(count + 1, np.int32),
     }
-    return SourceTables(arrays, last[suffixes], places, int(longest))
+    handle = memory.make_handle(arrays, {memory.SOURCES: count}, free)
+    beginnings = entries().list_beginnings(handle, arrays[memory.BEGINNINGS_AT])
+    arrays[memory.BEGINNINGS] = beginnings
+    handle = memory.make_handle({memory.BEGINNINGS: beginnings}, {}, handle)
+    return SourceTables(arrays, handle, last[suffixes], places, int(longest))

@@ -11,7 +11,7 @@ import numpy as np
 
 from semqa.decoding.automaton import memory
 from semqa.decoding.automaton.entries import entries
-from semqa.decoding.automaton.step import MOST_RUN_MARKS
+from semqa.decoding.automaton.step import HEAD_WORDS, MOST_RUN_MARKS
 from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
 from semqa.quotes.answer import ABSTENTION
 from semqa.quotes.glue import function_words, glue_words, language_of, question_words
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["FreeTables", "VocabularyTables", "free_tables", "vocabulary_tables"]
 
 _NUMBER_FOLLOWS = re.compile(rb"\Z| (\Z|[1-9][0-9]*(\Z| ))")
-_MOST_WORDS_BEHIND = 3
-"""Of a token that closes a quote: with more it is tried in the view that it leads to."""
+_WORD, _MARK = re.compile(rb"[^ \n(\"\-/,.:;!?)]+"), re.compile(rb"[(\"\-/,.:;!?)]")
+"""In tokens of glue."""
 _NEEDED_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """Every byte that occurs in UTF-8."""
 
@@ -119,19 +119,47 @@ def free_tables(vocabulary: Vocabulary, glue: bool, question: str) -> FreeTables
     asked = sorted(question_words(question))
     numbers = dict(base.numbers)
     trie = _add_words(base.arrays[memory.WORDS_TRIE], _written(asked, question), FREE_WORD, numbers)
-    arrays = {memory.WORDS_TRIE: trie}
-    # Quotes may be opened: what follows is the affair of the sources.
-    handle = memory.make_handle(arrays, {memory.ANY_QUOTABLE: 1}, base.handle)
-    listed = entries().list_free(handle).reshape(-1, 4)
-    known = _unpacked(base.arrays[memory.FREE_MASKS][_unlimited_rows(base)], vocabulary.size)
-    extra = listed[~known[listed[:, 0]]]
-    arrays[memory.EXTRA] = np.ascontiguousarray(extra.reshape(-1))
+    arrays, free = _listed(base.vocabulary, {memory.WORDS_TRIE: trie}, base.handle)
+    known = base.arrays[memory.FREE_MASKS][_unlimited_rows(base)]
+    extra = _described(vocabulary, free & ~known)
+    arrays[memory.EXTRA] = extra.reshape(-1)
     arrays[memory.LONG_TOKENS] = np.concatenate(
         [base.arrays[memory.LONG_TOKENS], extra[extra[:, 2] > 1, 0]]
     )
-    longest = _longest(numbers)
+    longest = max(base.longest_word, _longest(asked))
     handle = memory.make_handle(arrays, {memory.LONGEST_WORD: longest}, base.handle)
     return FreeTables(base.vocabulary, {**base.arrays, **arrays}, handle, numbers, longest)
+
+
+def _listed(
+    shared: VocabularyTables, words: dict[int, NDArray[Any]], base: NDArray[np.int64]
+) -> tuple[dict[int, NDArray[Any]], NDArray[np.int32]]:
+    """Add the tokens that close quotes to tables of words; also return the mask of free text."""
+    # Quotes may be opened, and all can be finished: that is the affair of the sources.
+    handle = memory.make_handle(words, {memory.ANY_QUOTABLE: 1, memory.POOR: 0}, base)
+    masks = np.zeros(2 * shared.width, np.int32)
+    entries().list_free(handle, masks)
+    closing = _unpacked(masks[shared.width :])
+    tables = {
+        slot: shared.arrays[slot][closing[shared.arrays[slot]]]
+        for slot in (memory.CLOSERS, memory.ENDERS)
+    }
+    return {**words, **tables}, masks[: shared.width]
+
+
+def _described(vocabulary: Vocabulary, mask: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return int32[n, 4]: tokens of glue, the gaps they may follow (a bit each), words and marks."""
+    rows = []
+    for token in np.flatnonzero(_unpacked(mask)).tolist():
+        data = vocabulary.token_bytes(token).partition(b"[")[0]
+        spaced, marked = data[:1] in (b" ", b"\n"), _MARK.match(data) is not None
+        gaps = (
+            1 << memory.AFTER_OPEN
+            | (not spaced) << memory.AFTER_SPACE
+            | (spaced or marked) << memory.AFTER_SHUT
+        )
+        rows.append((token, gaps, len(_WORD.findall(data)), len(_MARK.findall(data))))
+    return np.array(rows, np.int32).reshape(-1, 4)
 
 
 def _longest(words: Iterable[str]) -> int:
@@ -149,14 +177,12 @@ def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeT
     functions = function_words(language)
     forms = {form for word in functions for form in (word, word.capitalize(), word.upper())}
     trie = _add_words(trie, {form: form for form in sorted(forms)}, FUNCTION, {})
-    arrays: dict[int, NDArray[Any]] = {
-        memory.WORDS_TRIE: trie,
-        memory.HEADS: np.empty(0, np.int32),
-        memory.EXTRA: np.empty(0, np.int32),
-    }
-    handle = memory.make_handle(arrays, {memory.GLUE: glue, memory.ANY_QUOTABLE: 1}, shared.handle)
-    listed = entries().list_free(handle).reshape(-1, 4)
+    handle = memory.make_handle({}, {memory.GLUE: glue}, shared.handle)
+    words_only = {memory.WORDS_TRIE: trie, memory.HEADS: np.empty(0, np.int32)}
+    arrays, free = _listed(shared, words_only, handle)
+    listed = _described(vocabulary, free) if glue else np.empty((0, 4), np.int32)
     most = max(1, int(listed[:, 2].max(initial=0)))
+    masks = [free]
     if glue:
         masks = [
             _mask(shared, listed, (kinds & 1 << gap != 0) & (words <= few) & (marks <= some))
@@ -165,8 +191,7 @@ def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeT
             for few in range(most + 1)
             for some in range(MOST_RUN_MARKS + 1)
         ]
-    else:
-        masks = [_mask(shared, listed, np.ones(len(listed), np.bool_))]
+    arrays[memory.EXTRA] = np.empty(0, np.int32)
     arrays[memory.FREE_MASKS] = np.concatenate(masks)
     arrays[memory.LONG_TOKENS] = np.ascontiguousarray(listed[listed[:, 2] > 1, 0])
     longest = _longest(numbers)
@@ -194,8 +219,8 @@ def _mask(
     return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
 
 
-def _unpacked(mask: NDArray[np.int32], size: int) -> NDArray[np.bool_]:
-    return np.unpackbits(mask.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
+def _unpacked(mask: NDArray[np.int32]) -> NDArray[np.bool_]:
+    return np.unpackbits(mask.view(np.uint8), bitorder="little").view(np.bool_)
 
 
 def _written(words: Iterable[str], question: str = "") -> dict[str, str]:
@@ -253,7 +278,7 @@ def _may_close(data: bytes) -> bool:
     if not data.startswith((b" ]", b"]")):
         return False
     after = data.partition(b"]")[2]
-    return b"]" not in after and b"[" not in after
+    return b"]" not in after and b"[" not in after and len(_WORD.findall(after)) <= HEAD_WORDS
 
 
 def _may_reopen(data: bytes) -> bool:
@@ -266,7 +291,7 @@ def _may_reopen(data: bytes) -> bool:
         return False
     if b"[" in after:
         return _may_open(after)
-    return len(after.split()) > _MOST_WORDS_BEHIND
+    return len(_WORD.findall(after)) > HEAD_WORDS
 
 
 def _node_records(trie: Trie) -> NDArray[np.int32]:

@@ -15,6 +15,7 @@ from semqa.decoding import CopyConstraint, QuotePolicy, State, find_breach
 from semqa.decoding.vocabulary import Vocabulary
 from tests.decoding.oracle import is_answer_bytes, masks_by_enumeration
 from tests.decoding.strategies import Case, cases, fitting, policies, questions
+from tests.decoding.vocabularies import BYTES
 from tests.effort import effort
 from tests.reference.constraint import ReferenceConstraint
 
@@ -81,6 +82,17 @@ def test_masks_are_those_of_the_definition(case: Case, rng: random.Random) -> No
             assert find_breach(written.decode(), case.sources, case.policy, case.question) is None
             break
         place = reference.after(place, token)
+
+
+@pytest.mark.parametrize("behind", [b" ] in the of to", b" ] in-the-of-to", b"] in/the/of/to"])
+def test_a_token_may_close_a_quote_and_begin_a_run_like_an_earlier_one(behind: bytes) -> None:
+    vocabulary = Vocabulary.from_tokens([*BYTES, behind, b""], [257])
+    constraint = CopyConstraint(vocabulary, [Source("x y")])
+    for before, fits in ((b"of the in [ 1 x", True), (b"in the of [ 1 x", False)):
+        state = constraint.start()
+        for byte in before + b" " * behind.startswith(b"]"):
+            state = constraint.advance(state, byte)
+        assert (256 in constraint.allowed(state)) == fits
 
 
 TINY = (

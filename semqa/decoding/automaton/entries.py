@@ -80,7 +80,8 @@ class Entries(NamedTuple):
             not allowed; or CLOSED_AT less that place, as for `advance`, and begins[b] is written.
         ask: (h, task, states int32[1, S]) -> int64. ACCEPTS tells whether a state accepts; FINISH
             returns its cost. Both return FOREIGN, as above.
-        list_free: (h) -> the tokens of free text, see `listing.py`.
+        list_free: (h, out int32[2 * W]) -> the tokens of free text, see `listing.py`.
+        list_beginnings: (h, at int32[N + 1]) -> the tokens that begin a span, see `listing.py`.
         fill_costs: (h, free) fills the tables of `finish.py`: those of free text, or all others.
         lay_out: see there; (h, encoded, characters, classes, in_words, ends, allowed, starts, places)
             -> text, flags, needs, last, positions, keys, the longest way to an end of a span.
@@ -95,6 +96,7 @@ class Entries(NamedTuple):
     step: Any
     ask: Any
     list_free: Any
+    list_beginnings: Any
     fill_costs: Any
     lay_out: Any
     use_text: Any
@@ -235,8 +237,13 @@ def entries() -> Entries:
             return int(s[MODE] == ENDED or accepts(h, s))
         return int(cost_of(h, s))
 
-    def list_free(handle: Any) -> Any:
-        return listing.list_free(open_handle(handle), digest * 0)
+    def list_free(handle: Any, out: Any) -> int:
+        listing.list_free(open_handle(handle), out)
+        return digest
+
+    def list_beginnings(handle: Any, at: Any) -> Any:
+        at[0] = digest * 0
+        return listing.list_beginnings(open_handle(handle), at)
 
     def fill_costs(handle: Any, free: bool) -> int:
         h = open_handle(handle)
@@ -293,7 +300,8 @@ def entries() -> Entries:
         _compile(advance, _ADVANCED(_HANDLE, _STATE, number, number)),
         _compile(step, types.void(_LONGS, _ROWS, _LONGS, _LONGS, _LONGS, _ROWS, _LONGS)),
         _compile(ask, number(_HANDLE, number, _ROWS)),
-        _compile(list_free, _INTS(_HANDLE)),
+        _compile(list_free, number(_HANDLE, _INTS)),
+        _compile(list_beginnings, _INTS(_HANDLE, _INTS)),
         _compile(fill_costs, number(_HANDLE, truth)),
         _compile(
             lay_out,

@@ -1,6 +1,6 @@
 """All tokens from one state, the plain way: down the trie of tokens, a byte a step.
 
-Right for every state, and quick where few tokens fit. Spans have a quicker way, in `mask.py`.
+Right for every state, and quick where few tokens fit. Spans have a quicker way, `list_spans`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from semqa.decoding.automaton.finish import alive, cost_of
 from semqa.decoding.automaton.memory import (
+    BARRIER,
     CHILD_COUNT,
     CHILD_TABLE,
     CHILD_TABLES,
@@ -30,6 +31,8 @@ from semqa.decoding.automaton.memory import (
     OPENED,
     SPACED,
     STATE_WIDTH,
+    SUFFIXES,
+    TEXT,
     TOKEN_IDS,
     TOKENS,
     UNLIMITED,
@@ -40,7 +43,7 @@ from semqa.decoding.automaton.memory import (
     jit,
     row_of,
 )
-from semqa.decoding.automaton.step import close, step_byte
+from semqa.decoding.automaton.step import close, end_of_run, step_byte
 from semqa.decoding.automaton.words import word_child
 
 MARK = 0
@@ -164,6 +167,62 @@ def explore(h: Any, s: Any, node: int, out: Any, task: int, inside: bool) -> int
         if has_tokens(h, child):
             best = min(best, _arrive(h, after, child, out, task))
     return best
+
+
+@jit
+def list_spans(h: Any, node: int, low: int, high: int, depth: int) -> Any:
+    """List the tokens that go on with a span, by what the source says alone.
+
+    Args:
+        h: the handle; nothing of a view is looked at.
+        node: the node of the trie at which tokens begin: the root, or one whose bytes come before.
+        low: the interval of SUFFIXES at which the text goes on, from `depth`.
+        high: its end.
+        depth: bytes of the span so far.
+
+    Returns:
+        int32[4 * n]: each token, the rows at which it fits, from and to, and the bytes of the span
+        behind it. -1 - n in place of a token is a node n from which tokens may lead out of the span.
+    """
+    nodes, ids = ints_at(h, NODES), ints_at(h, TOKEN_IDS)
+    text, suffixes = bytes_at(h, TEXT), ints_at(h, SUFFIXES)
+    # Node, next row and the one behind the last. A single row, the usual case, needs no room.
+    frames = np.empty(3 * (h[LONGEST] + 2) if high - low > 1 else 3, np.int32)
+    found, size = np.empty(64, np.int32), 0
+    row, after, at, level = low, high, depth, -1
+    while True:
+        while node >= 0:
+            flags, first = nodes[4 * node + CHILDREN], nodes[4 * node + FIRST_TOKEN]
+            if flags & (HOLDS_TOKENS | LEADS_OUT):
+                last = nodes[4 * node + 4 + FIRST_TOKEN]
+                while size + 4 * (last - first + 1) > found.size:
+                    grown = np.empty(2 * found.size, np.int32)
+                    grown[:size] = found[:size]
+                    found = grown
+                for place in range(first, last + (flags & LEADS_OUT != 0)):
+                    found[size] = ids[place] if place < last else -1 - node
+                    found[size + 1], found[size + 2], found[size + 3] = row, after, at
+                    size += 4
+            if after - row > 1:
+                level += 1
+                frames[3 * level], frames[3 * level + 1], frames[3 * level + 2] = node, row, after
+                break
+            byte = text[suffixes[row] + at]
+            node = child_of(h, node, byte) if byte < BARRIER else -1
+            at += 1
+        node = -1
+        while level >= 0 and node < 0:
+            row, end, at = frames[3 * level + 1], frames[3 * level + 2], depth + level
+            byte = text[suffixes[row] + at] if row < end else BARRIER
+            if byte >= BARRIER:  # rows are sorted: what follows are barriers too
+                level -= 1
+                continue
+            after = end_of_run(text, suffixes, row, end, at, byte)
+            frames[3 * level + 1] = after
+            node = child_of(h, frames[3 * level], byte)
+            at += 1
+        if level < 0:
+            return found[:size]
 
 
 @jit

@@ -62,7 +62,6 @@ CLOSING_COST = 6  # behind the closing space
 UNFINISHED_COST = 8  # 8 to 15: to the end of a character, by its class
 SENTENCE_COST = 16  # 16 to 271: to the end of the abstention, by SENTENCE_AT
 NUMBER_COST = 272  # by number, 0 to N; then "[ k " of each source
-LONGEST_SENTENCE = 250
 
 
 @jit

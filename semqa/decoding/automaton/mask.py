@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from semqa.decoding.automaton.explore import (
     MARK,
     allow,
@@ -20,14 +18,15 @@ from semqa.decoding.automaton.explore import (
     forbid,
     has_tokens,
     is_allowed,
-    leads_out,
+    list_spans,
     try_token,
 )
 from semqa.decoding.automaton.finish import CLOSING_COST, cost_of, exact, row_cost
 from semqa.decoding.automaton.memory import (
     ABSTAINING,
     ANY_QUOTABLE,
-    BARRIER,
+    BEGINNINGS,
+    BEGINNINGS_AT,
     BLOB,
     CLOSED,
     CLOSERS,
@@ -47,9 +46,7 @@ from semqa.decoding.automaton.memory import (
     GLUE,
     HEADS,
     HIGH,
-    LEFT,
     LONG_TOKENS,
-    LONGEST,
     LONGEST_WORD,
     LOW,
     MARKS,
@@ -66,10 +63,9 @@ from semqa.decoding.automaton.memory import (
     REOPENERS,
     SENTENCE,
     SENTENCE_AT,
+    SOURCES,
     SPACED,
     SPAN,
-    SUFFIXES,
-    TEXT,
     TOKENS,
     WIDTH,
     WORDS,
@@ -80,7 +76,6 @@ from semqa.decoding.automaton.memory import (
     new_state,
     size_of,
 )
-from semqa.decoding.automaton.passages import may_end_at
 from semqa.decoding.automaton.step import (
     HEAD_WORDS,
     MOST_RUN_MARKS,
@@ -88,15 +83,13 @@ from semqa.decoding.automaton.step import (
     accepts,
     any_alive,
     at_word_end,
-    end_of_run,
+    close,
     leave_word,
     may_begin_word,
     may_end,
     step_byte,
 )
 
-FEW_ROWS = 8
-"""Up to so many rows are walked one by one; more are walked together."""
 SLACK = 4
 """Most tokens to the end of an unfinished character, and one more."""
 
@@ -106,8 +99,8 @@ def fill_mask(h: Any, s: Any, out: Any) -> bool:
     """Write the mask of a state into ``out`` (int32[W]).
 
     Returns:
-        Whether tokens that close a quote and open another may be allowed as well: they are not in
-        the mask, and have to be tried with the tables of the view that they lead to.
+        Whether tokens that close a quote and open another have to be tried with the tables of the
+        view that they lead to; they are not in the mask.
     """
     for word in range(h[WIDTH]):
         out[word] = 0
@@ -128,7 +121,7 @@ def fill_mask(h: Any, s: Any, out: Any) -> bool:
         _follow_sentence(h, s, s[PART], out)
         if accepts(h, s):
             _allow_ends(h, out)
-    return mode <= SPAN and _may_reopen(h, s)
+    return mode <= SPAN and _reopen(h, s, out)
 
 
 @jit
@@ -176,15 +169,11 @@ def _is_paid(s: Any, cost: int) -> bool:
 @jit
 def _fill_number(h: Any, s: Any, out: Any) -> None:
     _explore_digits(h, s, 0, out)
-    number, space = s[PART], child_of(h, 0, 0x20)
-    if space < 0 or not bytes_at(h, QUOTABLE)[number]:
-        return
-    t = new_state()
+    t, places = new_state(), ints_at(h, BEGINNINGS_AT)
     copy_state(s, t)
-    step_byte(h, t, 0x20)
-    if has_tokens(h, space) and _fits_after(h, t):
-        allow_node(h, out, space)
-    _walk_span(h, t, space, out)
+    if step_byte(h, t, 0x20):
+        source = t[PART]
+        _allow_spans(h, t, ints_at(h, BEGINNINGS), places[source], places[source + 1], out)
 
 
 @jit
@@ -235,7 +224,7 @@ def _fill_free(h: Any, s: Any, out: Any) -> None:
                 _fill_gap(h, t, out)
         else:
             _fill_gap(h, t, out)
-    if s[SENTENCE_AT]:
+    if s[SENTENCE_AT] and h[GLUE]:  # else the abstention is free text, too
         _follow_sentence(h, s, s[SENTENCE_AT], out)
     if s[TOKENS] >= 1 and accepts(h, s):
         _allow_ends(h, out)
@@ -296,18 +285,38 @@ def _fill_gap(h: Any, s: Any, out: Any) -> None:
 
 
 @jit
-def _may_reopen(h: Any, s: Any) -> bool:
-    """Tell whether some token may close the quote and open another."""
+def _reopen(h: Any, s: Any, out: Any) -> bool:
+    """Allow the tokens that close the quote and open another, as far as this view can tell.
+
+    Returns:
+        Whether some token has to be tried in the view without the quoted text.
+    """
     blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, REOPENERS)
-    t = new_state()
+    t, left = new_state(), False
     for place in range(size_of(h, REOPENERS)):
         token = tokens[place]
         copy_state(s, t)
-        at, end, fits = offsets[token], offsets[token + 1], True
-        while fits and at < end and t[MODE] != CLOSED:
+        at, end, fits, source = offsets[token], offsets[token + 1], True, -1
+        while fits and at < end and not (source >= 0 and t[MODE] == OPENED):
             fits = step_byte(h, t, blob[at])
             at += 1
-        if fits and t[MODE] == CLOSED:
+            if fits and t[MODE] == CLOSED:
+                source = t[PART]
+                close(h, t)
+        if not fits or source < 0:
+            continue
+        if at < end or exact(h, s) or h[GLUE] or not _others_left(h, source):
+            left = True
+        else:
+            allow(out, token)
+    return left
+
+
+@jit
+def _others_left(h: Any, source: int) -> bool:
+    """Tell whether another source can be quoted."""
+    for number in range(1, h[SOURCES] + 1):
+        if bytes_at(h, QUOTABLE)[number] and number != source + 1:
             return True
     return False
 
@@ -316,20 +325,21 @@ def _may_reopen(h: Any, s: Any) -> bool:
 def _fill_span(h: Any, s: Any, out: Any) -> None:
     low, high, depth = s[LOW], s[HIGH], s[DEPTH]
     if low < high:
-        _walk_span(h, s, 0, out)
+        spans = list_spans(h, 0, low, high, depth)
+        _allow_spans(h, s, spans, 0, spans.size >> 2, out)
         if may_end(h, low, high, depth):
-            _try_list(h, s, out, CLOSERS)
+            _allow_list(h, s, out, CLOSERS)
     if s[CLOSING_LOW] < s[CLOSING_HIGH]:
-        _try_list(h, s, out, ENDERS)
+        _allow_list(h, s, out, ENDERS)
 
 
 @jit
-def _try_list(h: Any, s: Any, out: Any, table: int) -> None:
-    """Set the bits of those tokens of a table that may come next."""
-    t = new_state()
+def _allow_list(h: Any, s: Any, out: Any, table: int) -> None:
+    """Set the bits of the tokens of a table; if few tokens are left, of those that may come next."""
+    t, checked = new_state(), exact(h, s)
     blob, offsets, tokens = bytes_at(h, BLOB), ints_at(h, OFFSETS), ints_at(h, table)
     for place in range(size_of(h, table)):
-        if try_token(h, s, tokens[place], blob, offsets, t):
+        if not checked or try_token(h, s, tokens[place], blob, offsets, t):
             allow(out, tokens[place])
 
 
@@ -356,77 +366,23 @@ def _may_stop(h: Any, s: Any, row: int, depth: int) -> bool:
 
 
 @jit
-def _walk_row(h: Any, s: Any, node: int, row: int, depth: int, checked: bool, out: Any) -> None:
-    """Allow the tokens that go on with the span at one place; those of `node` itself excepted."""
-    text = bytes_at(h, LEFT)
-    suffix = ints_at(h, SUFFIXES)[row]
-    while True:
-        if depth and leads_out(h, node) and may_end_at(h, row, depth):
-            _close_below(h, s, node, out)
-        byte = text[suffix + depth]
-        if byte >= BARRIER:
-            return
-        node = child_of(h, node, byte)
-        if node < 0:
-            return
-        depth += 1
-        if has_tokens(h, node) and (not checked or _may_stop(h, s, row, depth)):
-            allow_node(h, out, node)
-
-
-@jit
-def _walk_span(h: Any, s: Any, node: int, out: Any) -> None:
-    """Allow the tokens that go on with a span.
+def _allow_spans(h: Any, s: Any, spans: Any, first: int, last: int, out: Any) -> None:
+    """Allow those tokens of a list that go on with the span, see `explore.list_spans`.
 
     Not among them: those that close the span from where it stands (tokens that begin with ``" ]"``
     or ``"]"``).
-
-    Args:
-        h: the handle.
-        s: the state.
-        node: the node of the trie at which tokens begin: the root, or one whose bytes come before.
-        out: int32[W], in which bits are set.
     """
-    low, high, depth, source = s[LOW], s[HIGH], s[DEPTH], s[PART]
-    checked = exact(h, s)
-    if high - low <= FEW_ROWS:
-        for row in range(low, high):
-            if any_alive(h, source, row, row + 1, depth):
-                _walk_row(h, s, node, row, depth, checked, out)
-        return
-    text, suffixes = bytes_at(h, TEXT), ints_at(h, SUFFIXES)
-    frames = np.empty((h[LONGEST] + 2, 3), np.int32)  # node, next row, last row
-    frames[0, 0], frames[0, 1], frames[0, 2] = node, low, high
-    level = 0
-    if depth and leads_out(h, node) and may_end(h, low, high, depth):
-        _close_below(h, s, node, out)
-    while level >= 0:
-        row, end, at = frames[level, 1], frames[level, 2], depth + level
-        byte = text[suffixes[row] + at] if row < end else BARRIER
-        if byte >= BARRIER:  # rows are sorted: what follows are barriers too
-            level -= 1
+    source, checked = s[PART], exact(h, s)
+    for place in range(4 * first, 4 * last, 4):
+        token, low, high, depth = spans[place], spans[place + 1], spans[place + 2], spans[place + 3]
+        if token < 0:
+            if may_end(h, low, high, depth):
+                _close_below(h, s, -1 - token, out)
             continue
-        after = end_of_run(text, suffixes, row, end, at, byte)
-        frames[level, 1] = after
-        child = child_of(h, frames[level, 0], byte)
-        if child < 0:
-            continue
-        if after - row <= FEW_ROWS:
-            for place in range(row, after):
-                if any_alive(h, source, place, place + 1, at + 1):
-                    if has_tokens(h, child) and (not checked or _may_stop(h, s, place, at + 1)):
-                        allow_node(h, out, child)
-                    _walk_row(h, s, child, place, at + 1, checked, out)
-            continue
-        if has_tokens(h, child):
-            free = not checked and any_alive(h, source, row, after, at + 1)
-            place = row
-            while checked and not free and place < after:
-                free = _may_stop(h, s, place, at + 1)
-                place += 1
-            if free:
-                allow_node(h, out, child)
-        level += 1
-        frames[level, 0], frames[level, 1], frames[level, 2] = child, row, after
-        if leads_out(h, child) and may_end(h, row, after, at + 1):
-            _close_below(h, s, child, out)
+        fits = not checked and any_alive(h, source, low, high, depth)
+        row = low
+        while checked and not fits and row < high:
+            fits = _may_stop(h, s, row, depth)
+            row += 1
+        if fits:
+            allow(out, token)

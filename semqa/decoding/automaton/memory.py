@@ -22,7 +22,6 @@ from semqa.decoding.automaton.pointers import (
     ints_of,
     ints_pointer,
     longs_of,
-    longs_pointer,
     room_for_ints,
 )
 
@@ -83,18 +82,20 @@ FLAGS = 19  # uint8[n + 1], see `passages.py`
 SUFFIXES = 20  # int32[m]: starts of spans, by source, then by the text that follows
 STARTS = 21  # int32[N + 1]: the suffixes of source k are SUFFIXES[STARTS[k]:STARTS[k + 1]]
 NEEDS = 22  # int32[m], by row of SUFFIXES: the position from which on a span from there may end
+BEGINNINGS = 23  # int32[4 * n]: tokens that begin a span with the space before it, by source
+BEGINNINGS_AT = 24  # int32[N + 1]: those of source k are number AT[k] to AT[k + 1]
 
 # Tables of a view: the sources without the text that has been quoted.
-ENDS = 23  # int32[m], by row: the last position at which a span from there may end, 0 for none
-TOUCHED = 24  # uint8[N]: some text of the source has been quoted
-PREFIX_OK = 25  # uint8[N + 1]: some quotable source's number begins so
-QUOTABLE = 26  # uint8[N + 1], by number; 0 is unused
-HEADS = 27  # int32[3 * n]: the first three words of earlier runs
-LEFT = 28  # uint8[n], TEXT with barriers in place of what has been quoted
-DISTANCE = 29  # int32[2 * (n + 1)]: fewest tokens from a position to free text, see `finish.py`
-CONTROL = 30  # int32[NUMBER_COST + 1 + 2 * N]: the same from states between spans
-OPENERS = 31  # int32[*]: tokens that hold "[" and no "]" before it, DEEP_OPENERS among them
-TABLES = 32
+ENDS = 25  # int32[m], by row: the last position at which a span from there may end, 0 for none
+TOUCHED = 26  # uint8[N]: some text of the source has been quoted
+PREFIX_OK = 27  # uint8[N + 1]: some quotable source's number begins so
+QUOTABLE = 28  # uint8[N + 1], by number; 0 is unused
+HEADS = 29  # int32[3 * n]: the first three words of earlier runs
+LEFT = 30  # uint8[n], TEXT with barriers in place of what has been quoted
+DISTANCE = 31  # int32[2 * (n + 1)]: fewest tokens from a position to free text, see `finish.py`
+CONTROL = 32  # int32[NUMBER_COST + 1 + 2 * N]: the same from states between spans
+OPENERS = 33  # int32[*]: tokens that hold "[" and no "]" before it, DEEP_OPENERS among them
+TABLES = 34
 
 # Fields of a record in NODES: all of a node in one line of the processor's cache.
 FIRST_CHILD = 0
@@ -206,12 +207,6 @@ def bytes_at(h: Any, table: int) -> Any:
 def ints_at(h: Any, table: int) -> Any:
     """Open a table of int32; nothing checks the bounds."""
     return ints_pointer(h[2 * table])
-
-
-@jit
-def longs_at(h: Any, table: int) -> Any:
-    """Open a table of int64; nothing checks the bounds."""
-    return longs_pointer(h[2 * table])
 
 
 @jit
