@@ -9,7 +9,6 @@ The vocabulary is tekken's, 131,072 tokens. The parts:
     replay      human answers fed token by token, after a check that masks agree where the languages do
     scaling     one source of generated text, 1,000 to 1,000,000 characters, with quotes cut at random
     hostile     texts that make suffix structures large
-    batch       64 answers in one call
     policies    random answers under each of our rules and in other vocabularies, to the last token
 
 Each contestant is used as its documentation says is fastest (`copying.contestants`), all are warmed
@@ -37,7 +36,6 @@ HERE = str(ROOT / "benchmarks")
 # This folder comes last, so that no benchmark stands in for the package it is named after.
 sys.path = [str(ROOT), *(path for path in sys.path if path != HERE), HERE]
 
-from copying.batch import batch_part  # noqa: E402
 from copying.contestants import Semqa, new_clock, xgrammar_version  # noqa: E402
 from copying.long_texts import hostile_part, scaling_part  # noqa: E402
 from copying.policies import policies_part  # noqa: E402
@@ -94,7 +92,7 @@ def first_use(bench: Bench) -> float:
     return time.perf_counter() - start
 
 
-PARTS = ("vocabulary", "replay", "scaling", "hostile", "batch", "policies")
+PARTS = ("vocabulary", "replay", "scaling", "hostile", "policies")
 
 
 def _part(name: str, bench: Bench, requests: list[Request], options: argparse.Namespace) -> Any:
@@ -111,8 +109,6 @@ def _part(name: str, bench: Bench, requests: list[Request], options: argparse.Na
             return hostile_part(
                 bench, (3_000,) if smoke else (100_000, 1_000_000), 3 if smoke else 50
             )
-        case "batch":
-            return batch_part(bench, requests[0], 5 if smoke else 500)
         case _:
             return policies_part(bench, bench.questions, 1 if smoke else 3)
 

@@ -18,7 +18,6 @@ from semqa.decoding.automaton.entries import (
     FINISH,
     FOREIGN,
     REOPENS,
-    TRY,
     entries,
 )
 from semqa.decoding.automaton.finish import NUMBER_COST
@@ -399,37 +398,6 @@ class CopyConstraint:
             tokens.append(int(self.allowed(state)[0]))
             state = self.advance(state, tokens[-1])
         return tokens
-
-    def mask_batch(
-        self, states: Sequence[State], out: NDArray[np.int32] | None = None
-    ) -> NDArray[np.int32]:
-        """Return the masks of many states: int32[B, W].
-
-        Raises:
-            InputError: `out` has another shape, or a state is of another constraint.
-        """
-        if out is None:
-            out = np.empty((len(states), self._width), np.int32)
-        elif out.shape != (len(states), self._width):
-            raise InputError(
-                f"The masks must have shape ({len(states)}, {self._width}), got {out.shape}."
-            )
-        if not len(states):
-            return out
-        views = [self.view(one.used, one.fields[memory.TOKENS]) for one in states]
-        addresses = np.array([view.address for view in views], np.int64)
-        fields = np.array([one.fields for one in states], np.int32)
-        starts, begins = np.zeros(len(states) + 1, np.int64), np.zeros(len(states), np.int64)
-        status = np.empty(len(states), np.int64)
-        try:
-            entries().step(addresses, fields, _NO_TOKENS, starts, begins, out, status)
-        except TypeError:
-            raise InputError(f"The masks must be {_MASK_TYPE}, got {out.dtype}.") from None
-        if (status == FOREIGN).any():
-            raise _foreign()
-        for row in np.flatnonzero(status == TRY).tolist():
-            self.allow_reopeners(states[row], out[row])
-        return out
 
     def __getstate__(self) -> dict[str, Any]:
         return {

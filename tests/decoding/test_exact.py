@@ -156,13 +156,12 @@ def test_masks_are_those_of_all_answers_written_out(case: Case, most: int) -> No
 def test_an_answer_keeps_its_promises(
     case: Case, max_tokens: int | None, rng: random.Random
 ) -> None:
-    """Masks, ids, advancing, batches and completions tell the same, and every way leads to an end."""
+    """Masks, ids, advancing and completions tell the same, and every way leads to an end."""
     started = make_or_none(case, max_tokens)
     if started is None:
         return
     constraint, state = started
     vocabulary, written = case.vocabulary, b""
-    states: list[State] = []
     for steps in range(40):
         allowed = constraint.allowed(state)
         assert allowed.dtype == np.int64
@@ -181,12 +180,9 @@ def test_an_answer_keeps_its_promises(
         assert is_answer_bytes(text, case.sources, case.policy, case.question)
         assert constraint.is_accepting(state) == bool({*allowed.tolist()} & {*vocabulary.eos_ids})
         token = choose(constraint, state, vocabulary, rng)
-        states.append(state)
         after = constraint.advance(state, token)
         assert constraint.advance(state, token) == after
         assert hash(after) == hash(constraint.advance(state, token))
         state, written = after, written + vocabulary.token_bytes(token)
         if constraint.has_ended(state):
             break
-    alone = [constraint.mask(one) for one in states]
-    assert np.array_equal(constraint.mask_batch(states), np.array(alone))

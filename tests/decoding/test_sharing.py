@@ -110,14 +110,12 @@ class TestForeignStates:
 
     def test_they_are_refused(self) -> None:
         _, other, state = self.states()
-        rows = [other.start(), state]
         for call in (
             lambda: other.mask(state),
             lambda: other.allowed(state),
             lambda: other.advance(state, 5),
             lambda: other.is_accepting(state),
             lambda: other.shortest_completion(state),
-            lambda: other.mask_batch(rows),
         ):
             with pytest.raises(InputError, match="belongs to another constraint"):
                 call()
@@ -142,11 +140,6 @@ class TestForeignStates:
         assert np.array_equal(one.mask(other.start()), one.mask(one.start()))
 
 
-def test_a_batch_may_be_empty() -> None:
-    constraint = constraint_of(QuotePolicy())
-    assert constraint.mask_batch([]).shape == (0, constraint.mask(constraint.start()).size)
-
-
 @pytest.mark.parametrize("kind", [np.int64, np.uint32, np.float32])
 def test_where_masks_go(kind: Any) -> None:
     constraint = constraint_of(QuotePolicy())
@@ -154,14 +147,10 @@ def test_where_masks_go(kind: Any) -> None:
     width = constraint.mask(state).size
     with pytest.raises(InputError, match="mask must be a C-contiguous"):
         constraint.mask(state, np.zeros(width, kind))
-    with pytest.raises(InputError, match="masks must be a C-contiguous"):
-        constraint.mask_batch([state], np.zeros((1, width), kind))
     with pytest.raises(InputError, match="mask must be a C-contiguous"):
         constraint.mask(state, np.zeros(2 * width, np.int32)[::2])
     with pytest.raises(InputError, match="mask must have shape"):
         constraint.mask(state, np.zeros(width + 1, np.int32))
-    with pytest.raises(InputError, match="masks must have shape"):
-        constraint.mask_batch([state], np.zeros((2, width), np.int32))
 
 
 @pytest.mark.parametrize("change", [lambda s: s.fields, lambda s: s[:1], lambda s: (*s, 0), str])
