@@ -184,7 +184,7 @@ class SharingEngine(Engine, Protocol):
 
         Args:
             settings: all of them, by name; those left out are the defaults, not this engine's.
-            prompts: makes the prompts; by default zero-shot.
+            prompts: makes the prompts; by default with five exemplars of our own.
 
         Returns:
             None where the model would have to be loaded anew for them.

@@ -58,7 +58,7 @@ class OpenAIEngine:
     Args:
         model: its name at the endpoint.
         options: all settings; greedy decoding by default.
-        prompts: makes the prompts; by default zero-shot.
+        prompts: makes the prompts; by default with five exemplars of our own.
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
             ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.

@@ -63,7 +63,7 @@ class VllmEngine:
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedService`.
         options: all settings; greedy decoding by default.
-        prompts: makes the prompts; by default zero-shot.
+        prompts: makes the prompts; by default with five exemplars of our own.
         name: what the engine is called; by default ``vllm:MODEL``.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
