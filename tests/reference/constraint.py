@@ -15,8 +15,8 @@ class ReferenceConstraint:
     """The copy constraint without budgets, read off `Language` and the tokens.
 
     A token is allowed if an answer can be finished behind it. If every byte is a token, that is so
-    wherever `Language` leads; if not, a way of tokens to an end is searched, among those that begin no
-    further word or mark outside of quotes.
+    wherever `Language` leads; if not, a way of tokens to an end is searched, with glue among those that
+    begin no further word or mark outside of quotes.
     """
 
     def __init__(
@@ -27,6 +27,7 @@ class ReferenceConstraint:
         question: str = "",
     ) -> None:
         self._language = Language(sources, policy, question)
+        self._glue = policy.free == "glue"
         self._ends = sorted(vocabulary.eos_ids)
         barred = vocabulary.special_ids.union(self._ends)
         self._tokens = {
@@ -99,7 +100,7 @@ class ReferenceConstraint:
     def _quietly_after(self, place: Place, token: int) -> Place | None:
         """Return the place behind a token that begins no word and no mark where it starts out."""
         at: Place | None = place
-        outside = isinstance(place, Free)
+        outside = isinstance(place, Free) and self._glue  # any text may begin as many as it likes
         for byte in self._tokens[token]:
             before, at = at, None if at is None else self._language.step(at, byte)
             outside = outside and isinstance(at, Free)
