@@ -213,9 +213,11 @@ def _encoded(
 ) -> Encoded:
     from semqa.engines.model import PromptEncoder
     from semqa.engines.transformers.limits import Limits
-    from semqa.training.encoding import encode, end_token
+    from semqa.training.encoding import encode, end_token, pack
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
+    if options.pack and encoder_decoder:
+        raise InputError("pack: This model has an encoder; leave it out.")
     room = Limits.of(loaded, settings).prompt
     limit = min(options.max_length, room if encoder_decoder else room + options.max_new_tokens)
     encoded = encode(
@@ -232,6 +234,8 @@ def _encoded(
             f"training data: no usable answer: got {encoded.left_out} beyond {limit:,} tokens with "
             "their prompts, expected some within; raise --max-length, or choose another model"
         )
+    if options.pack:
+        return replace(encoded, features=pack(encoded.features, limit))
     return encoded
 
 
