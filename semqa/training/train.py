@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
 from semqa.engines.model.identity import model_identity
+from semqa.engines.model.learned import learned_files
 from semqa.engines.model.quiet import quiet
 from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
@@ -103,8 +104,9 @@ def train(
         "shared_questions": len({each.qid for each in questions} & {each.qid for each in dev}),
         "prompt": prompts.identity(),
     }
+    beside = learned_files(prompts.template, options.form)
     ranks = Ranks.join(options.device)
-    folder = ranks.first(lambda: TrainingFolder(out, SCORES))
+    folder = ranks.first(lambda: TrainingFolder(out, SCORES, beside))
     session = Session(folder, ranks, progress, max_checkpoints)
     return session.run(
         plan,
