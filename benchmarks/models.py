@@ -50,7 +50,7 @@ PROMPTS: dict[str, dict[str, str]] = {
     "zero-shot": {"shots": "0"},
     "5 exemplars": {"shots": "5"},
     "5-shot knn": {"shots": "5", "exemplars": "knn"},
-    "fine-tuned": {"shots": "0", "prompt": "qsum"},
+    "fine-tuned": {},  # asked as it learned
 }
 SCORES = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
 
@@ -104,7 +104,8 @@ def measure(record: Mapping[str, Any], question: Question) -> dict[str, float]:
         **{name: record["scores"][name] or 0.0 for name in SCORES},
         "quotes": len(spans),
         "repeated": len(spans) - len({*spans}),
-        "leaked": sum(free[a:b].lower() not in held for a, b in leaks(free, question.question)),
+        "leaked": verdict != "abstained"
+        and sum(free[a:b].lower() not in held for a, b in leaks(free, question.question)),
         "fine": verdict in ("quoted", "abstained"),
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from semqa.cli.choice import choose
-from semqa.cli.engine_options import EngineOptions
+from semqa.cli.engine_options import EngineOptions, PromptForm
 from semqa.engines.model.learned import learned_files, learned_settings
 from semqa.errors import InputError
 from semqa.prompting import Template
@@ -33,8 +33,8 @@ def test_given_options_count_before_them_and_habits_do_not(trained: Path) -> Non
     given = EngineOptions(
         shots=2,
         prompt="zero-shot",
-        form="chat",
-        habits=frozenset({"prompt"}),  # type: ignore[arg-type]
+        form=PromptForm.CHAT,
+        habits=frozenset({"prompt"}),
     )
     prompts = choose(f"transformers:{trained}", given).prompts
     assert prompts is not None
