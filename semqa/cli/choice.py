@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from semqa.cli.flags import flag
 from semqa.cli.live import waiting
@@ -14,7 +14,7 @@ from semqa.cli.progress import progress_bar
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from semqa.cli.engine_options import EngineOptions
     from semqa.engines import Engine
@@ -118,6 +118,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
     from semqa.retrieval import PromptSettings
 
     own = {name: options.pop(name) for name in _PROMPT if name in options}
+    own = _as_learned(engine, own, given.habits)
     own["seed"] = options.get("seed", 0)
     if "encoder" in given.habits:
         plain = PromptSettings(**{k: v for k, v in own.items() if k != "encoder"})
@@ -136,6 +137,16 @@ def choose(engine: str, given: EngineOptions) -> Choice:
         if idle:
             say(f"--constraint off: without effect: {', '.join(map(flag, idle))}")
     return Choice(engine, options, settings)
+
+
+def _as_learned(engine: str, own: Mapping[str, object], habits: Collection[str]) -> dict[str, Any]:
+    """Return the options of prompts, with what a trained model learned for those not given."""
+    from semqa.engines.model.learned import learned_settings
+
+    learned = learned_settings(engine.partition(":")[2])
+    if own.keys() & {"train", "exemplars"}:
+        learned.pop("shots", None)
+    return {**own, **learned, **{name: own[name] for name in own if name not in habits}}
 
 
 def _refuse(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:

@@ -57,6 +57,10 @@ def train(
     ] = "auto",
     max_steps: Annotated[int, typer.Option(help="Steps of the optimizer.")] = 25_000,
     batch_size: Annotated[int, typer.Option(help="Answers a step, however many fit at once.")] = 32,
+    pack: Annotated[
+        bool,
+        typer.Option("--pack", help="Learn the answers to a question together, behind one prompt."),
+    ] = False,
     optimizer: Annotated[Literal["adafactor", "adamw"], typer.Option()] = "adafactor",
     learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 1e-3,
     schedule: Annotated[
@@ -141,6 +145,7 @@ def train(
         form=form,
         max_steps=max_steps,
         batch_size=batch_size,
+        pack=pack,
         optimizer=optimizer,
         learning_rate=learning_rate,
         schedule=schedule,

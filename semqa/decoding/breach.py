@@ -11,7 +11,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import function_words, glue_words, language_of, question_words
+from semqa.quotes.glue import (
+    function_words,
+    glue_words,
+    language_of,
+    question_words,
+    words_as_asked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +91,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def _in_quotes(
     pieces: Sequence[_Piece], sources: Sequence[Source], policy: QuotePolicy, language: str
 ) -> str | None:
-    functions = _function_words(language)
+    functions = function_words(language)
     used: dict[int, list[tuple[int, int, int]]] = {}
     for number, span in pieces:
         if number == 0:
@@ -142,19 +148,11 @@ def _holds_content(field: str, place: tuple[int, int, int], functions: frozenset
     return any(in_word and "".join(run) not in functions for in_word, run in runs)
 
 
-def _function_words(language: str) -> frozenset[str]:
-    return frozenset(
-        form
-        for word in function_words(language)
-        for form in (word, word.capitalize(), word.upper())
-    )
-
-
 def _in_free_text(pieces: Sequence[_Piece], question: str) -> str | None:
     known = glue_words(language_of(question)) | question_words(question)
     written = known | {word[0].upper() + word[1:] for word in known}
     written |= {word.upper() for word in question_words(question)}
-    for word in _WORD.findall(question.replace("’", "'")):
+    for word in words_as_asked(question):
         written |= {word, *word.split("'")}
     heads: set[tuple[str, ...]] = set()
     for place, (number, text) in enumerate(pieces):

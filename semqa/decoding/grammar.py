@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Literal
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import function_words, glue_words, language_of, question_words
+from semqa.quotes.glue import (
+    function_words,
+    glue_words,
+    language_of,
+    question_words,
+    words_as_asked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,7 +132,7 @@ def _parts(text: str, boundary: str) -> Iterator[list[str]]:
 
 
 def _has_content(pieces: Sequence[str], functions: frozenset[str]) -> bool:
-    return any(piece[0].isalnum() and piece.lower() not in functions for piece in pieces)
+    return any(piece[0].isalnum() and piece not in functions for piece in pieces)
 
 
 def _functions_of(question: str) -> frozenset[str]:
@@ -141,7 +147,7 @@ def _free_words(question: str) -> list[str]:
             *known,
             *(word[:1].upper() + word[1:] for word in known),
             *(word.upper() for word in question_words(question)),
-            *_WORD.findall(question),
+            *words_as_asked(question),
         }
     )
 
@@ -263,7 +269,7 @@ def _span_rules(
             is_space = piece.isspace()
             if state == 0 and is_space:
                 continue
-            new = piece[0].isalnum() and piece.lower() not in functions
+            new = piece[0].isalnum() and piece not in functions
             to = (following, is_space, holds or new)
             if to not in names:
                 names[to] = f"{name}-{len(names)}"

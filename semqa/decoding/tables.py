@@ -14,7 +14,13 @@ from semqa.decoding.automaton.entries import entries
 from semqa.decoding.automaton.step import HEAD_WORDS, MOST_RUN_MARKS
 from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import function_words, glue_words, language_of, question_words
+from semqa.quotes.glue import (
+    function_words,
+    glue_words,
+    language_of,
+    question_words,
+    words_as_asked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -174,9 +180,8 @@ def _language_tables(vocabulary: Vocabulary, glue: bool, language: str) -> FreeT
     listed_words = sorted(glue_words(language))
     numbers: dict[str, int] = {}
     trie = _add_words(np.zeros(4, np.int32), _written(listed_words), FREE_WORD, numbers)
-    functions = function_words(language)
-    forms = {form for word in functions for form in (word, word.capitalize(), word.upper())}
-    trie = _add_words(trie, {form: form for form in sorted(forms)}, FUNCTION, {})
+    functions = sorted(function_words(language))
+    trie = _add_words(trie, dict(zip(functions, functions, strict=True)), FUNCTION, {})
     handle = memory.make_handle({}, {memory.GLUE: glue}, shared.handle)
     words_only = {memory.WORDS_TRIE: trie, memory.HEADS: np.empty(0, np.int32)}
     arrays, free = _listed(shared, words_only, handle)
@@ -234,8 +239,7 @@ def _written(words: Iterable[str], question: str = "") -> dict[str, str]:
         forms[word[0].upper() + word[1:]] = word
         if question:
             forms[word.upper()] = word
-    for match in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", question):
-        given = match.replace("’", "'")
+    for given in words_as_asked(question):
         for form in (given, *given.split("'")):
             forms[form] = form.lower()
     return forms

@@ -6,6 +6,7 @@ models, prompts or HTTP.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from semqa.quotes.quote import Claim, FreeText, Quote, Segment, Status, Verdict
 from semqa.quotes.words import cuts_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from semqa.quotes.quote import Dropped, Occurrence
     from semqa.quotes.source import Source
@@ -32,6 +33,9 @@ MAX_MARKS = 10_000
 
 MAX_WORK = 10**10
 """Marks times characters of all sources, above which an answer is refused: seconds of work."""
+
+
+_SENTENCE_END = re.compile(r"""[.!?。！？]["'”’)]*(?=\s|$)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +208,8 @@ class QuotedAnswer:
     def claims(self, question: str = "") -> tuple[Claim, ...]:
         """Return the runs of words outside of quotes that claim something, in reading order.
 
-        Such words are neither glue (`semqa.quotes.glue`) nor words of the question. An abstention
-        claims nothing.
+        Such words are neither glue (`semqa.quotes.glue`) nor words of the question. Words of the
+        question claim something where a whole sentence quotes nothing. An abstention claims nothing.
 
         Args:
             question: the question that was answered.
@@ -215,18 +219,27 @@ class QuotedAnswer:
             >>> text = "[ 1 Colin ] is a British explorer."
             >>> [claim.text for claim in QuotedAnswer.parse(text, [Source("Colin")]).claims()]
             ['British explorer']
+            >>> text = "The bridge was finished. [ 1 Colin ]"
+            >>> answer = QuotedAnswer.parse(text, [Source("Colin")])
+            >>> [claim.text for claim in answer.claims("Was the bridge finished?")]
+            ['bridge', 'finished']
         """
         from semqa.quotes.glue import leaks
 
         if self.abstained:
             return ()
         found = []
-        for segment in self.segments:
+        for place, segment in enumerate(self.segments):
             if isinstance(segment, Quote):
                 continue
             text = segment.text
             runs: list[tuple[int, int]] = []
-            for start, end in leaks(text, question):
+            asked = [
+                (start + a, start + b)
+                for start, end in self._sentences_without_quotes(place)
+                for a, b in leaks(text[start:end], question, asked=False)
+            ]
+            for start, end in sorted({*leaks(text, question), *asked}):
                 if runs and not any(map(str.isalnum, text[runs[-1][1] : start])):
                     runs[-1] = (runs[-1][0], end)
                 else:
@@ -237,6 +250,19 @@ class QuotedAnswer:
                 for a, b in runs
             ]
         return tuple(found)
+
+    def _sentences_without_quotes(self, place: int) -> Iterator[tuple[int, int]]:
+        """Give the sentences, as start and end, that stand wholly in one segment of free text."""
+        text = self.segments[place].text
+        before = self.segments[place - 1].text if place else "."
+        ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+        if place == len(self.segments) - 1 and (not ends or ends[-1] < len(text)):
+            ends.append(len(text))
+        start = 0 if _SENTENCE_END.search(before, max(0, len(before) - 3)) else None
+        for end in ends:
+            if start is not None:
+                yield start, end
+            start = end
 
     @property
     def counts(self) -> dict[str, int]:

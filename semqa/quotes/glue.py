@@ -19,11 +19,23 @@ __all__ = [
     "language_of",
     "leaks",
     "question_words",
+    "words_as_asked",
 ]
 
 LANGUAGES = ("en", "de", "fr", "es")
 
-_FUNCTIONS = ("articles", "pronouns", "prepositions", "conjunctions", "auxiliaries", "words")
+_FUNCTIONS = (
+    "articles",
+    "pronouns",
+    "prepositions",
+    "conjunctions",
+    "auxiliaries",
+    "words",
+    "negations",
+)
+
+# Their parts are other numbers: "12" of "12,500", "2019" of "2019-2021".
+_COMPOUND = re.compile(r"\d+(?:[.,:/–-]\d+)+")
 
 # A run of letters and digits; apostrophes join runs ("it's", "O’Brady").
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -37,20 +49,26 @@ def glue_words(language: str) -> frozenset[str]:
         >>> "according" in glue_words("en"), "unassisted" in glue_words("en")
         (True, False)
     """
-    return frozenset(" ".join(_lists().get(language, {}).values()).split())
+    lists = _lists().get(language, {})
+    listed = (words for name, words in lists.items() if name != "negations")
+    return frozenset(" ".join(listed).split())
 
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the words of which a quote must not consist, lower-case; "it's" counts as two.
+    """Return the words of which a quote must not consist, as written; "it's" counts as two.
+
+    They are in lower case or capitalised. In capitals, "WHO" and "IT" are names.
 
     Example:
-        >>> "which" in function_words("en"), "often" in function_words("en")
-        (True, False)
+        >>> functions = function_words("en")
+        >>> "Which" in functions, "not" in functions, "often" in functions, "WHO" in functions
+        (True, True, False, False)
     """
     lists = _lists().get(language, {})
     listed = " ".join(lists.get(name, "") for name in _FUNCTIONS).split()
-    return frozenset(piece for word in listed for piece in word.split("'"))
+    pieces = {piece for word in listed for piece in word.split("'")}
+    return frozenset(pieces | {piece.capitalize() for piece in pieces})
 
 
 @cache
@@ -70,6 +88,16 @@ def language_of(question: str) -> str:
     return max(LANGUAGES, key=lambda code: sum(word in glue_words(code) for word in words))
 
 
+def words_as_asked(question: str) -> list[str]:
+    """Return the words of a question as it writes them, without numbers of several parts.
+
+    Example:
+        >>> words_as_asked("Who stole £12,500 in 1943?")
+        ['Who', 'stole', 'in', '1943']
+    """
+    return _WORD.findall(_COMPOUND.sub(" ", question).replace("’", "'"))
+
+
 @lru_cache(maxsize=256)
 def question_words(question: str) -> frozenset[str]:
     """Return the words of a question, with "'s" too, and in English their inflections, lower-case.
@@ -79,7 +107,7 @@ def question_words(question: str) -> frozenset[str]:
         ['it', 'sang', "sang's", 'sing', 'singing', 'sings', 'sung', 'who']
     """
     found: set[str] = set()
-    for word in _WORD.findall(question.lower().replace("’", "'")):
+    for word in map(str.lower, words_as_asked(question)):
         found.update((word, *word.split("'")))
         if "'" not in word and word not in glue_words(language_of(question)):
             found.add(f"{word}'s")
@@ -96,22 +124,25 @@ def has_content(quote: str, question: str = "") -> bool:
         (False, True, True)
     """
     functions = function_words(language_of(question))
-    return any(word not in functions for word in re.findall(r"[^\W_]+", quote.lower()))
+    return any(word not in functions for word in re.findall(r"[^\W_]+", quote))
 
 
-def leaks(text: str, question: str = "") -> list[tuple[int, int]]:
+def leaks(text: str, question: str = "", *, asked: bool = True) -> list[tuple[int, int]]:
     """Return where words stand that neither the list of the language nor the question holds.
 
     Args:
         text: free text of an answer, without its quotes.
         question: the question that was answered.
+        asked: whether the words of the question may stand there.
 
     Example:
         >>> text = "It is a British explorer's account of Antarctica."
         >>> [text[a:b] for a, b in leaks(text, "Who crossed Antarctica?")]
         ['British', "explorer's", 'account']
     """
-    known = glue_words(language_of(question)) | question_words(question)
+    known = glue_words(language_of(question))
+    if asked:
+        known |= question_words(question)
     return [match.span() for match in _WORD.finditer(text) if not _is_known(match[0], known)]
 
 

@@ -34,6 +34,7 @@ class TrainingFolder:
     Args:
         path: the folder.
         scores: name of the file in the model's folder that holds step and scores.
+        beside: further files of the model's folder, by name.
 
     Attributes:
         path: the folder.
@@ -44,9 +45,10 @@ class TrainingFolder:
         InputError: it is no folder, or may not be written.
     """
 
-    def __init__(self, path: Path, scores: str) -> None:
+    def __init__(self, path: Path, scores: str, beside: Mapping[str, bytes] | None = None) -> None:
         self.path = path
         self._scores = scores
+        self._beside = beside or {}
         self.checkpoints = path / "checkpoints"
         self.model = path / "model"
         self._old, self._new = path / ".model-old", path / ".model-new"
@@ -156,6 +158,8 @@ class TrainingFolder:
             self._new.mkdir()
             try:
                 save(str(self._new))
+                for name, content in self._beside.items():
+                    write_atomic(self._new / name, [content])
                 write_atomic(self._new / self._scores, [_encoded(state)])
             except BaseException:
                 shutil.rmtree(self._new, ignore_errors=True)  # makes room on a full disk

@@ -44,8 +44,6 @@ def _card(record: Mapping[str, Any]) -> str:
     }
     data, prompt = record["data"], record["prompt"]
     version = f", version {prompt['version']}" if prompt["version"] else ""
-    asked = f" --prompt {Path(options['prompt']).name} --shots 0"
-    form = "" if options["form"] == "auto" else f" --form {options['form']}"
     yaml = "".join(f"{name}: {json.dumps(value)}\n" for name, value in header.items())
     rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
     return f"""---
@@ -56,7 +54,9 @@ def _card(record: Mapping[str, Any]) -> str:
 {base}, trained ({record["method"]}) by semqa {record["versions"]["semqa"]} to answer questions from numbered
 sources with marked quotes: `[ 1 … ]` holds words of source 1.
 
-    semqa answer 'QUESTION' --sources FILE --engine transformers:FOLDER{asked}{form} --decoding tokens
+    semqa answer 'QUESTION' --sources FILE --engine transformers:FOLDER
+
+FOLDER is a copy of these files; `semqa-asked.json` says how the model is to be asked.
 
 ## Scores
 

@@ -8,6 +8,7 @@ out and counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
@@ -15,14 +16,14 @@ from semqa.prompting.reserved import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.data.quotesum import Question
     from semqa.engines.model import PromptEncoder
     from semqa.prompting import Prompt
     from semqa.quotes import Source
 
-__all__ = ["IGNORED", "Encoded", "encode", "end_token"]
+__all__ = ["IGNORED", "Encoded", "encode", "end_token", "pack", "prompt_size", "unpack"]
 
 IGNORED = -100
 """The label of a token that no loss counts, as torch has it."""
@@ -30,7 +31,7 @@ IGNORED = -100
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Encoded examples, one an answer.
+    """Encoded examples, one for each answer, or for each prompt if they are packed.
 
     Attributes:
         features: ``input_ids`` and ``labels`` of each.
@@ -95,6 +96,46 @@ def encode(
             quotes = QuotedAnswer.parse(text, question.sources).quotes
             unverified += not all(quote.verified for quote in quotes)
     return Encoded(features, left_out, unverified)
+
+
+def pack(features: Sequence[Mapping[str, list[int]]], limit: int) -> list[dict[str, list[int]]]:
+    """Put answers that follow the same prompt behind one copy of it, up to `limit` tokens.
+
+    Each answer begins with a copy of the prompt's last token, which predicts its first one.
+    `Padding` keeps the answers from seeing each other.
+    """
+    packed: list[dict[str, list[int]]] = []
+    for each in features:
+        size = prompt_size(each["labels"])
+        last = packed[-1] if packed else {"input_ids": [], "labels": []}
+        same = last["input_ids"][:size] == each["input_ids"][:size]
+        added = len(each["labels"]) - size + 1
+        if same and prompt_size(last["labels"]) == size and len(last["labels"]) + added <= limit:
+            for name in last:
+                last[name] += each[name][size - 1 :]
+        else:
+            packed.append({name: list(each[name]) for name in last})
+    return packed
+
+
+def unpack(feature: Mapping[str, list[int]]) -> list[dict[str, list[int]]]:
+    """Return the examples of which `pack` made one."""
+    labels = feature["labels"]
+    begins = [
+        place
+        for place, both in enumerate(pairwise(labels))
+        if both[0] == IGNORED and both[1] != IGNORED
+    ]
+    shared = {name: values[: begins[0]] for name, values in feature.items()}
+    return [
+        {name: shared[name] + values[begin:end] for name, values in feature.items()}
+        for begin, end in pairwise([*begins, len(labels)])
+    ]
+
+
+def prompt_size(labels: Sequence[int]) -> int:
+    """Return how many tokens stand before the first label that counts."""
+    return next((place for place, label in enumerate(labels) if label != IGNORED), len(labels))
 
 
 def end_token(name: str, tokenizer: Any) -> int:

@@ -30,6 +30,8 @@ class TrainingOptions:
         max_steps: of the optimizer.
         batch_size: answers of a step, over all processes; those that do not fit into memory
             together are learned from one part after the other.
+        pack: learn all answers to a question behind one prompt (decoder-only models); a step is of
+            `batch_size` questions then.
         optimizer: ``adafactor``, its step sizes not scaled by the weights', or ``adamw``.
         learning_rate: at its highest.
         schedule: what becomes of it: ``constant``, ``linear`` or ``cosine`` down to 0.
@@ -67,6 +69,7 @@ class TrainingOptions:
     form: Form = "auto"
     max_steps: int = 25_000
     batch_size: int = 32
+    pack: bool = False
     optimizer: Optimizer = "adafactor"
     learning_rate: float = 1e-3
     schedule: Schedule = "constant"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
 from semqa.engines.model.identity import model_identity
+from semqa.engines.model.learned import learned_files
 from semqa.engines.model.quiet import quiet
 from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
@@ -103,8 +104,9 @@ def train(
         "shared_questions": len({each.qid for each in questions} & {each.qid for each in dev}),
         "prompt": prompts.identity(),
     }
+    beside = learned_files(prompts.template, options.form)
     ranks = Ranks.join(options.device)
-    folder = ranks.first(lambda: TrainingFolder(out, SCORES))
+    folder = ranks.first(lambda: TrainingFolder(out, SCORES, beside))
     session = Session(folder, ranks, progress, max_checkpoints)
     return session.run(
         plan,
@@ -213,9 +215,11 @@ def _encoded(
 ) -> Encoded:
     from semqa.engines.model import PromptEncoder
     from semqa.engines.transformers.limits import Limits
-    from semqa.training.encoding import encode, end_token
+    from semqa.training.encoding import encode, end_token, pack
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
+    if options.pack and encoder_decoder:
+        raise InputError("pack: This model has an encoder; leave it out.")
     room = Limits.of(loaded, settings).prompt
     limit = min(options.max_length, room if encoder_decoder else room + options.max_new_tokens)
     encoded = encode(
@@ -232,6 +236,8 @@ def _encoded(
             f"training data: no usable answer: got {encoded.left_out} beyond {limit:,} tokens with "
             "their prompts, expected some within; raise --max-length, or choose another model"
         )
+    if options.pack:
+        return replace(encoded, features=pack(encoded.features, limit))
     return encoded
 
 

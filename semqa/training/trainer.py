@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from semqa.errors import InputError
 from semqa.metrics import METRICS
 from semqa.trainer.fit import fit
 from semqa.trainer.run import GuardedTrainer, Keeping, OneDevice, Run, arguments
-from semqa.training.encoding import IGNORED
+from semqa.training.encoding import IGNORED, prompt_size, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -25,6 +27,7 @@ __all__ = ["Padding", "make_run"]
 
 _LOGGED = 50
 """Steps between two losses in TensorBoard."""
+_NOT_PACKED = "pack: This model cannot learn several answers behind one prompt; leave it out."
 _PRECISIONS = {
     (False, False): None,
     (True, False): torch.bfloat16,
@@ -83,6 +86,8 @@ def make_run(
         gradient_checkpointing_kwargs={"use_reentrant": False},
         **({} if tensorboard is None else logged),
     )
+    if options.pack:
+        _check_packing(model, padding, examples.features)
     found = fit(
         model,
         padding,
@@ -122,7 +127,8 @@ class Padding:
     """Puts examples of different lengths into one batch.
 
     A decoder-only model is asked for scores of the answers alone: prompts are filled up at the left,
-    so that the answers stand at the end, and those before the longest are not computed.
+    so that the answers stand at the end, and those before the longest are not computed. If several
+    answers follow one prompt, each sees the prompt and itself.
 
     Args:
         pad: the token to fill up with, which is masked.
@@ -137,17 +143,21 @@ class Padding:
         self._trims = self._at_left and "logits_to_keep" in forward
 
     def __call__(self, features: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
-        """Return ids and mask [B, T] and labels [B, U]."""
+        """Return ids [B, T], mask [B, T] (or [B, 1, T, T] for packed answers) and labels [B, U]."""
         ids = [each["input_ids"] for each in features]
         labels = [each["labels"] for each in features]
         mask = self._filled([[1] * len(each) for each in ids], 0)
         batch: dict[str, Any] = {"input_ids": self._filled(ids, self._pad), "attention_mask": mask}
+        batch["labels"] = self._filled(labels, IGNORED)
         if self._positions:
             batch["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
-        batch["labels"] = self._filled(labels, IGNORED)
+        if self._at_left and any(len(unpack(each)) > 1 for each in features):
+            seen = _seen(mask.bool(), batch["labels"])
+            batch["position_ids"] = (seen.sum(-1) - 1).clamp(min=0)
+            batch["attention_mask"] = (seen | torch.eye(mask.shape[1], dtype=torch.bool))[:, None]
         if self._trims:
             # The token before the first label is the one that predicts it.
-            longest = max(len(each) - each.count(IGNORED) for each in labels)
+            longest = max(len(each) - prompt_size(each) for each in labels)
             batch["logits_to_keep"] = longest + 1
             batch["labels"] = batch["labels"][:, -longest - 1 :]
         return batch
@@ -157,6 +167,44 @@ class Padding:
         fill = [[value] * (width - len(row)) for row in rows]
         parts = zip(fill, rows, strict=True) if self._at_left else zip(rows, fill, strict=True)
         return torch.tensor([[*first, *second] for first, second in parts])
+
+
+def _seen(mask: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return which tokens [B, T, T] each token sees: those before it in the prompt and its answer."""
+    begins = torch.zeros_like(mask)
+    begins[:, :-1] = (labels[:, :-1] == IGNORED) & (labels[:, 1:] != IGNORED)
+    answer = begins.cumsum(1)  # 0 in the prompt, but for its last token, which each answer has
+    own = (answer[:, None, :] == 0) | (answer[:, None, :] == answer[:, :, None])
+    return own.tril() & mask[:, None, :]
+
+
+def _check_packing(model: Any, padding: Padding, features: Sequence[dict[str, list[int]]]) -> None:
+    """Compare the loss of packed answers with that of the same answers apart.
+
+    Raises:
+        InputError: they differ: the model does not keep to the mask, or to the positions.
+    """
+    most = max(features, key=lambda each: len(unpack(each)))
+    parameter = next(model.parameters())
+    training = model.training
+    model.eval()
+    losses = []
+    try:
+        with torch.no_grad():
+            for rows in ([most], unpack(most)):
+                batch = padding(rows)
+                given = {
+                    name: value.to(parameter.device) if isinstance(value, torch.Tensor) else value
+                    for name, value in batch.items()
+                }
+                losses.append(float(model(**given).loss))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(_NOT_PACKED) from error
+    finally:
+        model.train(training)
+    tolerance = 1e-3 if parameter.dtype == torch.float32 else 2e-2
+    if not math.isclose(*losses, rel_tol=tolerance):
+        raise InputError(_NOT_PACKED)
 
 
 class _ScoringTrainer(GuardedTrainer):

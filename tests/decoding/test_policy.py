@@ -123,9 +123,9 @@ GLUE = [
     ('("it" [ 1 Bing ])', True),
     ("it – [ 1 Bing ]", False),
     # At most ten words and three marks in a run.
-    ("it is one of the ones that there also are [ 1 Bing ]", True),
-    ("it is one of the ones that there also are in [ 1 Bing ]", False),
-    ("it is one of the ones [ 1 Bing ] that there also are in [ 2 12 ]", True),
+    ("it is each of the other that there also are [ 1 Bing ]", True),
+    ("it is each of the other that there also are in [ 1 Bing ]", False),
+    ("it is each of the other [ 1 Bing ] that there also are in [ 2 12 ]", True),
     ("... [ 1 Bing ]", True),
     (".... [ 1 Bing ]", False),
     ("... [ 1 Bing ]...", True),

@@ -24,12 +24,16 @@ def verdict(text: str, question: str = QUESTION) -> str:
     ("text", "expected"),
     [
         ("[ 1 Colin O'Brady ] crossed Antarctica in [ 1 2018 ].", "quoted"),
-        ("According to the first source, it was [ 1 Colin O'Brady ].", "quoted"),
+        ("According to the source, it was [ 1 Colin O'Brady ].", "quoted"),
+        ("Antarctica was crossed. That was [ 1 Colin O'Brady ].", "unquoted"),
+        ("[ 1 Colin O'Brady ]. He crossed Antarctica alone.", "unquoted"),
+        ("That was in the past. [ 1 Colin O'Brady ] crossed Antarctica.", "quoted"),
+        ("One [ 1 Colin O'Brady ].", "unquoted"),
         ("[ 1 Colin O'Brady ] is a British meteorologist.", "unquoted"),
         ("[ 1 Colin O'Brady ] did not cross it.", "unquoted"),
         ("It was in 2018 that [ 1 Colin O'Brady ] crossed it.", "unquoted"),
         ("Colin O'Brady.", "unquoted"),
-        ("It was the one who crossed Antarctica alone.", "unquoted"),  # glue, but no quote
+        ("It was someone who crossed Antarctica alone.", "unquoted"),  # glue, but no quote
         ("", "unquoted"),
         (" \n", "unquoted"),
         ("[sic]", "unquoted"),
@@ -93,3 +97,24 @@ def test_by_its_definition(drawn: tuple[str, list[Source]], question: str) -> No
     shown = answer.claims(question)
     assert sum(len(leaks(claim.text, question)) for claim in shown) == len(leaked)
     assert answer.verified <= bool(answer.quotes)
+
+
+@pytest.mark.parametrize(
+    ("quote", "question", "expected"),
+    [
+        ("May", "In which month?", "quoted"),
+        ("one", "How many?", "quoted"),
+        ("WHO", "Which agency?", "quoted"),
+        ("not", "Was it approved?", "unquoted"),
+        ("The", "Which one?", "unquoted"),
+    ],
+)
+def test_a_quote_says_something(quote: str, question: str, expected: str) -> None:
+    answer = QuotedAnswer.parse(f"[ 1 {quote} ]", [Source(f"x {quote} y")])
+    assert answer.verdict(question).value == expected
+
+
+def test_parts_of_a_number_are_other_numbers() -> None:
+    answer = QuotedAnswer.parse("It was 12 [ 1 pounds ].", [Source("12,500 pounds")])
+    assert answer.verdict("Was it 12,500 pounds?").value == "unquoted"
+    assert answer.verdict("Was it 12 pounds?").value == "quoted"

@@ -57,7 +57,7 @@ class Answered(NamedTuple):
         return [
             quote.text
             for quote in self.answer.quotes
-            if not set(re.findall(r"[^\W_]+", quote.text.lower())) - without
+            if not set(re.findall(r"[^\W_]+", quote.text)) - without
         ]
 
     @property
@@ -87,7 +87,7 @@ class Answered(NamedTuple):
         quotes = self.answer.quotes
         if self.record.get("dropped") or not all(quote.verified for quote in quotes):
             return "unverified"
-        return "quoted" if quotes and not self.claims else "unquoted"
+        return "quoted" if quotes and not self.answer.claims(self.question) else "unquoted"
 
 
 def _places(quote: Quote) -> Iterator[tuple[int, str, int]]:

@@ -5,7 +5,6 @@ Shares no code with what it is the reference for, but for the lists of words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,7 +12,13 @@ from itertools import groupby
 
 from semqa.decoding import QuotePolicy
 from semqa.quotes import ABSTENTION, Source
-from semqa.quotes.glue import function_words, glue_words, language_of, question_words
+from semqa.quotes.glue import (
+    function_words,
+    glue_words,
+    language_of,
+    question_words,
+    words_as_asked,
+)
 
 _SPACES = " \n"
 _OPENING = '("-/'
@@ -88,14 +93,10 @@ class Language:
             if policy.sources is None or number in policy.sources
         }
         listed = glue_words(language_of(question))
-        self._functions = {
-            form
-            for word in function_words(language_of(question))
-            for form in (word, word.capitalize(), word.upper())
-        }
+        self._functions = function_words(language_of(question))
         known = listed | question_words(question)
         self._words = known | {word[0].upper() + word[1:] for word in known}
-        for word in re.findall(r"[^\W_]+(?:'[^\W_]+)*", question.replace("’", "'")):
+        for word in words_as_asked(question):
             self._words |= {word, *word.split("'")}
         # The same is asked again and again.
         self._starts = cache(self._find_starts)

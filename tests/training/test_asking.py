@@ -164,8 +164,7 @@ def test_a_chat_model_learns_with_adapters_and_answers_whoever_asks(
     left = command_in(tmp_path, monkeypatch, capsys)(
         *("answer", asked.question, "--sources", sources, "--max-new-tokens", "24"),
         *("--engine", f"transformers:{out / 'model'}", "--device", "cpu"),
-        *("--prompt", folder / "short.jinja", "--shots", 0, "--decoding", "tokens"),
-        *("--format", "marked"),
+        *("--decoding", "tokens", "--format", "marked"),
     )
     assert left.code == 0, left.err
     assert left.out.strip() == asked.texts[0]

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    MistralConfig,
+    MistralForCausalLM,
+)
 
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
 from semqa.trainer import Progress, fit
 from semqa.trainer.fit import Fit
 from semqa.training import train
-from semqa.training.encoding import IGNORED
+from semqa.training.encoding import IGNORED, pack, unpack
 from semqa.training.trainer import Padding
 from tests.training.wanted import BRIEF, DECODER, options
 
@@ -28,6 +36,16 @@ def examples() -> list[dict[str, list[int]]]:
         ids = torch.randint(10, 200, (prompt + answer,), generator=draws).tolist()
         found.append({"input_ids": ids, "labels": [IGNORED] * prompt + ids[prompt:]})
     return found
+
+
+def with_other_answers(example: dict[str, list[int]]) -> list[dict[str, list[int]]]:
+    """The same prompt before the answer's tokens backwards, and before its first one alone."""
+    size = example["labels"].count(IGNORED)
+    prompt, answer = example["input_ids"][:size], example["input_ids"][size:]
+    return [
+        {"input_ids": prompt + other, "labels": [IGNORED] * size + other}
+        for other in (answer[::-1], answer[:1])
+    ]
 
 
 @pytest.mark.parametrize("kind", ["chat", "gpt2"])
@@ -46,6 +64,13 @@ def test_the_loss_of_a_padded_batch_is_that_of_all_scores(kind: str, folder: Pat
         total += torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
         count += int((labels != IGNORED).sum())
     names = signature(model.forward).parameters
+    rows = examples()
+    several = [other for each in rows for other in (each, *with_other_answers(each))]
+    packed = pack(several, 25)
+    assert [len(unpack(each)) for each in packed] == [3, 3, 2, 1, 3]
+    assert [row for each in packed for row in unpack(each)] == several
+    padding = Padding(0, names, is_encoder_decoder=False)
+    torch.testing.assert_close(model(**padding(packed)).loss, model(**padding(several)).loss)
     for known in (names, set(names) - {"logits_to_keep"}):
         batch = Padding(0, known, is_encoder_decoder=False)(examples())
         found = model(**batch)
@@ -98,3 +123,27 @@ def test_a_cpu_computes_in_bfloat16(
 def test_what_else_goes_wrong_is_not_taken_for_memory() -> None:
     with pytest.raises(RuntimeError, match="shapes"), fit.memory_errors():
         raise RuntimeError("shapes do not agree")
+
+
+def test_answers_are_packed_only_for_models_that_keep_them_apart(
+    folder: Path, tmp_path: Path, questions: list[Question]
+) -> None:
+    twice = [replace(each, references=each.references * 2) for each in questions]
+    brief = {**DECODER, "max_steps": 1, "pack": True, "constraint": "off"}
+    record = train(twice, questions[:1], tmp_path / "chat", options(folder, "chat", **brief))
+    assert record["examples"] == len(questions)
+    config = MistralConfig(
+        vocab_size=500,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        sliding_window=4,
+    )
+    MistralForCausalLM(config).save_pretrained(tmp_path / "window")
+    AutoTokenizer.from_pretrained(folder / "chat").save_pretrained(tmp_path / "window")
+    for model in (folder / "t5", tmp_path / "window"):
+        wanted = replace(options(folder, "chat", **brief), model=str(model))
+        with pytest.raises(InputError, match="pack"):
+            train(twice, questions[:1], tmp_path / "out", wanted)

@@ -150,7 +150,8 @@ class SpanWriter:
             if not rows:
                 continue
             own = None
-            if place.kind != "expansion" or not self.tokens:
+            # Words of its own fit before the middle of a sentence, or a name.
+            if candidate.follows and (place.kind != "expansion" or not self.tokens):
                 words = self._own_words((yield Words(before, _OWN_TOKENS, self._goes_on)))
                 own = self._encoded(words + candidate.text) if words else None
             scores = yield Score(before, [*rows, *([own] if own else [])])

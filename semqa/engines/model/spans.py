@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from semqa.engines.extractive.compose import join_pick, words_of
 from semqa.engines.extractive.engine import DEFAULT_COVERAGE, DEFAULT_MAX_WORDS, ExtractiveEngine
+from semqa.quotes.glue import glue_words, language_of, question_words
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
@@ -110,12 +111,20 @@ def propose(
         numbers: the sources that may be quoted; None for all.
     """
     slots = ExtractiveEngine().slots(question, sources, CANDIDATES)
-    return [_place(slot) for slot in slots if numbers is None or slot.source in numbers]
+    places = (_place(slot, question) for slot in slots if numbers is None or slot.source in numbers)
+    return [place for place in places if place.candidates]
 
 
-def _place(slot: Slot) -> Place:
+def _place(slot: Slot, question: str) -> Place:
     found = (_candidate(*both) for both in zip(slot.picks, slot.worths, strict=True))
-    return Place(slot.source, slot.strength, tuple(found), slot.kind)
+    telling = (one for one in found if _tells(one, question))
+    return Place(slot.source, slot.strength, tuple(telling), slot.kind)
+
+
+def _tells(candidate: Candidate, question: str) -> bool:
+    """Tell whether a candidate says anything that the question does not."""
+    known = glue_words(language_of(question)) | question_words(question)
+    return any(word.lower() not in known for word in re.findall(r"\w+", " ".join(candidate.plain)))
 
 
 def _candidate(pick: Pick, worth: float) -> Candidate:

@@ -46,6 +46,12 @@ def test_proposals_are_verbatim_and_of_the_sources_named() -> None:
     assert not propose("Who invented the telephone?", SOURCES)
 
 
+def test_a_proposal_says_more_than_the_question() -> None:
+    sources = [Source("They paid the fine. Jones paid the fine in May.")]
+    for each in propose("Who paid the fine?", sources):
+        assert "[ 1 They paid the fine. ]" not in [one.text for one in each.candidates]
+
+
 def test_an_abbreviation_is_a_list() -> None:
     sources = [Source("The Rapid Transit Department (RTD) ran it."), Source("Read The Docs (RTD).")]
     places = propose("What does RTD stand for?", sources)

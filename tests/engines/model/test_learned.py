@@ -1,0 +1,61 @@
+"""A folder of `semqa train` is asked the way it learned, unless the user says otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from semqa.cli.choice import choose
+from semqa.cli.engine_options import EngineOptions, PromptForm
+from semqa.engines.model.learned import learned_files, learned_settings
+from semqa.errors import InputError
+from semqa.prompting import Template
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Path:
+    for name, content in learned_files(Template.load("qsum"), "completion").items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+def test_options_that_were_not_given_are_what_was_learned(trained: Path) -> None:
+    prompts = choose(f"transformers:{trained}", EngineOptions()).prompts
+    assert prompts is not None
+    assert (prompts.count, prompts.form) == (0, "completion")
+    template = prompts.create_builder().template
+    assert template.raw == Template.load("qsum").raw
+    assert template.name == "qsum"
+
+
+def test_given_options_count_before_them_and_habits_do_not(trained: Path) -> None:
+    given = EngineOptions(
+        shots=2,
+        prompt="zero-shot",
+        form=PromptForm.CHAT,
+        habits=frozenset({"prompt"}),
+    )
+    prompts = choose(f"transformers:{trained}", given).prompts
+    assert prompts is not None
+    assert (prompts.count, prompts.form) == (2, "chat")
+    assert prompts.template == str(trained / "semqa-prompt.jinja")
+
+
+def test_solved_questions_that_are_given_are_shown(trained: Path) -> None:
+    given = EngineOptions(train=Path("solved.jsonl"))
+    prompts = choose(f"transformers:{trained}", given).prompts
+    assert prompts is not None
+    assert prompts.count == 5
+
+
+def test_other_models_have_learned_nothing(tmp_path: Path) -> None:
+    assert learned_settings(str(tmp_path)) == {}
+    assert learned_settings("Qwen/Qwen2.5-0.5B-Instruct") == {}
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"prompt": "../other.jinja"}'])
+def test_a_damaged_file_is_an_error(content: str, trained: Path) -> None:
+    (trained / "semqa-asked.json").write_text(content)
+    with pytest.raises(InputError, match=r"semqa-asked\.json"):
+        choose(f"transformers:{trained}", EngineOptions())
