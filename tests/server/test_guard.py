@@ -349,7 +349,7 @@ def test_a_port_that_is_taken_is_told() -> None:
 def test_numbers_that_clients_think_of_are_not_counted_apart() -> None:
     with client() as server:
         for number in range(1, 30):
-            body = {"question": "Who?", "sources": [{"text": "He."}], "engine": f"lead-{number}"}
+            body = {"question": "Who?", "sources": [{"text": "Ann."}], "engine": f"lead-{number}"}
             assert server.post("/v1/answers", json=body).status_code == 200
         told = server.get("/metrics").text
     assert 'semqa_answers_total{engine="lead",outcome="quoted"} 29.0' in told
