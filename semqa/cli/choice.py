@@ -143,7 +143,8 @@ def _as_learned(engine: str, own: Mapping[str, object], habits: Collection[str])
     """Return the options of prompts, with what a trained model learned for those not given."""
     from semqa.engines.model.learned import learned_settings
 
-    learned = learned_settings(engine.partition(":")[2])
+    kind, _, model = engine.partition(":")
+    learned = learned_settings(model) if kind in ("transformers", "vllm") else {}
     if own.keys() & {"train", "exemplars"}:
         learned.pop("shots", None)
     return {**own, **learned, **{name: own[name] for name in own if name not in habits}}

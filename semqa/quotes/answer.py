@@ -35,7 +35,8 @@ MAX_WORK = 10**10
 """Marks times characters of all sources, above which an answer is refused: seconds of work."""
 
 
-_SENTENCE_END = re.compile(r"""[.!?。！？]["'”’)]*(?=\s|$)""")
+_SENTENCE_END = re.compile(r"""(?:(?<!\b[A-Z])\.|[!?。！？])["'”’)]*(?=\s|$)""")
+"""Not behind an initial, as in "P. G. Wodehouse"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,8 +137,8 @@ class LocalOptions(AnswerOptions):
             raise InputError(f"decoding: got {self.decoding!r}, expected {' or '.join(_DECODINGS)}")
         if self.decoding == "spans" and not self.can_choose_spans:
             raise InputError(
-                "decoding: got 'spans', expected it with the constraint on and greedy decoding; leave "
-                "out temperature, num_beams and repetition_penalty"
+                "decoding must be tokens unless the constraint is on and decoding is greedy (no "
+                "temperature, num_beams or repetition_penalty), got 'spans'."
             )
 
     @property

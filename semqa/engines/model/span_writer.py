@@ -1,4 +1,4 @@
-"""Writing an answer span by span: what is asked of the model, and what becomes of its replies.
+"""Write an answer span by span: the questions put to the model, and the use of its replies.
 
 Masking token by token chooses the first token of a quote blind to what it leads to. Here the model
 reads each candidate to its closing bracket before one is chosen.

@@ -47,9 +47,9 @@ def test_proposals_are_verbatim_and_of_the_sources_named() -> None:
 
 
 def test_a_proposal_says_more_than_the_question() -> None:
-    sources = [Source("They paid the fine. Jones paid the fine in May.")]
-    for each in propose("Who paid the fine?", sources):
-        assert "[ 1 They paid the fine. ]" not in [one.text for one in each.candidates]
+    question = "Who paid the fine?"
+    assert not propose(question, [Source("They paid the fine.")])
+    assert propose(question, [Source("Jones paid the fine.")])
 
 
 def test_an_abbreviation_is_a_list() -> None:
