@@ -27,11 +27,14 @@ class Source:
         text: the body of the passage, quotable.
         title: the title, quotable as a field of its own; may be empty.
         url: where a reader finds the whole document, if anywhere.
+        context: what stands above a passage in its document, a line each, the outermost first:
+            headings, the lead-in of a list, the header of a table. Read, but not quotable.
     """
 
     text: str
     title: str = ""
     url: str | None = None
+    context: str = ""
 
     def field(self, name: Field) -> str:
         """Return the text of one field.

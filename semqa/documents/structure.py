@@ -1,0 +1,469 @@
+"""The structure of a text: its units, and what each needs from around it to be understood.
+
+A unit is what a person would mark: a sentence, an item of a list, a row of a table. Structure is
+read from the text itself, so that a file, a passage of a collection and a source in a request are
+treated alike. Markdown's marks are understood, and what people type without them: headings in
+capitals or on a line of their own, numbered clauses, questions with answers, mail headers,
+speaker turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Kind", "Structure", "Unit", "plain", "read_structure", "split_sentences"]
+
+Kind = Literal["sentence", "item", "row", "heading", "question", "header", "meta"]
+"""What a unit is. A header names a table's columns; meta is a line of a mail's head."""
+
+CONTENT: frozenset[Kind] = frozenset(("sentence", "item", "row"))
+"""Kinds that say something; the others say what they are about."""
+
+LONGEST_HEADING = 90
+"""Characters of a heading without marks."""
+
+LONGEST_SENTENCE = 1_500
+"""A longer sentence is cut at white space: text without any stops must not be one unit."""
+
+_HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•‣–·][ \t]+|\(?(?:(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|[A-Z]\))[ \t]+)(?=\S)"
+)
+_NUMBERED = re.compile(r"[ \t]*\d{1,3}\.[ \t]+(?=\S)")
+_LETTERED = re.compile(r"[ \t]*\(?(?:[a-z]|[ivx]{1,4})[.)][ \t]")
+_LONG_NUMBER = re.compile(r"\d+\.\d+")
+_SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article|Annex)\s")
+_BOLD_LINE = re.compile(r"(\*\*|__|\*|_)[^*_]{2,90}\1")
+_MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNORECASE)
+_TURN = re.compile(
+    r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
+)
+_MARKS = re.compile(r"[*#`|>_~]+")
+_STOP = re.compile(r"[.!?…]+[\"'”’*_)\]]*(?=\s)|[。！？]")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Nos|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|"
+    r"Dept|Mt|Ave|op|cit|ed|eds|pp|e\.g|i\.e|a\.m|p\.m|no|part|ext|max|min|cl|Art|Sec|para)"
+    r"|\b[A-Z])\.$"
+)
+_MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
+_NUMBER_ALONE = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
+_LABEL_WORDS = 3
+"""A first sentence of so few words is a label of the next one: "Night mode. The fan runs on low." """
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A stretch of the text, in code points: ``text[start:end]``.
+
+    Attributes:
+        start: offset of its first character.
+        end: offset after its last.
+        kind: what it is.
+        headings: indexes of the headings above it, the outermost first.
+        over: index of the unit it cannot be understood without: the lead-in of an item, the header
+            of a row, the question of an answer; None if it stands alone.
+        group: number of the paragraph, list or table that it belongs to; -1 for a heading.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    headings: tuple[int, ...] = ()
+    over: int | None = None
+    group: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A text and its units, in order.
+
+    Attributes:
+        text: the text.
+        units: its units; all of the text but white space and marks is in one.
+    """
+
+    text: str
+    units: tuple[Unit, ...]
+
+    def of(self, index: int) -> str:
+        """Return the text of a unit as it stands."""
+        unit = self.units[index]
+        return self.text[unit.start : unit.end]
+
+
+def plain(text: str) -> str:
+    r"""Return a text on one line, without marks of Markdown.
+
+    Example:
+        >>> plain("**Night.** The fan\n runs | low |")
+        'Night. The fan runs low'
+    """
+    return " ".join(_MARKS.sub(" ", text).split())
+
+
+def split_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where the sentences of ``text[start:end]`` begin and end, without blanks around them.
+
+    Example:
+        >>> text = "Dr. Ames left at 9 a.m. on foot. Why?"
+        >>> [text[i:j] for i, j in split_sentences(text, 0, len(text))]
+        ['Dr. Ames left at 9 a.m. on foot.', 'Why?']
+    """
+    at = _skip_blanks(text, start, end)
+    for match in _STOP.finditer(text, at, end):
+        stop = match.end()
+        if stop - at > LONGEST_SENTENCE:
+            yield from _cut(text, at, stop)
+        elif _is_end(text, at, match, end):
+            yield at, stop
+        else:
+            continue
+        at = _skip_blanks(text, stop, end)
+    yield from _cut(text, at, at + len(text[at:end].rstrip()))
+
+
+def _skip_blanks(text: str, at: int, end: int) -> int:
+    while at < end and text[at].isspace():
+        at += 1
+    return at
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a sentence, in parts if it is too long."""
+    while end - start > LONGEST_SENTENCE:
+        cut = text.rfind(" ", start + LONGEST_SENTENCE // 2, start + LONGEST_SENTENCE)
+        cut = cut if cut > 0 else start + LONGEST_SENTENCE
+        yield start, cut
+        start = _skip_blanks(text, cut, end)
+    if start < end:
+        yield start, end
+
+
+def _is_end(text: str, start: int, stop: re.Match[str], end: int) -> bool:
+    """Whether a sentence that begins at `start` ends with this stop."""
+    after = _skip_blanks(text, stop.end(), end)
+    if after >= end:
+        return True
+    following = text[after : after + 8].lstrip("\"'“‘(*_[")[:1]
+    starts = not following.islower() or not following.isascii()
+    if not starts:
+        return False
+    if stop[0][0] != ".":
+        return True
+    before = text[max(start, stop.start() - 12) : stop.start() + 1]
+    if _ABBREVIATION.search(before):
+        return bool(_MAY_END.search(before)) and following.isupper()
+    return _NUMBER_ALONE.fullmatch(text[start : stop.end()].strip()) is None
+
+
+def read_structure(text: str) -> Structure:
+    r"""Return the units of a text.
+
+    Takes time in proportion to the length of the text.
+
+    Example:
+        >>> text = "# Rent\n\nRent is due monthly. Pay by:\n\n- card\n- cheque"
+        >>> [(unit.kind, text[unit.start:unit.end]) for unit in read_structure(text).units]
+        ... # doctest: +NORMALIZE_WHITESPACE
+        [('heading', 'Rent'), ('sentence', 'Rent is due monthly.'), ('sentence', 'Pay by:'),
+         ('item', '- card'), ('item', '- cheque')]
+    """
+    reader = _Reader(text)
+    reader.read()
+    return Structure(text, tuple(reader.units))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def stripped(self) -> str:
+        return self.text.strip()
+
+
+class _Reader:
+    """Walks through the blocks of a text, which blank lines separate."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.units: list[Unit] = []
+        self._blocks = list(_blocks(text))
+        self._headings: list[tuple[int, int]] = []  # level and index, outermost first
+        self._group = 0
+        self._list: tuple[int, int | None, int] | None = None  # group, lead-in, last block
+        self._speakers = _speakers(text)
+
+    def read(self) -> None:
+        for number, block in enumerate(self._blocks):
+            at = 0
+            if _is_delimited(block):
+                at = self._read_table(block, 0, delimited=True)
+            while at < len(block):
+                at = self._read_part(number, block, at)
+
+    def _read_part(self, number: int, block: Sequence[_Line], at: int) -> int:
+        """Read what begins at line `at` of a block; return the line after it."""
+        line = block[at]
+        if mark := _HEADING.match(line.text):
+            end = line.start + len(line.text.rstrip(" \t#"))
+            self._add_heading(line.start + mark.end(), end, len(mark[1]))
+            return at + 1
+        if at + 1 < len(block) and len(block) <= 3 and (level := _underline(block[at + 1].text)):
+            self._add_heading(line.start, line.end, level)
+            return at + 2
+        if _is_row(line.text) and (
+            at + 1 < len(block) and (_is_row(block[at + 1].text) or _is_ruler(block[at + 1].text))
+        ):
+            return self._read_table(block, at)
+        if _ITEM.match(line.text):
+            return self._read_item(number, block, at)
+        if self._is_heading(number, block, at):
+            question = line.stripped.strip("*_ ").endswith("?")
+            level = 9 if question else 4 if line.text.isupper() else 5
+            if not self.units and not question:
+                level = 1
+            elif self._headings and self._headings[-1][1] == len(self.units) - 1 and level == 5:
+                level = self._headings[-1][0] + 1  # a line under a heading, such as its authors
+            self._add_heading(line.start, line.end, level, "question" if question else "heading")
+            return at + 1
+        if self._is_mail(block, at):
+            head = line.stripped.lower()
+            if head.startswith(("from:", "subject:")):
+                self._add_heading(line.start, line.end, 2 if head[0] == "s" else 6, "meta")
+            else:
+                self._add(line.start, line.end, "meta")
+            return at + 1
+        return self._read_paragraph(block, at)
+
+    def _add(
+        self, start: int, end: int, kind: Kind, over: int | None = None, group: int = -1
+    ) -> int:
+        start = _skip_blanks(self.text, start, end)
+        end = start + len(self.text[start:end].rstrip())
+        headings = tuple(index for _, index in self._headings)
+        self.units.append(Unit(start, end, kind, headings, over, group))
+        return len(self.units) - 1
+
+    def _add_heading(self, start: int, end: int, level: int, kind: Kind = "heading") -> None:
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self._headings.append((level, self._add(start, end, kind)))
+        self._list = None
+
+    def _last_text(self) -> str:
+        unit = self.units[-1] if self.units else None
+        return self.text[unit.start : unit.end] if unit else ""
+
+    def _lead_in(self) -> int | None:
+        """Return the sentence that a list or table goes on with: it ends with a colon, or not at all."""
+        last = self._last_text().rstrip("*_ ")
+        if not last or self.units[-1].kind not in CONTENT:
+            return None
+        return None if last[-1] in ".!?;|" else len(self.units) - 1
+
+    def _is_heading(self, number: int, block: Sequence[_Line], at: int) -> bool:
+        """Whether a line without marks is a heading, or a question that what follows answers."""
+        line = block[at].stripped
+        alone = len(block) == 1
+        if self._speaks(line):
+            return False
+        if at == 0 and not alone and line.endswith("?") and len(line) <= 140:
+            return True
+        if len(line) > LONGEST_HEADING or not any(map(str.isalpha, line)):
+            return False
+        after = self._blocks[number + 1][0].text if number + 1 < len(self._blocks) else ""
+        asked = self._last_text().strip("*_ ").endswith("?")
+        if alone and (not after or _MAIL.match(after) or _HEADING.match(after) or asked):
+            return False  # it heads nothing: a signature, or a short answer
+        if alone and _LETTERED.match(after) and _LONG_NUMBER.match(line):
+            return False  # a clause that its items go on with
+        if line.isupper() and sum(map(str.isalpha, line)) > 2:
+            return True
+        if not alone or _MAIL.match(line) or len(line.split()) > 12:
+            return False
+        if line[-1] not in ".!;,:":
+            return True
+        numbered = _SECTION.match(line) and line[-1] == "." and line.count(".") <= 2
+        return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
+
+    def _is_mail(self, block: Sequence[_Line], at: int) -> bool:
+        if not _MAIL.match(block[at].text):
+            return False
+        beside = [block[i].text for i in (at - 1, at + 1) if 0 <= i < len(block)]
+        return any(map(_MAIL.match, beside)) or block[at].stripped.lower().startswith("subject:")
+
+    def _read_table(self, block: Sequence[_Line], at: int, *, delimited: bool = False) -> int:
+        self._group += 1
+        header = self._lead_in()
+        if plain(block[at].text):
+            header = self._add(block[at].start, block[at].end, "header", header, self._group)
+        self._list = None
+        at += 1
+        while at < len(block) and (
+            delimited or _is_row(block[at].text) or _is_ruler(block[at].text)
+        ):
+            line = block[at]
+            if not _is_ruler(line.text):
+                self._add(line.start, line.end, "row", header, self._group)
+            at += 1
+        return at
+
+    def _read_item(self, number: int, block: Sequence[_Line], at: int) -> int:
+        line = block[at]
+        last = at + 1
+        while last < len(block) and not (
+            _ITEM.match(block[last].text) or _HEADING.match(block[last].text)
+        ):
+            last += 1
+        mark = _ITEM.match(line.text)
+        body = line.start + (mark.end() if mark else 0)
+        end = block[last - 1].end
+        if _NUMBERED.match(line.text) and self._read_numbered(number, block, at, last, body, end):
+            return last
+        if self._list is None or self._list[2] < number - 1 or (self._list[2] < number and at):
+            self._group += 1
+            self._list = (self._group, self._lead_in(), number)
+        group, over, _ = self._list
+        self._list = (group, over, number)
+        for count, (start, stop) in enumerate(self._with_labels(body, end)):
+            begin = line.start if count == 0 else start
+            self._add(begin, stop, "sentence" if count else "item", over, group)
+        return last
+
+    def _read_numbered(
+        self, number: int, block: Sequence[_Line], at: int, last: int, body: int, end: int
+    ) -> bool:
+        """Read a numbered heading with what stands on its lines: "4. Fees. You pay ..."."""
+        following = self._blocks[number + 1][0].text if number + 1 < len(self._blocks) else ""
+        more = last == len(block) and bool(following) and not _ITEM.match(following)
+        whole = self.text[body:end].rstrip()
+        first = next(split_sentences(self.text, body, end), (body, end))
+        words = self.text[first[0] : first[1]].split()
+        capitals = sum(word[:1].isupper() for word in words)
+        if at == 0 and more and whole[-1:] not in ".;,?!:" and len(whole.split()) <= 25:
+            self._add_heading(block[at].start, end, 7)
+        elif (
+            0 < len(words) <= 8
+            and words[-1][-1] in ".:"
+            and 2 * capitals >= len(words)
+            and words[0][:1].isupper()
+            and (first[1] < end or more)
+        ):
+            self._add_heading(block[at].start, first[1], 7)
+            self._group += 1
+            for start, stop in split_sentences(self.text, first[1], end):
+                self._add(start, stop, "sentence", None, self._group)
+        else:
+            return False
+        return True
+
+    def _read_paragraph(self, block: Sequence[_Line], at: int) -> int:
+        last = at + 1
+        while last < len(block) and not (
+            _ITEM.match(block[last].text)
+            or _HEADING.match(block[last].text)
+            or _is_row(block[last].text)
+            or _MAIL.match(block[last].text)
+            or self._speaks(block[last].text)
+        ):
+            last += 1
+        over = None
+        if self._headings and self._headings[-1][0] == 9:
+            over = self._headings[-1][1]
+        self._list = None
+        self._group += 1
+        for start, stop in self._with_labels(block[at].start, block[last - 1].end):
+            self._add(start, stop, "sentence", over, self._group)
+        return last
+
+    def _speaks(self, line: str) -> bool:
+        turn = _TURN.match(line)
+        return turn is not None and turn[0].strip(" \t*:") in self._speakers
+
+    def _with_labels(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Return the sentences, labels such as "Methods." together with what they stand before."""
+        spans: list[tuple[int, int]] = []
+        label: int | None = None
+        for begin, stop in split_sentences(self.text, start, end):
+            words = self.text[begin:stop].strip("*_").split()
+            few = len(words) <= (_LABEL_WORDS if not spans else 1)
+            if label is None and few and words and words[-1][-1] in ".:*_":
+                label = begin
+                continue
+            spans.append((begin if label is None else label, stop))
+            label = None
+        return spans if label is None else [*spans, (label, end)]
+
+
+def _blocks(text: str) -> Iterator[list[_Line]]:
+    """Yield the lines between blank lines and rules."""
+    block: list[_Line] = []
+    at = 0
+    for line in text.split("\n"):
+        if not line.strip() or (_is_rule(line) and not block):
+            if block:
+                yield block
+                block = []
+        else:
+            block.append(_Line(at, line))
+        at += len(line) + 1
+    if block:
+        yield block
+
+
+def _is_rule(line: str) -> bool:
+    bare = "".join(line.split())
+    return len(bare) >= 3 and len(set(bare)) == 1 and bare[0] in "-*_=~"
+
+
+def _underline(line: str) -> int:
+    """Return the level of the heading that a line underlines; 0 if it underlines none."""
+    bare = line.strip()
+    return 0 if not _is_rule(line) or " " in bare else 1 if bare[0] == "=" else 2
+
+
+def _is_row(line: str) -> bool:
+    bare = line.strip()
+    return " | " in bare or (len(bare) > 2 and bare[0] == bare[-1] == "|")
+
+
+def _is_ruler(line: str) -> bool:
+    """Whether a line separates the header of a table from its rows."""
+    bare = line.strip()
+    return "-" in bare and "|" in bare and set(bare) <= set(" \t:|+-")
+
+
+def _is_delimited(block: Sequence[_Line]) -> bool:
+    """Whether the lines are those of a file of comma-separated values."""
+    if len(block) < 3 or any(line.stripped[-1] in ".:;!?" for line in block[:20]):
+        return False
+    for sign in ("\t", ";", ","):
+        counts = {line.text.count(sign) for line in block[:20]}
+        if min(counts) >= 2 and (len(counts) == 1 or sign != ","):
+            return True
+        if sign == "," and min(counts) >= 2 and block[0].text.count(sign) == min(counts):
+            quoted = [line for line in block[:20] if line.text.count(sign) > min(counts)]
+            if all('"' in line.text for line in quoted):
+                return True
+    return False
+
+
+def _speakers(text: str) -> frozenset[str]:
+    """Return who speaks, if the text is a conversation: names before colons at starts of lines."""
+    names = Counter(
+        match[0].strip(" \t*:") for line in text.split("\n") if (match := _TURN.match(line))
+    )
+    several = {name for name, count in names.items() if count >= 2}
+    return frozenset(several if len(several) >= 2 else ())

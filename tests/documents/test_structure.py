@@ -1,0 +1,101 @@
+"""Structure: what a reader sees as one thing stays one thing, and what it needs is known."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.documents.structure import read_structure
+
+
+def units(text: str) -> list[tuple[str, str]]:
+    structure = read_structure(text)
+    return [(unit.kind, structure.of(i)) for i, unit in enumerate(structure.units)]
+
+
+def over(text: str, of: str) -> str | None:
+    """Return the text of the unit that another cannot be understood without."""
+    structure = read_structure(text)
+    index = next(i for i in range(len(structure.units)) if structure.of(i).endswith(of))
+    above = structure.units[index].over
+    return None if above is None else structure.of(above)
+
+
+def headings(text: str, of: str) -> list[str]:
+    structure = read_structure(text)
+    index = next(i for i in range(len(structure.units)) if structure.of(i).endswith(of))
+    return [structure.of(i) for i in structure.units[index].headings]
+
+
+def test_sections_have_the_headings_above_them() -> None:
+    text = "# Fees\n\n## Late\n\nIt is 5%.\n\n## Early\n\nNone.\n\n# Law\n\nDutch law."
+    assert headings(text, "It is 5%.") == ["Fees", "Late"]
+    assert headings(text, "None.") == ["Fees", "Early"]
+    assert headings(text, "Dutch law.") == ["Law"]
+
+
+def test_headings_need_no_marks() -> None:
+    text = "RENTAL TERMS\n\nDeposit\n\nYou pay five weeks' rent.\n\n4. Ending it.\n\nGive notice."
+    assert headings(text, "rent.")[-1] == "Deposit"
+    assert headings(text, "Give notice.")[-1] == "4. Ending it."
+
+
+def test_a_signature_is_no_heading() -> None:
+    text = "Dear Ann,\n\nIt is booked.\n\nSam\n\nFrom: Ann\nTo: Sam\n\nThank you very much."
+    assert headings(text, "Thank you very much.") == ["From: Ann"]
+
+
+def test_items_belong_to_their_lead_in() -> None:
+    text = "You may end it if:\n\n(a) we fail to pay;\n\n(b) the roof leaks.\n\nElse not."
+    assert over(text, "(b) the roof leaks.") == "You may end it if:"
+    assert over(text, "Else not.") is None
+
+
+def test_rows_belong_to_the_header_of_their_table() -> None:
+    text = "Times:\n\n| Fault | Within |\n| --- | --- |\n| Gas | 4 hours |\n| Else | 28 days |"
+    assert over(text, "| Else | 28 days |") == "| Fault | Within |"
+    assert over(text, "| Fault | Within |") == "Times:"
+
+
+def test_comma_separated_values_are_a_table() -> None:
+    text = 'code,plant,price\nA1,Aster,7.50\nA2,"Phlox, white",8.00\nA3,Sage,5.00'
+    assert over(text, "A3,Sage,5.00") == "code,plant,price"
+
+
+def test_an_answer_belongs_to_its_question() -> None:
+    text = "Is there a helmet?\nNo. Bring your own.\n\nCan I stop?\nYes. Press PAUSE."
+    assert over(text, "Yes. Press PAUSE.") == "Can I stop?"
+
+
+def test_turns_of_a_conversation_are_kept_apart() -> None:
+    text = "Ann: Is it built?\nBob: It is. Painted too.\nAnn: Good.\nBob: But late."
+    found = read_structure(text)
+    groups = {found.of(i): unit.group for i, unit in enumerate(found.units)}
+    assert len(set(groups.values())) == 4
+
+
+def test_abbreviations_and_numbers_end_no_sentence() -> None:
+    text = "Dr. Ames paid 4.50 at 9 a.m. on 3 May. See no. 12, e.g. the blue one. Then he left."
+    assert [text for _, text in units(text)] == [
+        "Dr. Ames paid 4.50 at 9 a.m. on 3 May.",
+        "See no. 12, e.g. the blue one. Then he left.",
+    ]
+
+
+def test_a_label_stays_with_what_it_labels() -> None:
+    text = "**Night.** The fan runs on low. It is locked.\n\nMethods. We asked 64 nurses."
+    assert units(text)[0] == ("sentence", "**Night.** The fan runs on low.")
+    assert units(text)[2] == ("sentence", "Methods. We asked 64 nurses.")
+
+
+@given(st.text(alphabet="aA1 .?!:|-*#\n(,)", max_size=200))
+def test_every_word_is_in_one_unit(text: str) -> None:
+    structure = read_structure(text)
+    ends = 0
+    for unit in structure.units:
+        assert ends <= unit.start <= unit.end
+        ends = unit.end
+        for index in (*unit.headings, *([unit.over] if unit.over is not None else [])):
+            assert 0 <= index < len(structure.units)
+    inside = {i for unit in structure.units for i in range(unit.start, unit.end)}
+    assert {i for i, char in enumerate(text) if char.isalnum()} <= inside
