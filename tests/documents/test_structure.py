@@ -78,7 +78,8 @@ def test_abbreviations_and_numbers_end_no_sentence() -> None:
     text = "Dr. Ames paid 4.50 at 9 a.m. on 3 May. See no. 12, e.g. the blue one. Then he left."
     assert [text for _, text in units(text)] == [
         "Dr. Ames paid 4.50 at 9 a.m. on 3 May.",
-        "See no. 12, e.g. the blue one. Then he left.",
+        "See no. 12, e.g. the blue one.",
+        "Then he left.",
     ]
 
 
