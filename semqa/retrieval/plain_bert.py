@@ -1,7 +1,7 @@
-"""A small encoder without torch: a question is embedded before torch would be imported.
+"""A small encoder without torch: texts are embedded before torch would be imported.
 
 Knows models of sentence-transformers that are a BERT with the mean of its last states, which the
-packaged encoder is. For others, and for many texts at a time, there is sentence-transformers.
+packaged encoder is. For others there is sentence-transformers.
 """
 
 from __future__ import annotations
@@ -23,11 +23,18 @@ __all__ = ["PlainBert"]
 MOST_BYTES = 256 * 2**20
 """Weights of a larger model are no quick work for numpy."""
 
+_BLOCK = 16384
+_FACTORS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+
+BATCH_TOKENS = 1024
+"""Tokens of a batch, padding included."""
+
+_WORDS, _PLACES = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position"))
 _MODULES = ("Transformer", "Pooling", "Normalize")
 
 
 class PlainBert:
-    """A BERT whose states are averaged, one text at a time.
+    """A BERT whose states are averaged.
 
     Use `of`, which sees whether a model is one.
 
@@ -35,8 +42,14 @@ class PlainBert:
     """
 
     def __init__(
-        self, config: Mapping[str, Any], weights: Mapping[str, NDArray[np.float32]], tokenizer: Any
+        self,
+        config: Mapping[str, Any],
+        weights: Mapping[str, NDArray[np.float32]],
+        tokenizer: Any,
+        *,
+        normalise: bool,
     ) -> None:
+        self._normalise = normalise
         self._heads: int = config["num_attention_heads"]
         self._layers: int = config["num_hidden_layers"]
         self._epsilon: float = config["layer_norm_eps"]
@@ -77,40 +90,63 @@ class PlainBert:
                 name.removeprefix("bert."): np.asarray(array, dtype=np.float32)
                 for name, array in load_file(file).items()
             }
-            made = cls(config, weights, tokenizer)
+            made = cls(config, weights, tokenizer, normalise=_MODULES[2] in modules)
             made.encode(["whether all is there"])
         except Exception:  # noqa: BLE001 -- what is wrong with it, sentence-transformers will say
             return None
         return made
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the mean of the last states of each text, float32[texts, width]."""
-        return np.stack([self._encode(text) for text in texts])
-
-    def _encode(self, text: str) -> NDArray[np.float32]:
+        """Return what the model makes of each text, float32[texts, width]."""
         # sentence-transformers takes the blanks off, too.
-        ids = self._tokenizer.encode(text.strip()).ids
-        tables = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position")]
-        states = self._weights[tables[0]][ids] + self._weights[tables[1]][: len(ids)]
+        found = self._tokenizer.encode_batch([text.strip() for text in texts])
+        tokens = [encoding.ids for encoding in found]
+        out = np.empty((len(texts), self._weights[_WORDS].shape[1]), dtype=np.float32)
+        batch: list[int] = []
+        for i in sorted(range(len(tokens)), key=lambda i: -len(tokens[i])):
+            # The longest of a batch comes first; padding costs what tokens do.
+            if batch and len(tokens[batch[0]]) * (len(batch) + 1) > BATCH_TOKENS:
+                out[batch] = self._encode([tokens[j] for j in batch])
+                batch = []
+            batch.append(i)
+        if batch:
+            out[batch] = self._encode([tokens[j] for j in batch])
+        if self._normalise:
+            out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
+        return out
+
+    def _encode(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """Return the mean state of each row, the longest of which comes first."""
+        longest = len(tokens[0])
+        ids = np.zeros((len(tokens), longest), dtype=np.int64)
+        there = np.zeros((len(tokens), longest), dtype=np.float32)
+        for row, given in enumerate(tokens):
+            ids[row, : len(given)] = given
+            there[row, : len(given)] = 1.0
+        states = self._weights[_WORDS][ids] + self._weights[_PLACES][:longest]
         states = states + self._weights["embeddings.token_type_embeddings.weight"][0]
         states = self._normed(states, "embeddings.LayerNorm")
+        away = (there[:, None, None, :] - 1.0) * np.float32(1e9)
         for number in range(self._layers):
-            states = self._layer(states, f"encoder.layer.{number}")
-        found: NDArray[np.float32] = states.mean(axis=0)
+            states = self._layer(states, away, f"encoder.layer.{number}")
+        found: NDArray[np.float32] = (states * there[..., None]).sum(axis=1)
+        found /= there.sum(axis=1)[:, None]
         return found
 
-    def _layer(self, states: NDArray[np.float32], at: str) -> NDArray[np.float32]:
-        """Return what one layer makes of states, [tokens, width]."""
-        tokens, width = states.shape
-        split = (tokens, self._heads, width // self._heads)
+    def _layer(
+        self, states: NDArray[np.float32], away: NDArray[np.float32], at: str
+    ) -> NDArray[np.float32]:
+        """Return what one layer makes of states, [rows, tokens, width]."""
+        rows, tokens, width = states.shape
+        split = (rows, tokens, self._heads, width // self._heads)
         query, key, value = (
-            self._linear(states, f"{at}.attention.self.{name}").reshape(split).transpose(1, 0, 2)
+            self._linear(states, f"{at}.attention.self.{name}").reshape(split).swapaxes(1, 2)
             for name in ("query", "key", "value")
         )
-        scores = query @ key.transpose(0, 2, 1) / np.float32(split[2] ** 0.5)
+        scores = query @ key.swapaxes(2, 3) / np.float32(split[3] ** 0.5) + away
         shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
         shares /= shares.sum(axis=-1, keepdims=True)
-        mixed = (shares @ value).transpose(1, 0, 2).reshape(tokens, width)
+        mixed = (shares @ value).swapaxes(1, 2).reshape(rows, tokens, width)
         mixed = self._linear(mixed, f"{at}.attention.output.dense")
         states = self._normed(states + mixed, f"{at}.attention.output.LayerNorm")
         inner = _gelu(self._linear(states, f"{at}.intermediate.dense"))
@@ -130,18 +166,28 @@ class PlainBert:
 
 
 def _gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return x times the share of a normal distribution below it.
+    """Return x times the share of a normal distribution below it; writes over `x`.
 
     Source: Abramowitz and Stegun 1964, 7.1.26; off by less than 2e-7.
     """
-    z = np.abs(x) * np.float32(0.5**0.5)
-    t = 1 / (1 + np.float32(0.3275911) * z)
-    series = np.zeros_like(t)
-    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        series = (series + np.float32(factor)) * t
-    erf = np.copysign(1 - series * np.exp(-z * z), x)
-    found: NDArray[np.float32] = np.float32(0.5) * x * (1 + erf)
-    return found
+    flat = x.reshape(-1)
+    for start in range(0, len(flat), _BLOCK):
+        # A block stays in the processor's cache through all of these steps.
+        block = flat[start : start + _BLOCK]
+        z = np.abs(block)
+        z *= np.float32(0.5**0.5)
+        t = np.float32(1) / (np.float32(1) + np.float32(0.3275911) * z)
+        series = t * np.float32(_FACTORS[0])
+        for factor in _FACTORS[1:]:
+            series += np.float32(factor)
+            series *= t
+        z *= -z
+        series *= np.exp(z, out=z)
+        erf = np.copysign(np.float32(1) - series, block)
+        erf += np.float32(1)
+        erf *= np.float32(0.5)
+        block *= erf
+    return x
 
 
 def _read(path: Path) -> Any:

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.base import check_request
-from semqa.engines.extractive import tuning
+from semqa.engines.extractive import documents, tuning
 from semqa.engines.extractive.asked import questions_in
 from semqa.engines.extractive.bearing import bears_on
 from semqa.engines.extractive.chooser import Chooser
@@ -31,6 +31,7 @@ from semqa.engines.extractive.title import quotable
 from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
+from semqa.retrieval.encoder import SentenceEncoder, packaged_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.ranker import Weights
     from semqa.engines.extractive.reading import Reading
     from semqa.quotes import Source
+    from semqa.retrieval.embeddings import TextEncoder
 
 __all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine", "Slot"]
 
@@ -75,8 +77,11 @@ class ExtractiveEngine:
             sources, 1 every source that shares a word with the question. Asked what an abbreviation
             stands for, below 1 it keeps just the sources that spell it out, if any does.
 
+        encoder: compares documents with the question by meaning: ``auto`` for the packaged encoder
+            if it is installed, the name of another, or None to compare by words only.
+
     Raises:
-        InputError: an option is out of its range.
+        InputError: an option is out of its range, or the encoder is a path where no folder is.
 
     Example:
         >>> from semqa.quotes import Source
@@ -88,7 +93,10 @@ class ExtractiveEngine:
     name = "extractive"
 
     def __init__(
-        self, max_words: int = DEFAULT_MAX_WORDS, coverage: float = DEFAULT_COVERAGE
+        self,
+        max_words: int = DEFAULT_MAX_WORDS,
+        coverage: float = DEFAULT_COVERAGE,
+        encoder: str | None = "auto",
     ) -> None:
         words: object = max_words
         if isinstance(words, bool) or not isinstance(words, int) or words < 1:
@@ -104,6 +112,11 @@ class ExtractiveEngine:
             )
         self.max_words = max_words
         self.coverage = float(coverage)
+        self._encoder: TextEncoder | None = None
+        if encoder == "auto":
+            self._encoder = packaged_encoder()
+        elif encoder is not None:
+            self._encoder = SentenceEncoder(encoder)
 
     def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
         """Answer one question.
@@ -130,6 +143,12 @@ class ExtractiveEngine:
             True
         """
         check_request(question, sources)
+        if documents.are_documents(sources):
+            reading = documents.read(question, sources, self._encoder)
+            if not reading.judgement.answers:
+                return None
+            text = documents.write(reading, sources, self.max_words)
+            return QuotedAnswer.parse(text, sources) if text else None
         read = _read(question, sources)
         bearing = [(inquiry, found) for inquiry, found in read if bears_on(inquiry, found, sources)]
         if not bearing:
@@ -157,6 +176,8 @@ class ExtractiveEngine:
             (1, 'The bridge was opened in 1932 by the mayor.')
         """
         check_request(question, sources)
+        if documents.are_documents(sources):
+            return self._document_slots(question, sources)
         weights = load_weights()
         slots: list[Slot] = []
         for inquiry, readings in _read(question, sources):
@@ -185,6 +206,18 @@ class ExtractiveEngine:
                     )
         return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
 
+    def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
+        reading = documents.read(question, sources, self._encoder)
+        if not reading.judgement.answers:
+            return []
+        slots = []
+        for each in documents.choose(reading):
+            span = sources[each.source - 1].text[each.start : each.end]
+            if "[" not in span and "]" not in span:
+                pick = Pick(each.source, span, start=each.start)
+                slots.append(Slot(each.source, 1.0, (1.0,), (pick,)))
+        return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
+
     def write(
         self, question: str, sources: Sequence[Source], weights: Weights | None = None
     ) -> str:
@@ -199,6 +232,11 @@ class ExtractiveEngine:
             InputError: as `answer`.
         """
         check_request(question, sources)
+        if weights is None and documents.are_documents(sources):
+            reading = documents.read(question, sources, self._encoder)
+            text = documents.write(reading, sources, self.max_words)
+            if text:
+                return text
         return self._compose_all(_read(question, sources), sources, weights or load_weights())
 
     def _compose_all(

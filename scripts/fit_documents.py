@@ -1,0 +1,259 @@
+"""Fit the models that choose units of documents, and say how well they do on documents not seen.
+
+    python scripts/fit_documents.py SET [SET ...] [--held SET] [--out FILE | --check FILE]
+
+A SET is a folder with ``questions.jsonl`` and ``documents/`` in the format of `semqa eval docs`. A
+unit's label is whether at least half of it is evidence. Every question is also asked of documents of
+another set, which do not answer it. Prints figures for documents left out of the
+fit, with an encoder and by words only; then writes the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from semqa.engines.extractive.documents import Reading, write
+from semqa.engines.extractive.matching import Match, match
+from semqa.engines.extractive.selection import Model, evidence, judge
+from semqa.metrics.docqa import (
+    DocsPrediction,
+    DocsQuestion,
+    DocsQuote,
+    DocsReport,
+    DocsScore,
+    DocsScorer,
+)
+from semqa.quotes import QuotedAnswer, Source
+from semqa.retrieval.encoder import packaged_encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+UNIT_SHRINKAGE, ANSWERABLE_SHRINKAGE = 30.0, 10.0
+"""L2 penalties on standardised features; a third to three times as much is as good."""
+
+FOLDS = 8
+MAX_WORDS = 200
+FALSE = 0.02
+"""Share of answerable questions that may be abstained from, among questions not fitted on."""
+
+
+class Sample(NamedTuple):
+    """A question, its sources compared with it, and what a person marked.
+
+    Attributes:
+        question: a line of the file.
+        sources: its documents.
+        found: the units.
+        labels: 1 for each unit that is evidence; shape [rows].
+        astray: the question compared with documents of another set, which do not answer it.
+        fold: number of its part of the documents.
+    """
+
+    question: dict[str, Any]
+    sources: tuple[Source, ...]
+    found: Match
+    labels: Array
+    astray: Match
+    fold: int
+
+
+def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
+    """Read sets of questions, and compare them with their documents and with those of other sets."""
+    encoder = packaged_encoder() if by_meaning else None
+    texts = {
+        folder: {path.name: path.read_text("utf-8") for path in (folder / "documents").iterdir()}
+        for folder in folders
+    }
+    samples = []
+    for number, folder in enumerate(folders):
+        other = texts[folders[number - 1]]
+        for line in (folder / "questions.jsonl").read_text("utf-8").splitlines():
+            question = json.loads(line)
+            names = question["documents"]
+            sources = tuple(Source(texts[folder][name], title=Path(name).stem) for name in names)
+            found = match(question["question"], sources, encoder)
+            labels = _labels(found, question["evidence"])
+            foreign = sorted(other)[len(samples) % len(other) :] if len(names) == 1 else other
+            strange = [Source(other[name], title=Path(name).stem) for name in foreign][: len(names)]
+            astray = match(question["question"], strange, encoder)
+            # Questions over one document go with it; those over many with where their evidence is.
+            rows = np.flatnonzero(labels)
+            home = names[found.places[rows[0]][0]] if len(rows) else names[0]
+            fold = sum(map(ord, home)) % FOLDS
+            samples.append(Sample(question, sources, found, labels, astray, fold))
+    return samples
+
+
+def _labels(found: Match, evidence: Sequence[str]) -> Array:
+    """Return 1 for each unit of which at least half is evidence, else 0; shape [rows]."""
+    marked = [_marked(units.structure.text, evidence) for units in found.sources]
+    labels = np.zeros(len(found.places))
+    for row, (s, u) in enumerate(found.places):
+        unit = found.sources[s].structure.units[u]
+        letters = _letters(found.sources[s].structure.text, unit.start, unit.end)
+        labels[row] = sum(i in marked[s] for i in letters) >= 0.5 * max(len(letters), 1)
+    return labels
+
+
+def _letters(text: str, start: int, end: int) -> list[int]:
+    """Return where the letters and digits of a stretch are."""
+    return [i for i in range(start, end) if text[i].isalnum()]
+
+
+def _marked(text: str, evidence: Sequence[str]) -> set[int]:
+    """Return the offsets of the letters of a text that are evidence."""
+    at = _letters(text, 0, len(text))
+    bare = "".join(text[i] for i in at)
+    marked: set[int] = set()
+    for stretch in evidence:
+        wanted = "".join(filter(str.isalnum, stretch))
+        found = bare.find(wanted)
+        while wanted and found >= 0:
+            marked.update(at[found : found + len(wanted)])
+            found = bare.find(wanted, found + 1)
+    return marked
+
+
+def logistic(features: Array, labels: Array, shrinkage: float) -> Array:
+    """Fit a logistic regression by Newton's method; the bias goes free and comes last.
+
+    Args:
+        features: shape [rows, features].
+        labels: in [0, 1], shape [rows].
+        shrinkage: L2 penalty on the weights of the standardised features.
+    """
+    mean, spread = features.mean(0), features.std(0)
+    spread[spread < 1e-6] = np.inf
+    rows = np.hstack([(features - mean) / spread, np.ones((len(features), 1))])
+    penalty = np.full(rows.shape[1], shrinkage)
+    penalty[-1] = 0.0
+    weights = np.zeros(rows.shape[1])
+    for _ in range(50):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(rows @ weights, -30.0, 30.0)))
+        gradient = rows.T @ (labels - chance) - penalty * weights
+        curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
+        step = np.linalg.solve(curvature, gradient)
+        weights += step
+        if np.abs(step).max() < 1e-10:
+            break
+    plain_weights = weights[:-1] / spread
+    return np.append(plain_weights, weights[-1] - mean @ plain_weights)
+
+
+def _named(names: Sequence[str], fitted: Array) -> dict[str, float]:
+    return dict(zip([*names, "bias"], np.round(fitted, 4).tolist(), strict=True))
+
+
+def fit_units(samples: Sequence[Sample]) -> dict[str, float]:
+    """Fit the chance that a person would quote a unit."""
+    features = np.concatenate([sample.found.features for sample in samples])
+    labels = np.concatenate([sample.labels for sample in samples])
+    return _named(samples[0].found.names, logistic(features, labels, UNIT_SHRINKAGE))
+
+
+def fit(samples: Sequence[Sample]) -> Model:
+    """Fit both regressions; what judges answers is shown questions that the other was not fitted on."""
+    rows: list[Array] = []
+    labels: list[bool] = []
+    names: tuple[str, ...] = ()
+    for fold in sorted({sample.fold for sample in samples}):
+        rest = [sample for sample in samples if sample.fold != fold]
+        unit = Model(fit_units(rest), {"bias": 0.0}, 0.0)
+        for sample in samples:
+            if sample.fold != fold or not sample.question["answerable"]:
+                continue
+            for found, answerable in ((sample.found, True), (sample.astray, False)):
+                names, values = evidence(found, judge(found, unit).chances)
+                rows.append(values)
+                labels.append(answerable)
+    features, truth = np.array(rows), np.array(labels, dtype=float)
+    answerable = logistic(features, truth, ANSWERABLE_SHRINKAGE)
+    z = features @ answerable[:-1] + answerable[-1]
+    least = np.quantile(1 / (1 + np.exp(-z[truth > 0])), FALSE)
+    return Model(fit_units(samples), _named(names, answerable), round(float(least), 4))
+
+
+def cross_validate(samples: Sequence[Sample]) -> list[tuple[Reading, bool]]:
+    """Return how models that never saw its documents read each question, and if they are led astray."""
+    out: dict[int, tuple[Reading, bool]] = {}
+    for fold in sorted({sample.fold for sample in samples}):
+        model = fit([sample for sample in samples if sample.fold != fold])
+        for number, sample in enumerate(samples):
+            if sample.fold == fold:
+                astray = judge(sample.astray, model).answers
+                out[number] = Reading(sample.found, judge(sample.found, model)), astray
+    return [out[number] for number in range(len(samples))]
+
+
+def report(name: str, samples: Sequence[Sample], readings: Sequence[tuple[Reading, bool]]) -> None:
+    """Print the figures of `semqa eval docs`, over answers of models that never saw the documents."""
+    scores: dict[bool, list[DocsScore]] = {True: [], False: []}
+    for sample, (reading, _) in zip(samples, readings, strict=True):
+        scorer = DocsScorer(
+            dict(zip(sample.question["documents"], (s.text for s in sample.sources), strict=True))
+        )
+        fields = {k: sample.question[k] for k in ("id", "question", "answerable", "kind")}
+        question = DocsQuestion(
+            **fields,
+            documents=tuple(sample.question["documents"]),
+            facts=tuple(map(tuple, sample.question["facts"])),
+            evidence=tuple(sample.question["evidence"]),
+        )
+        for may_abstain, found in scores.items():
+            abstained = may_abstain and not reading.judgement.answers
+            text = "" if abstained else write(reading, sample.sources, MAX_WORDS)
+            quotes = tuple(
+                DocsQuote(quote.text, question.documents[quote.source - 1], quote.field)
+                for quote in QuotedAnswer.parse(text, sample.sources).quotes
+            )
+            found.append(scorer.score(question, DocsPrediction(quotes, abstained)))
+    for may_abstain, found in scores.items():
+        figures = DocsReport.of(found, resamples=0)
+        total = figures.total
+        print(
+            f"{name:8} {'abstains' if may_abstain else 'answers all':12} docqa {100 * total.docqa.value:.1f}"
+            f"  recall {100 * total.recall:.1f}  precision {100 * total.precision:.1f}"
+            f"  full {100 * total.fully_answered:.1f}  rightly {100 * total.abstained_on_unanswerable:.0f}"
+            f"  wrongly {100 * total.false_abstentions:.1f}  | "
+            + "  ".join(
+                f"{kind} {100 * each.docqa.value:.0f}" for kind, each in figures.kinds.items()
+            )
+        )
+    astray = fmean(led for _, led in readings)
+    print(f"{name:8} answers {100 * astray:.1f}% of questions over documents of another set")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("sets", nargs="+", type=Path)
+    parser.add_argument("--held", type=Path, help="another set to report, not fitted on")
+    parser.add_argument("--out", type=Path, help="where to write the weights")
+    args = parser.parse_args()
+    models = {}
+    for name in ("meaning", "words"):
+        samples = load(args.sets, by_meaning=name == "meaning")
+        report(name, samples, cross_validate(samples))
+        model = fit(samples)
+        models[name] = asdict(model)
+        if args.held:
+            held = load([args.held], by_meaning=name == "meaning")
+            read = [(Reading(s.found, judge(s.found, model)), False) for s in held]
+            report(f"{name}, held", held, read)
+    if args.out:
+        args.out.write_text(json.dumps(models, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""Answers from documents: the units that answer, with what a reader needs to understand them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.engines.extractive.matching import match
+from semqa.engines.extractive.selection import judge, select
+from semqa.quotes.marks import canonical_mark
+from semqa.retrieval.units import read_units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.engines.extractive.matching import Match
+    from semqa.engines.extractive.selection import Judgement
+    from semqa.quotes import Source
+    from semqa.retrieval.embeddings import TextEncoder
+    from semqa.retrieval.units import Units
+
+__all__ = ["Quoted", "Reading", "are_documents", "choose", "read", "write"]
+
+_BRACKETS = re.compile(r"[\[\]]+")
+_WORD = re.compile(r"\S+")
+_BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
+_PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
+_LIMITS = re.compile(
+    r"\W*(?:however|but|except|unless|otherwise|in that case|only|nor|exceptions?|"
+    r"(?:this|these|it|they) (?:does|do) not|the (?:one|only) exception|if (?:it|they|you|not))\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that limits the one before it."""
+
+
+class Quoted(NamedTuple):
+    """A unit of an answer.
+
+    Attributes:
+        source: number of its source, from 1.
+        start: offset of its first character, without the bullet of an item.
+        end: offset after its last.
+        kind: ``sentence``, ``item``, ``row`` or a kind of `semqa.documents.structure`.
+        group: number of its paragraph, list or table.
+        chance: chance that a person would quote it; 0 for what only makes others understood.
+    """
+
+    source: int
+    start: int
+    end: int
+    kind: str
+    group: int
+    chance: float
+
+
+class Reading(NamedTuple):
+    """Documents as read for one question.
+
+    Attributes:
+        found: their units, compared with the question.
+        judgement: which of them answer it.
+    """
+
+    found: Match
+    judgement: Judgement
+
+
+def are_documents(sources: Sequence[Source]) -> bool:
+    """Whether sources are documents or parts of them, and not passages of one paragraph each."""
+    return any(source.context or _has_structure(read_units(source)) for source in sources)
+
+
+def _has_structure(units: Units) -> bool:
+    found = units.structure.units
+    return any(unit.kind != "sentence" for unit in found) or len({unit.group for unit in found}) > 1
+
+
+def read(question: str, sources: Sequence[Source], encoder: TextEncoder | None) -> Reading:
+    """Compare documents with a question.
+
+    Raises:
+        InputError: the encoder is not usable.
+        UnavailableError: the encoder cannot be had, or packages are missing.
+    """
+    found = match(question, sources, encoder)
+    return Reading(found, judge(found))
+
+
+def choose(reading: Reading) -> list[Quoted]:
+    """Return the units that an answer quotes: of the best source first, each in reading order."""
+    found, chances = reading.found, reading.judgement.chances
+    wanted: dict[tuple[int, int], float] = {}
+    for row in select(reading.judgement):
+        wanted[found.places[row]] = float(chances[row])
+    for s, u in list(wanted):
+        for needed in _needed(found.sources[s], u):
+            wanted.setdefault((s, needed), 0.0)
+    best: dict[int, float] = {}
+    for (s, _), chance in wanted.items():
+        best[s] = max(best.get(s, 0.0), chance)
+    in_order = sorted(wanted, key=lambda place: (-best[place[0]], place))
+    return [_quoted(found.sources[s], s + 1, u, wanted[s, u]) for s, u in in_order]
+
+
+def _needed(units: Units, u: int) -> list[int]:
+    """Return the units without which a unit is not understood, or misleads."""
+    found = units.structure.units
+    out = []
+    over = found[u].over
+    while over is not None:
+        out.append(over)
+        over = found[over].over
+    before = _neighbour(units, u, -1)
+    if before is not None and _PRONOUN.match(units.texts[u]):
+        out.append(before)
+    after = _neighbour(units, u, 1)
+    if after is not None and _LIMITS.match(units.texts[after]):
+        out.append(after)
+    return out
+
+
+def _neighbour(units: Units, u: int, step: int) -> int | None:
+    found = units.structure.units
+    other = u + step
+    if 0 <= other < len(found) and found[other].group == found[u].group != -1:
+        return other
+    return None
+
+
+def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
+    unit, text = units.structure.units[u], units.structure.text
+    start, end = unit.start, unit.end
+    if unit.kind in ("row", "header"):
+        while start < end and text[start] in "| \t":
+            start += 1
+        while end > start and text[end - 1] in "| \t":
+            end -= 1
+    elif bullet := _BULLET.match(text, start, end):
+        start = bullet.end()
+    return Quoted(number, start, end, unit.kind, unit.group, chance)
+
+
+def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
+    """Write an answer as marked text: paragraphs, lists and tables, each source under its title.
+
+    A source's title is quoted where several sources are. At least one unit is quoted, cut if it is
+    longer than the answer may be.
+    """
+    quoted = _fitting(choose(reading), sources, max_words)
+    several = len({each.source for each in quoted}) > 1
+    lines: list[str] = []
+    last: Quoted | None = None
+    for each in _joined(quoted, sources):
+        marks = _marks(each, sources)
+        title = sources[each.source - 1].title
+        new_source = last is None or last.source != each.source
+        if new_source and several and _quotable(title):
+            lines.append(f"{canonical_mark(each.source, title)}:")
+        if new_source or "sentence" not in (each.kind, last.kind if last else ""):
+            lines.append(f"- {marks}" if each.kind == "item" else marks)
+        else:
+            lines[-1] += f" {marks}"
+        last = each
+    return "\n".join(lines)
+
+
+def _marks(quoted: Quoted, sources: Sequence[Source]) -> str:
+    """Return the marks of a unit: more than one if it holds square brackets, which no quote does."""
+    text = sources[quoted.source - 1].text[quoted.start : quoted.end]
+    parts = [part.strip() for part in _BRACKETS.split(text)]
+    return " ".join(
+        canonical_mark(quoted.source, part) for part in parts if any(map(str.isalnum, part))
+    )
+
+
+def _quotable(title: str) -> bool:
+    return any(map(str.isalnum, title)) and not _BRACKETS.search(title) and title == title.strip()
+
+
+def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]:
+    """Make one quote of sentences that follow each other in a paragraph."""
+    out: list[Quoted] = []
+    for each in quoted:
+        before = out[-1] if out else None
+        if (
+            before is not None
+            and (before.source, before.group) == (each.source, each.group)
+            and before.kind == each.kind == "sentence"
+            and before.end <= each.start
+            and not sources[each.source - 1].text[before.end : each.start].strip()
+        ):
+            out[-1] = before._replace(end=each.end)
+        else:
+            out.append(each)
+    return out
+
+
+def _fitting(quoted: Sequence[Quoted], sources: Sequence[Source], max_words: int) -> list[Quoted]:
+    """Leave out what is least certain until the rest is short enough."""
+    kept = list(quoted)
+
+    def words(each: Quoted) -> list[re.Match[str]]:
+        return list(_WORD.finditer(sources[each.source - 1].text, each.start, each.end))
+
+    total = sum(len(words(each)) for each in kept)
+    while len(kept) > 1 and total > max_words:
+        least = min(kept, key=lambda each: (each.chance, -each.start))
+        total -= len(words(least))
+        kept.remove(least)
+    if kept and total > max_words:
+        kept = [kept[0]._replace(end=words(kept[0])[max_words - 1].end())]
+    return kept

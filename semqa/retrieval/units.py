@@ -1,0 +1,123 @@
+"""Texts as units with their vectors: what is searched for an answer, sentence by sentence.
+
+The same texts are embedded when a document is indexed and when a question is answered, so that
+vectors from the cache serve both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semqa.documents.structure import CONTENT, plain, read_structure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from semqa.documents.structure import Structure
+    from semqa.quotes import Source
+    from semqa.retrieval.embeddings import TextEncoder
+
+    Vectors = NDArray[np.float32]
+
+__all__ = ["Units", "embed", "read_units", "texts_of"]
+
+LONGEST_GROUP = 1_200
+"""Characters of a paragraph, list or table that are embedded: what an encoder of sentences reads."""
+
+READ_AT_ONCE = 512
+"""Texts whose units are kept in memory."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """A source as units.
+
+    Attributes:
+        title: its title, plain.
+        structure: its text and units.
+        texts: each unit, plain.
+        above: for each unit the plain texts above it, the outermost first: headings, then the
+            lead-in, header or question that it belongs to.
+        content: indexes of the units that say something and can be quoted.
+    """
+
+    title: str
+    structure: Structure
+    texts: tuple[str, ...]
+    above: tuple[tuple[str, ...], ...]
+    content: tuple[int, ...]
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """For each unit the paragraph, list or table it is in, under its heading."""
+        members: dict[int, list[int]] = {}
+        for i in self.content:
+            members.setdefault(self.structure.units[i].group, []).append(i)
+        out = list(self.texts)
+        for group in members.values():
+            first = self.structure.units[group[0]]
+            above = self.above[group[0]]
+            head = [above[-1]] if above else []
+            if first.over is not None and len(above) > 1:
+                head = list(above[-2:])
+            text = " ".join([*map(_ended, head), *(self.texts[i] for i in group)])[:LONGEST_GROUP]
+            for i in group:
+                out[i] = text
+        return tuple(out)
+
+
+def read_units(source: Source) -> Units:
+    """Read a source; of the same text the result is kept."""
+    return _read(source.text, source.title, source.context)
+
+
+@lru_cache(maxsize=READ_AT_ONCE)
+def _read(text: str, title: str, context: str) -> Units:
+    structure = read_structure(text)
+    texts = tuple(plain(structure.of(i)) for i in range(len(structure.units)))
+    outer = tuple(filter(None, (plain(line) for line in context.split("\n"))))
+    above = []
+    for unit in structure.units:
+        over: list[str] = []
+        at = unit.over
+        while at is not None and at not in unit.headings:
+            over.insert(0, texts[at])
+            at = structure.units[at].over
+        above.append((*outer, *(texts[h] for h in unit.headings), *over))
+    content = tuple(
+        i for i, unit in enumerate(structure.units) if unit.kind in CONTENT and texts[i]
+    )
+    return Units(plain(title), structure, texts, tuple(above), content)
+
+
+def texts_of(units: Units, indexes: Sequence[int]) -> list[str]:
+    """Return what is embedded for some units: themselves, their groups, and what is above them."""
+    wanted: dict[str, None] = {}
+    for i in indexes:
+        wanted.setdefault(units.texts[i])
+        wanted.setdefault(units.groups[i])
+        for text in units.above[i]:
+            wanted.setdefault(text)
+    return list(wanted)
+
+
+def embed(encoder: TextEncoder, texts: Sequence[str]) -> dict[str, Vectors]:
+    """Return a vector of length 1 for each text, float32[width].
+
+    Raises:
+        InputError: the model is not usable.
+        UnavailableError: it cannot be had, or packages are missing.
+    """
+    found = np.asarray(encoder.encode(texts), dtype=np.float32)
+    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+    return dict(zip(texts, found, strict=True))
+
+
+def _ended(text: str) -> str:
+    return text if text[-1:] in ".?!:" else f"{text}."
