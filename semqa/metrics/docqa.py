@@ -410,6 +410,11 @@ class DocsFigures:
     errors: int
     not_verbatim: int
 
+    @property
+    def n(self) -> int:
+        """The number of answers."""
+        return self.docqa.n
+
     @classmethod
     def of(
         cls, scores: Sequence[DocsScore], *, resamples: int = 1000, seed: int = 0
@@ -442,7 +447,7 @@ class DocsFigures:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as a JSON-ready object."""
         return {
-            "n": self.docqa.n,
+            "n": self.n,
             **asdict(self),
             "docqa": self.docqa.value,
             "docqa_interval": self.docqa.interval,
