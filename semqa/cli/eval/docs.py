@@ -270,14 +270,14 @@ def _show(rows: Sequence[_Row], asked: QuestionSet, how: Mapping[str, object]) -
     print_tables(*tables)
     answerable = sum(question.answerable for question in asked.questions)
     sources = {
-        "files": ", from whole files",
-        "collection": f", from {how.get('passages')} passages of a collection",
+        "files": "; answered from whole files",
+        "collection": f"; answered from {how.get('passages')} passages of a collection",
     }.get(str(how.get("by")), "")
     write_result(
-        f"{len(asked.questions)} questions over {len(asked.documents)} documents{sources}\n"
+        f"questions: {len(asked.questions)}, documents: {len(asked.documents)}{sources}\n"
         "interval: 95%, bootstrap over questions; full: all facts found; seconds: median\n"
-        f"abstained: of {len(asked.questions) - answerable} questions without an answer; wrongly: of "
-        f"{answerable} with one"
+        f"abstained: where there is no answer ({len(asked.questions) - answerable}); wrongly: where "
+        f"there is one ({answerable})"
     )
 
 
