@@ -46,7 +46,7 @@ class DocsQuestion:
         documents: the names of the documents that it is asked of.
         answerable: whether they answer it.
         facts: what the answer must hold; each fact is a sequence of wordings, of which one is enough.
-        evidence: the passages of the documents, verbatim, that belong into the answer.
+        evidence: the passages of the documents, verbatim, that belong in the answer.
         kind: what the question is an example of; may be empty.
     """
 
