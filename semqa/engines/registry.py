@@ -1,4 +1,4 @@
-"""Engines by name: ``extractive``, ``lead-2``, ``transformers:MODEL``, ``vllm:MODEL``, ``openai:MODEL``.
+"""Engines by name: ``extractive``, ``bm25``, ``lead-2``, ``transformers:MODEL`` and others.
 
 An engine's module is imported when the engine is created, not before.
 """
@@ -205,14 +205,26 @@ def _extractive(_: str, options: Mapping[str, object]) -> Engine:
     return ExtractiveEngine(**options)  # type: ignore[arg-type]  # checked by the engine itself
 
 
+def _bm25(_: str, _options: Mapping[str, object]) -> Engine:
+    from semqa.engines.baselines import Bm25Engine
+
+    return Bm25Engine()
+
+
+def _nearest_sentences(_: str, options: Mapping[str, object]) -> Engine:
+    from semqa.engines.baselines import NearestEngine
+
+    return NearestEngine(**options)  # type: ignore[arg-type]  # checked by the encoder itself
+
+
 def _lead(number: str, _options: Mapping[str, object]) -> Engine:
-    from semqa.engines.lead import EdgeEngine
+    from semqa.engines.baselines import EdgeEngine
 
     return EdgeEngine("lead", int(number))
 
 
 def _tail(number: str, _options: Mapping[str, object]) -> Engine:
-    from semqa.engines.lead import EdgeEngine
+    from semqa.engines.baselines import EdgeEngine
 
     return EdgeEngine("tail", int(number))
 
@@ -267,6 +279,8 @@ _ASKING = ("prompts", "say", "warm")
 
 _FACTORIES: dict[str, _Factory] = {
     "extractive": _Factory(_extractive, lambda: ("max_words", "coverage")),
+    "bm25": _Factory(_bm25, tuple),
+    "nearest": _Factory(_nearest_sentences, lambda: ("encoder",)),
     "lead-K": _Factory(_lead, tuple),
     "tail-K": _Factory(_tail, tuple),
     "transformers:MODEL": _Factory(_transformers, _transformers_options, _ASKING),

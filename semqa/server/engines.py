@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EngineShelf"]
 
-_ALWAYS = re.compile(r"extractive|(?:lead|tail)-[1-9][0-9]{0,2}")
+_ALWAYS = re.compile(r"extractive|bm25|(?:lead|tail)-[1-9][0-9]{0,2}")
 
 
 class EngineShelf:

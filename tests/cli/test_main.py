@@ -39,7 +39,8 @@ def test_help_everywhere(semqa: Command, command: list[str]) -> None:
 @pytest.mark.parametrize("command", [["answer"], ["bench", "quotesum"]])
 def test_help_names_every_engine(semqa: Command, command: list[str]) -> None:
     said = semqa(*command, "--help", env={"COLUMNS": "200"}).out
-    for engine in ("extractive", "lead-K", "tail-K", "transformers:MODEL", "vllm:MODEL", "openai:"):
+    engines = "extractive bm25 nearest lead-K tail-K transformers:MODEL vllm:MODEL openai:"
+    for engine in engines.split():
         assert engine in said
 
 

@@ -271,7 +271,7 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
         (("--engine", "transformers:m", "--device", "cpu", "--device-map", "auto"), "--device: got 'cpu' with --device-map auto, expected"),
         (("--quote-from", "1,two"), "--quote-from: got '1,two', expected numbers of sources, such as 1,3; change"),
         (("--engine", "transformers:m", "--quote-from", "0"), "--quote-from must be whole numbers from 1 on, got 0"),
-        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, lead-K, tail-K, transformers:MODEL, vllm:MODEL, openai:MODEL; did you mean transformers:my/m?"),
+        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL, vllm:MODEL, openai:MODEL; did you mean transformers:my/m?"),
         (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
         (("--compare", "--format", "html"), "--compare: got --format html"),
         (("--shots", "6"), "--shots: got 6 without a file of solved questions"),

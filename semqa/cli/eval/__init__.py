@@ -1,1 +1,1 @@
-"""``semqa eval``: attribution, one command a score."""
+"""``semqa eval``: answers over documents, and attribution; one command a score."""

@@ -1,25 +1,26 @@
-"""``semqa eval``: the commands that measure attribution."""
+"""``semqa eval``: the commands that measure answers over documents, and attribution."""
 
 from __future__ import annotations
 
 import typer
 
-from semqa.cli.eval import ais, attrscore, auto_ais, citations, q2, tofueval
+from semqa.cli.eval import ais, attrscore, auto_ais, citations, docs, q2, tofueval
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="eval",
-    help="Measure attribution: AIS, AttrScore, Q², TofuEval, citations.",
+    help="Measure answers over your documents, and attribution: AIS, AttrScore, Q² and others.",
     no_args_is_help=True,
 )
 
 
 @app.callback()
 def _eval() -> None:
-    """Measure attribution: AIS, AttrScore, Q², TofuEval, citations."""
+    """Measure answers over your documents, and attribution: AIS, AttrScore, Q² and others."""
 
 
+app.command("docs")(docs.docs)
 app.command("ais")(ais.ais)
 app.command("auto-ais")(auto_ais.auto_ais)
 app.add_typer(attrscore.app, name="attrscore")

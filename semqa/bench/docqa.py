@@ -1,0 +1,523 @@
+"""Questions over a user's own documents: reading them, answering them, and keeping the answers.
+
+`QuestionSet.read` reads a file of questions with their documents. `answer_questions` asks an engine,
+from `whole_documents` or from the passages that `TemporaryCollections` find. `AnswerFile` keeps each
+answer as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from io import BytesIO
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import semqa
+from semqa.data.files import STDIN, ByteBudget, InputFile, display_name, open_input
+from semqa.data.jsonl import Line, decode_row, describe, encode_row, lines_of, read_rows, shown
+from semqa.data.sources import read_sources
+from semqa.documents import Limits, extract
+from semqa.documents.kinds import kind_of
+from semqa.documents.names import check_name
+from semqa.engines.abstention import abstention, attempt
+from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
+from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsScorer
+from semqa.quotes import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from io import FileIO
+    from pathlib import Path
+
+    from semqa.data.jsonl import Row
+    from semqa.engines import Engine
+    from semqa.quotes import Quote
+    from semqa.retrieval.passages import Collection
+
+__all__ = [
+    "AnswerFile",
+    "DocsAnswer",
+    "QuestionSet",
+    "TemporaryCollections",
+    "answer_key",
+    "answer_questions",
+    "read_answers",
+    "whole_documents",
+]
+
+LIMITS = Limits(seconds=600.0)
+"""A user's own documents may take their time."""
+
+UNREACHED = 3
+"""Failures in a row of something outside, such as an endpoint, after which no more is asked."""
+
+_TEXTS = ("txt", "md", "csv")
+"""Kinds of documents that ``semqa answer --source`` reads as they are."""
+
+
+class File(NamedTuple):
+    """A document.
+
+    Attributes:
+        data: what is in the file.
+        source: all of it as one source.
+    """
+
+    data: bytes
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Questions and the documents that they are asked of.
+
+    Attributes:
+        questions: in the order of the file.
+        documents: the documents by name.
+        scorer: scores answers to the questions.
+    """
+
+    questions: tuple[DocsQuestion, ...]
+    documents: Mapping[str, File]
+    scorer: DocsScorer
+
+    @classmethod
+    def read(cls, path: Path, folder: Path | None = None) -> Self:
+        """Read questions and their documents.
+
+        Args:
+            path: JSON lines, a question each; ``-`` is standard input.
+            folder: where the documents are; by default in ``documents`` beside the file.
+
+        Raises:
+            InputError: a line or a document is not usable, or evidence is not in the documents.
+            MissingExtraError: the packages that read a document are not installed.
+        """
+        if folder is None:
+            if str(path) == STDIN:
+                raise InputError("Questions from standard input need --documents DIR.")
+            folder = path.parent / "documents"
+        rows: dict[str, Row] = {}
+        questions: dict[str, DocsQuestion] = {}
+        for row in read_rows(path):
+            question = _question(row)
+            if question.id in rows:
+                raise InputError(
+                    f'{row.where}: the id "{question.id}" is taken by {rows[question.id].where}.'
+                )
+            rows[question.id], questions[question.id] = row, question
+        documents: dict[str, File] = {}
+        for question in questions.values():
+            for name in question.documents:
+                if name not in documents:
+                    try:
+                        documents[name] = _read_document(folder, name)
+                    except InputError as error:
+                        raise InputError(f"{rows[question.id].where}: {error}") from error
+        scorer = DocsScorer({name: each.source.text for name, each in documents.items()})
+        problems = [
+            f"{rows[question.id].where}: {problem}"
+            for question in questions.values()
+            for problem in scorer.problems(question)
+        ]
+        if problems:
+            more = f" And {len(problems) - 1} more such problems." if problems[1:] else ""
+            raise InputError(f"{problems[0]} Copy it character for character.{more}")
+        return cls(tuple(questions.values()), documents, scorer)
+
+
+def _question(row: Row) -> DocsQuestion:
+    answerable = row.fields.get("answerable", True)
+    if not isinstance(answerable, bool):
+        raise InputError(
+            f'{row.where}: "answerable" must be true or false, got {describe(answerable)}.'
+        )
+    made = DocsQuestion(
+        id=row.text("id"),
+        question=row.text("question"),
+        documents=_texts(row, "documents", "a list of file names"),
+        answerable=answerable,
+        facts=_facts(row) if answerable else (),
+        evidence=_texts(row, "evidence", "a list of passages") if answerable else (),
+        kind=row.text("kind", ""),
+    )
+    for name in ("id", "question"):
+        if not row.text(name).strip():
+            raise InputError(f'{row.where}: "{name}" is empty.')
+    if len(set(made.documents)) < len(made.documents):
+        raise InputError(f'{row.where}: "documents" names a file twice.')
+    return made
+
+
+def _texts(row: Row, field: str, what: str) -> tuple[str, ...]:
+    value = _present(row, field, what)
+    if not _is_texts(value):
+        raise InputError(f'{row.where}: "{field}" must be {what}, none of them empty.')
+    return tuple(value)
+
+
+def _facts(row: Row) -> tuple[tuple[str, ...], ...]:
+    what = 'a list of facts, each a list of wordings such as ["4 hours", "four hours"]'
+    value = _present(row, "facts", what)
+    if not (isinstance(value, list) and value and all(map(_is_texts, value))):
+        raise InputError(f'{row.where}: "facts" must be {what}.')
+    return tuple(map(tuple, value))
+
+
+def _present(row: Row, field: str, what: str) -> Any:
+    if field not in row.fields:
+        raise InputError(f'{row.where}: "{field}" is missing. Add {what}.')
+    return row.fields[field]
+
+
+def _is_texts(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(each, str) and each.strip() for each in value)
+    )
+
+
+def _read_document(folder: Path, name: str) -> File:
+    """Read a document: text as ``semqa answer --source`` reads it, other kinds as they are extracted.
+
+    Raises:
+        InputError: it cannot be read.
+        MissingExtraError: the packages that read it are not installed.
+    """
+    path = folder / check_name(name)
+    if not path.is_file():
+        raise InputError(
+            f"No document {shown(name)} in {display_name(folder)}. Put it there, or name its folder "
+            "with --documents."
+        )
+    with open_input(path, ByteBudget(LIMITS.size)) as file:
+        data = file.read_all()
+    if kind_of(name, data) in _TEXTS:
+        (source,) = read_sources([path])
+    else:
+        document = extract(name, data, LIMITS)
+        source = Source(document.text, document.title)
+    return File(data, source)
+
+
+def whole_documents(
+    question: DocsQuestion, documents: Mapping[str, File]
+) -> list[tuple[str, Source]]:
+    """Return the documents of a question as its sources, each with its name."""
+    return [(name, documents[name].source) for name in question.documents]
+
+
+class TemporaryCollections:
+    """Collections of the documents of questions, one for each list; use it as a context manager.
+
+    Args:
+        documents: the documents by name.
+        passages: how many passages a question gets.
+
+    Raises:
+        UnavailableError: there is no room for them, or packages are missing.
+    """
+
+    def __init__(self, documents: Mapping[str, File], passages: int) -> None:
+        from semqa.retrieval.passages import Library
+
+        self._documents = documents
+        self._passages = passages
+        self._folder = TemporaryDirectory(prefix="semqa-docs-")
+        self._library = Library(self._folder.name, limits=LIMITS)
+        self._collections: dict[frozenset[str], Collection] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    @property
+    def encoder(self) -> str | None:
+        """The encoder that searches compare meanings by; None if they go by words alone."""
+        return self._library.encoder
+
+    def prepare(
+        self, questions: Sequence[DocsQuestion], on_progress: Callable[[int, int], None]
+    ) -> None:
+        """Index the documents of questions, each list of them once.
+
+        Args:
+            questions: the questions.
+            on_progress: called with how many files are indexed, and of how many.
+
+        Raises:
+            InputError: a document cannot be read.
+            UnavailableError: the disk or the encoder failed, or packages are missing.
+        """
+        lists = {frozenset(question.documents) for question in questions}
+        new = sorted((names for names in lists if names not in self._collections), key=sorted)
+        done, total = 0, sum(map(len, new))
+        for names in new:
+            on_progress(done, total)
+            collection = self._library.create("", f"documents {len(self._collections)}")
+            collection.put_all([(name, self._documents[name].data) for name in sorted(names)])
+            self._collections[names] = collection
+            done += len(names)
+
+    def find(self, question: DocsQuestion) -> list[tuple[str, Source]]:
+        """Return the passages that fit a question best, each with the name of its document.
+
+        Args:
+            question: the question, whose documents are indexed.
+
+        Raises:
+            InputError: the question is too long.
+            UnavailableError: the disk or the encoder failed.
+        """
+        collection = self._collections[frozenset(question.documents)]
+        found = collection.search(question.question, self._passages)
+        return [(passage.name, passage.source) for passage in found]
+
+
+@dataclass(frozen=True, slots=True)
+class DocsAnswer:
+    """An answer to a question over documents, as a line of a file holds it.
+
+    Attributes:
+        id: of the question.
+        engine: the specification of the engine; empty if unknown.
+        answer: the answer with its marks; empty if it failed.
+        prediction: what of it is scored.
+        seconds: that it took, with the search for passages; None if unknown.
+        key: changes with all that the answer depends on; empty if unknown.
+    """
+
+    id: str
+    engine: str
+    answer: str
+    prediction: DocsPrediction
+    seconds: float | None
+    key: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as a JSON-ready object."""
+        return {
+            "id": self.id,
+            "engine": self.engine,
+            "answer": self.answer,
+            "quotes": [
+                {"text": quote.text, "document": quote.document, "field": quote.field}
+                for quote in self.prediction.quotes
+            ],
+            "abstained": self.prediction.abstained,
+            "error": self.prediction.error,
+            "seconds": self.seconds,
+            "key": self.key,
+        }
+
+    @classmethod
+    def read(cls, row: Row) -> Self:
+        """Read an answer; only ``id`` is required.
+
+        Raises:
+            InputError: a field is of the wrong type.
+        """
+        quotes = row.fields.get("quotes", [])
+        if not (
+            isinstance(quotes, list)
+            and all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in quotes)
+        ):
+            raise InputError(f'{row.where}: "quotes" must be a list of objects with "text".')
+        seconds, error = row.fields.get("seconds"), row.fields.get("error")
+        return cls(
+            id=row.text("id"),
+            engine=row.text("engine", ""),
+            answer=row.text("answer", ""),
+            prediction=DocsPrediction(
+                tuple(
+                    DocsQuote(each["text"], _name(each, "document"), _name(each, "field"))
+                    for each in quotes
+                ),
+                abstained=bool(row.fields.get("abstained")),
+                error=str(error) if error else None,
+            ),
+            seconds=float(seconds) if isinstance(seconds, int | float) else None,
+            key=row.text("key", ""),
+        )
+
+
+def _name(quote: Mapping[str, object], field: str) -> str | None:
+    value = quote.get(field)
+    return value if isinstance(value, str) else None
+
+
+def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:
+    """Read a file of answers by engine and question, of which the last one counts.
+
+    Args:
+        path: JSON lines; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or a line is not usable.
+    """
+    return _by_question(read_rows(path))
+
+
+def _by_question(rows: Iterable[Row]) -> dict[tuple[str, str], DocsAnswer]:
+    return {(answer.engine, answer.id): answer for answer in map(DocsAnswer.read, rows)}
+
+
+class AnswerFile:
+    """A file to which answers are appended, each at once; use it as a context manager.
+
+    Args:
+        path: the file, which may hold answers already; None keeps answers in memory alone.
+
+    Attributes:
+        answers: the answers by engine and question.
+
+    Raises:
+        InputError: the file holds something else, or cannot be written.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.answers: dict[tuple[str, str], DocsAnswer] = {}
+        self._path = path
+        self._stream: FileIO | None = None
+        if path is None:
+            return
+        if str(path) == STDIN or (path.exists() and not path.is_file()):
+            raise InputError(f"--out must be a file, got {display_name(path)}.")
+        try:
+            self._stream = path.open("a+b", buffering=0)
+        except OSError as error:
+            raise InputError(f"--out: {display_name(path)}: {error.strerror or error}.") from error
+        try:
+            self._load(self._stream, display_name(path))
+        except BaseException:
+            self._stream.close()
+            raise
+
+    def _load(self, stream: FileIO, name: str) -> None:
+        """Read what is there; what a power cut left of a last line is cut off."""
+        stream.seek(0)
+        data = stream.readall()
+        end = data.rfind(b"\n") + 1
+        if end:
+            lines = lines_of(InputFile(name, BytesIO(data[:end]), ByteBudget(len(data))))
+            self.answers = _by_question(map(decode_row, lines))
+        if end == len(data):
+            return
+        try:
+            self.answers |= _by_question([decode_row(Line(f"{name}: last line", data[end:], end))])
+        except InputError:
+            if not end and not data.startswith(b'{"id": '):
+                raise
+            stream.truncate(end)
+        else:
+            stream.write(b"\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def has(self, engine: str, question: str, *, key: str) -> bool:
+        """Whether there is an answer with this key that did not fail."""
+        found = self.answers.get((engine, question))
+        return found is not None and found.key == key and found.prediction.error is None
+
+    def append(self, answer: DocsAnswer) -> None:
+        """Add an answer; once this returns, killing the process does not lose it.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        self.answers[answer.engine, answer.id] = answer
+        if self._stream is None:
+            return
+        row = memoryview(encode_row(answer.to_dict()))
+        try:
+            while row:
+                row = row[self._stream.write(row) :]
+        except OSError as error:
+            raise UnavailableError(f"{self._path}: {error.strerror or error}.") from error
+
+
+def answer_questions(
+    engine: Engine,
+    spec: str,
+    questions: Sequence[DocsQuestion],
+    find: Callable[[DocsQuestion], Sequence[tuple[str, Source]]],
+    keys: Mapping[str, str],
+) -> Iterator[DocsAnswer]:
+    """Answer questions one by one; one that fails gives an answer that says why.
+
+    Args:
+        engine: answers them; it may abstain.
+        spec: its specification.
+        questions: the questions.
+        find: returns the sources of a question, each with the name of its document.
+        keys: of each answer, by the question's id.
+
+    Raises:
+        MissingExtraError: packages are missing.
+        UnavailableError: something outside failed `UNREACHED` times in a row.
+    """
+    unreached = 0
+    for question in questions:
+        started = time.perf_counter()
+        text, prediction = "", DocsPrediction()
+        try:
+            found = find(question)
+            given = [source for _, source in found]
+            answer = attempt(engine, question.question, given) if found else abstention()
+        except MissingExtraError:
+            raise
+        except SemqaError as error:
+            unreached = unreached + 1 if isinstance(error, UnavailableError) else 0
+            prediction = DocsPrediction(error=str(error))
+            failure = error
+        else:
+            unreached = 0
+            text = answer.marked
+            names = [name for name, _ in found]
+            prediction = DocsPrediction(
+                tuple(_named(quote, names, given) for quote in answer.quotes), answer.abstained
+            )
+        seconds = round(time.perf_counter() - started, 6)
+        yield DocsAnswer(question.id, spec, text, prediction, seconds, keys[question.id])
+        if unreached == UNREACHED:
+            raise failure
+
+
+def _named(quote: Quote, names: Sequence[str], sources: Sequence[Source]) -> DocsQuote:
+    """Return a quote with its document: that of the source which has it, or else which it names."""
+    number = quote.found_in[0] if quote.found_in else quote.source
+    if not 1 <= number <= len(names):
+        return DocsQuote(quote.text)
+    field = quote.field
+    if quote.found_in:
+        field = "body" if quote.text in sources[number - 1].text else "title"
+    return DocsQuote(quote.text, names[number - 1], field)
+
+
+def answer_key(
+    question: DocsQuestion, documents: Mapping[str, File], settings: Mapping[str, object]
+) -> str:
+    """Return what changes with all that an answer depends on: question, documents, settings, version.
+
+    Args:
+        question: the question.
+        documents: the documents by name.
+        settings: how it is answered.
+    """
+    digests = {
+        name: hashlib.sha256(documents[name].data).hexdigest() for name in question.documents
+    }
+    parts = [semqa.__version__, question.question, digests, dict(settings)]
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

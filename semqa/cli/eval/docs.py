@@ -1,0 +1,310 @@
+"""`semqa eval docs`: quoted answers over your own documents."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semqa.cli.choice import Choice, choose, warm_up
+from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.cli.progress import progress_bar
+from semqa.cli.saved import with_default
+from semqa.data.files import display_name
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from semqa.bench.docqa import AnswerFile, DocsAnswer, QuestionSet, TemporaryCollections
+    from semqa.metrics.docqa import DocsFigures, DocsQuestion, DocsReport, DocsScore
+    from semqa.quotes import Source
+
+__all__ = ["docs"]
+
+
+class By(StrEnum):
+    """What a question is answered from."""
+
+    FILES = "files"
+    COLLECTION = "collection"
+
+
+@takes_engine_options
+def docs(
+    questions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUESTIONS",
+            help='JSON lines {"id", "question", "documents", "answerable", "facts", "evidence", '
+            '"kind"}.',
+            show_default=False,
+        ),
+    ],
+    options: EngineOptions,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="SEMQA_ENGINE",
+            show_default="what semqa models shows, else extractive",
+            help="As for semqa answer; repeat it to compare several.",
+        ),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the documents.", show_default="documents, beside QUESTIONS"),
+    ] = None,
+    by: Annotated[
+        By,
+        typer.Option(
+            help="Answer from whole files, or from the passages that a collection of them finds."
+        ),
+    ] = By.FILES,
+    passages: Annotated[
+        int, typer.Option(min=1, max=100, help="How many passages of the collection.")
+    ] = 8,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Append each answer to this file; run again, it goes on from there.",
+            show_default=False,
+        ),
+    ] = None,
+    score_only: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PREDICTIONS",
+            help='Score these answers, JSON lines {"id", "quotes", "abstained"}; no engine runs.',
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score quoted answers to your own questions over your own documents.
+
+    An answer should quote what answers the question and nothing else, and
+    say so if the documents do not answer it. docs/eval-docs.md has the format
+    of questions and how answers are scored.
+    """
+    from semqa.bench.docqa import AnswerFile, QuestionSet, TemporaryCollections, read_answers
+
+    check_stdin_once(questions, score_only)
+    check_not_an_input(out, questions)
+    how: dict[str, object] = {}
+    if score_only is not None:
+        if out is not None or "engine" in options.typed:
+            raise InputError("--score-only takes neither --engine nor --out.")
+        asked = QuestionSet.read(questions, documents)
+        answers = _by_engine(read_answers(score_only), asked, score_only)
+    else:
+        choices = _choices(engine or [], options)
+        asked = QuestionSet.read(questions, documents)
+        how["by"] = by.value
+        collections = None
+        if by is By.COLLECTION:
+            how["passages"] = passages
+            collections = TemporaryCollections(asked.documents, passages)
+        with collections or nullcontext(), AnswerFile(out) as file:
+            try:
+                answers = {
+                    choice.engine: _answer(choice, asked, collections, file, how)
+                    for choice in choices
+                }
+            except KeyboardInterrupt:
+                if out is not None:
+                    say("stopped; the same command goes on from here")
+                raise typer.Exit(130) from None
+    rows = [_Row(spec, found, asked) for spec, found in answers.items()]
+    if as_json:
+        head = {"questions": str(questions), "n": len(asked.questions), **how}
+        write_result(json_line({**head, "engines": [row.to_dict() for row in rows]}, indent=2))
+    else:
+        _show(rows, asked, how)
+    for row in rows:
+        row.say_failures()
+    if all(row.failed == len(asked.questions) for row in rows):
+        raise typer.Exit(1)
+
+
+def _choices(engines: Sequence[str], options: EngineOptions) -> list[Choice]:
+    """Return the engines with their options, which hold for the others as far as they take them."""
+    from semqa.engines import check_options
+
+    first, options = with_default(engines[0] if engines else None, options)
+    lenient = replace(options, habits=frozenset(options.given()))
+    choices = [choose(first, options)]
+    choices += [choose(each, lenient) for each in dict.fromkeys(engines[1:]) if each != first]
+    for choice in choices:
+        check_options(choice.engine, choice.options)
+    return choices
+
+
+def _answer(
+    choice: Choice,
+    asked: QuestionSet,
+    collections: TemporaryCollections | None,
+    file: AnswerFile,
+    how: Mapping[str, object],
+) -> dict[str, DocsAnswer]:
+    """Answer what the file has no answer to, and return the answers to all questions."""
+    from semqa.bench.docqa import answer_key, answer_questions, whole_documents
+
+    settings = {**asdict(choice), **how}
+    if collections is not None:
+        settings["found_by"] = collections.encoder
+    spec, total = choice.engine, len(asked.questions)
+    keys = {each.id: answer_key(each, asked.documents, settings) for each in asked.questions}
+    waiting = [each for each in asked.questions if not file.has(spec, each.id, key=keys[each.id])]
+    done = total - len(waiting)
+    if done:
+        say(f"{spec}: {done} of {total} questions are answered already")
+    if waiting:
+        find: Callable[[DocsQuestion], Sequence[tuple[str, Source]]]
+        if collections is None:
+            find = partial(whole_documents, documents=asked.documents)
+        else:
+            find = collections.find
+            with progress_bar("indexing", "files") as update:
+                collections.prepare(waiting, update or (lambda _done, _total: None))
+        engine = choice.create([each.question for each in waiting])
+        try:
+            if choice.constrained:
+                warm_up(engine)
+            with progress_bar(spec, "examples") as update:
+                for answer in answer_questions(engine, spec, waiting, find, keys):
+                    file.append(answer)
+                    done += 1
+                    if update is not None:
+                        update(done, total)
+        finally:
+            close: Any = getattr(engine, "close", None)
+            if close is not None:
+                close()
+    return {each.id: file.answers[spec, each.id] for each in asked.questions}
+
+
+def _by_engine(
+    answers: Mapping[tuple[str, str], DocsAnswer], asked: QuestionSet, path: Path
+) -> dict[str, dict[str, DocsAnswer]]:
+    """Sort answers by what made them; those to other questions are left out."""
+    known = {question.id for question in asked.questions}
+    found: dict[str, dict[str, DocsAnswer]] = {}
+    for (engine, key), answer in answers.items():
+        if key in known:
+            found.setdefault(engine or path.stem, {})[key] = answer
+    if not found:
+        raise InputError(f"{display_name(path)}: no answer has the id of a question.")
+    return found
+
+
+class _Row:
+    """The answers of an engine with their scores.
+
+    Attributes:
+        engine: its specification.
+        report: the scores.
+        seconds: the median time of an answer; None if unknown.
+        failed: how many questions have no answer.
+    """
+
+    def __init__(self, engine: str, answers: Mapping[str, DocsAnswer], asked: QuestionSet) -> None:
+        from semqa.metrics.docqa import DocsPrediction, DocsReport
+
+        missing = DocsPrediction(error="no answer in the file")
+        self.engine = engine
+        predictions = {
+            each.id: answers[each.id].prediction if each.id in answers else missing
+            for each in asked.questions
+        }
+        self.scores: list[DocsScore] = [
+            asked.scorer.score(each, predictions[each.id]) for each in asked.questions
+        ]
+        self.report: DocsReport = DocsReport.of(self.scores)
+        self.failed = self.report.total.errors
+        self._failure = next(
+            (f"{key}: {each.error}" for key, each in predictions.items() if each.error), ""
+        )
+        times = [each.seconds for each in answers.values() if each.seconds is not None]
+        self.seconds = median(times) if times else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            **self.report.to_dict(),
+            "seconds_p50": self.seconds,
+            "rows": [score.to_dict() for score in self.scores],
+        }
+
+    def say_failures(self) -> None:
+        if self.failed:
+            total = len(self.scores)
+            say(f"{self.engine}: {self.failed} of {total} questions failed; {self._failure}")
+
+
+def _show(rows: Sequence[_Row], asked: QuestionSet, how: Mapping[str, object]) -> None:
+    from semqa.cli.tables import print_tables, things_table
+
+    headers = ("engine", "docqa", "interval", "recall", "precision", "F1", "full")
+    times = ("abstained", "wrongly", "seconds")
+    tables = [things_table((*headers, *times), [_cells(row) for row in rows])]
+    if len(rows) == 1:
+        report = rows[0].report
+        parts = {**report.kinds, **report.groups}
+        tables.append(
+            things_table(
+                ("kind", "n", "docqa", "recall", "precision", "full", "abstained"),
+                [(name, *_kind_cells(figures)) for name, figures in parts.items() if figures.n],
+            )
+        )
+    print_tables(*tables)
+    answerable = sum(question.answerable for question in asked.questions)
+    sources = {
+        "files": "; answered from whole files",
+        "collection": f"; answered from {how.get('passages')} passages of a collection",
+    }.get(str(how.get("by")), "")
+    write_result(
+        f"questions: {len(asked.questions)}, documents: {len(asked.documents)}{sources}\n"
+        "interval: 95%, bootstrap over questions; full: all facts found; seconds: median\n"
+        f"abstained: where there is no answer ({len(asked.questions) - answerable}); wrongly: where "
+        f"there is one ({answerable})"
+    )
+
+
+def _cells(row: _Row) -> tuple[str, ...]:
+    total = row.report.total
+    interval = total.docqa.interval
+    shares = (
+        total.recall,
+        total.precision,
+        total.f1,
+        total.fully_answered,
+        total.abstained_on_unanswerable,
+        total.false_abstentions,
+    )
+    return (
+        row.engine,
+        _percent(total.docqa.value),
+        "" if interval is None else f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}",
+        *map(_percent, shares),
+        "" if row.seconds is None else f"{row.seconds:.3f}",
+    )
+
+
+def _kind_cells(figures: DocsFigures) -> tuple[str | int, ...]:
+    shares = (figures.recall, figures.precision, figures.fully_answered, figures.abstained)
+    return (figures.n, _percent(figures.docqa.value), *map(_percent, shares))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"

@@ -1,0 +1,176 @@
+"""`semqa eval docs` on the example: figures, what is kept, Ctrl-C, failures, mistakes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.engines import registry
+from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer, Source
+from semqa.retrieval.passages import dense
+from tests.attribution.commands import Command, command_in
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "eval-docs"
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return shutil.copytree(EXAMPLE, tmp_path / "own") / "questions.jsonl"
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path,
+    questions: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
+    """Call as `semqa eval docs` with the questions of the example."""
+    monkeypatch.setattr(dense, "find_spec", lambda _name: None)  # words alone: no model is loaded
+    command = command_in(tmp_path, monkeypatch, capsys)
+    return lambda *args: command("eval", "docs", questions, *args)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def without_times(record: dict[str, Any]) -> list[dict[str, Any]]:
+    engines: list[dict[str, Any]] = record["engines"]
+    return [{k: v for k, v in each.items() if k != "seconds_p50"} for each in engines]
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "collection", "--passages", "2")])
+def test_the_example_from_end_to_end(run: Command, tmp_path: Path, by: Sequence[str]) -> None:
+    args = ("--engine", "extractive", "--engine", "bm25", *by)
+    out = tmp_path / "out.jsonl"
+    record = run(*args, "--json", "-o", out).json
+    assert (record["n"], record["by"]) == (4, "collection" if by else "files")
+    ours, bm25 = record["engines"]
+    assert (ours["engine"], bm25["engine"]) == ("extractive", "bm25")
+    assert ours["abstained_on_unanswerable"] == 1.0
+    assert bm25["abstained_on_unanswerable"] == 0.0
+    assert ours["kinds"]["single"]["docqa"] == 1.0
+    assert 0 < bm25["docqa"] < ours["docqa"] < 1
+    assert ours["not_verbatim"] == bm25["errors"] == 0
+    low, high = ours["docqa_interval"]
+    assert low < ours["docqa"] < high
+    assert [row["id"] for row in bm25["rows"]] == ["rent", "hose", "deposit", "greenhouse"]
+
+    kept = lines(out)
+    assert [(row["engine"], row["id"]) for row in kept[3:5]] == [
+        ("extractive", "greenhouse"), ("bm25", "rent"),
+    ]  # fmt: skip
+    assert kept[3]["abstained"]
+    assert {quote["document"] for row in kept for quote in row["quotes"]} == {"allotment-rules.md"}
+    # The file's answers, scored again, have the same scores, whoever made them.
+    assert without_times(run("--score-only", out, "--json").json) == without_times(record)
+    shown = run(*args, "-o", out)
+    assert "4 of 4 questions are answered already" in shown.err
+    assert f"{100 * ours['docqa']:.1f}" in shown.out
+    assert lines(out) == kept
+
+
+def test_one_engine_is_shown_by_kind(run: Command) -> None:
+    shown = run()
+    assert (shown.code, shown.err) == (0, "")
+    for name in ("extractive", "structure", "exception", "unanswerable", "one document"):
+        assert name in shown.out
+
+
+def test_what_was_done_is_kept_and_what_changed_is_done_again(
+    run: Command, questions: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    run("-o", out)
+    text = out.read_text("utf-8")
+    out.write_text("".join(text.splitlines(keepends=True)[:2]) + text[:30], "utf-8")
+    again = run("-o", out)
+    assert "2 of 4 questions are answered already" in again.err
+    assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "greenhouse"]
+    changed = questions.read_text("utf-8").replace("May I put", "Could I put")
+    questions.write_text(changed, "utf-8")
+    assert "3 of 4 questions are answered already" in run("-o", out).err
+    assert [row["id"] for row in lines(out)][4:] == ["greenhouse"]
+    assert "already" not in run("-o", out, "--max-words", "9").err
+    assert len(lines(out)) == 9
+
+
+class Fake:
+    """Answers the first question; then does as it is told."""
+
+    name = "fake"
+
+    def __init__(self, then: BaseException) -> None:
+        self._then = then
+        self._asked = 0
+
+    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+        del question
+        self._asked += 1
+        if self._asked == 2:
+            raise self._then
+        return QuotedAnswer.parse("[ 1 Each member rents one plot. ]", sources)
+
+
+def fake(monkeypatch: pytest.MonkeyPatch, then: BaseException) -> None:
+    made = registry._Factory(lambda _spec, _options: Fake(then), tuple)
+    monkeypatch.setitem(registry._FACTORIES, "fake", made)
+
+
+def test_ctrl_c_keeps_what_was_done(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(monkeypatch, KeyboardInterrupt())
+    out = tmp_path / "out.jsonl"
+    stopped = run("--engine", "fake", "-o", out)
+    assert (stopped.code, stopped.out, len(lines(out))) == (130, "", 1)
+    assert "goes on from here" in stopped.err
+    fake(monkeypatch, InputError("the prompt is too long"))
+    failed = run("--engine", "fake", "-o", out, "--json")
+    assert (failed.code, failed.json["engines"][0]["errors"]) == (0, 1)
+    assert "1 of 4 questions failed; deposit: the prompt is too long" in failed.err
+    # What failed is tried again.
+    assert run("--engine", "fake", "-o", out, "--json").json["engines"][0]["errors"] == 0
+    assert [row["id"] for row in lines(out)] == ["rent", "hose", "deposit", "greenhouse", "deposit"]
+
+
+def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    rows = [
+        {"id": "deposit", "quotes": [{"text": "is paid back once the plot has been cleared."}]},
+        {"id": "greenhouse", "quotes": [], "abstained": True},
+        {"id": "another", "quotes": []},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = run("--score-only", path, "--json")
+    (mine,) = found.json["engines"]
+    assert (mine["engine"], mine["docqa"], mine["errors"]) == ("mine", 0.5, 2)
+    assert "2 of 4 questions failed; rent: no answer in the file" in found.err
+    path.write_text('{"id": "another", "quotes": []}\n')
+    assert "no answer has the id of a question" in run("--score-only", path).err
+    path.write_text('{"id": "rent", "quotes": ["text"]}\n')
+    assert run("--score-only", path).err.startswith(f'error: {path}:1: "quotes" must be')
+
+
+def test_a_mistake_ends_in_one_line(run: Command, questions: Path, tmp_path: Path) -> None:
+    for args, said in (
+        (("--engine", "extractve"), "unknown engine"),
+        (("--engine", "bm25", "--max-words", "9"), "does not take the option --max-words"),
+        (("--documents", tmp_path), 'No document "allotment-rules.md"'),
+        (("--score-only", questions, "--engine", "bm25"), "--score-only takes neither"),
+        (("-o", questions), "would be overwritten"),
+        (("-o", tmp_path), "--out"),
+    ):
+        failed = run(*args)
+        assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1), failed
+        assert said in failed.err
+    elsewhere = questions.parent / "documents"
+    elsewhere.rename(tmp_path / "papers")
+    assert run("--documents", tmp_path / "papers").code == 0
