@@ -295,7 +295,7 @@ class _Reader:
             return False
         if line[-1] not in ".!;,:":
             return True
-        numbered = _SECTION.match(line) and line[-1] == "." and line.count(".") <= 2
+        numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None
 
     def _is_mail(self, block: Sequence[_Line], at: int) -> bool:

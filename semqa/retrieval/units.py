@@ -6,8 +6,10 @@ vectors from the cache serve both.
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,6 +54,20 @@ class Units:
     texts: tuple[str, ...]
     above: tuple[tuple[str, ...], ...]
     content: tuple[int, ...]
+
+    @cached_property
+    def embedded(self) -> tuple[str, ...]:
+        """For each unit what is embedded of it: a row names its columns, others are as they are."""
+        out = list(self.texts)
+        for i in self.content:
+            unit = self.structure.units[i]
+            if unit.kind == "row" and unit.over is not None:
+                header = map(plain, _cells(self.structure.of(unit.over)))
+                row = map(plain, _cells(self.structure.of(i)))
+                out[i] = "; ".join(
+                    ": ".join(filter(None, both)) for both in zip_longest(header, row)
+                )
+        return tuple(out)
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
@@ -100,7 +116,7 @@ def texts_of(units: Units, indexes: Sequence[int]) -> list[str]:
     """Return what is embedded for some units: themselves, their groups, and what is above them."""
     wanted: dict[str, None] = {}
     for i in indexes:
-        wanted.setdefault(units.texts[i])
+        wanted.setdefault(units.embedded[i])
         wanted.setdefault(units.groups[i])
         for text in units.above[i]:
             wanted.setdefault(text)
@@ -117,6 +133,19 @@ def embed(encoder: TextEncoder, texts: Sequence[str]) -> dict[str, Vectors]:
     found = np.asarray(encoder.encode(texts), dtype=np.float32)
     found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
     return dict(zip(texts, found, strict=True))
+
+
+def _cells(row: str) -> list[str]:
+    """Return the cells of a row of a table, or of comma-separated values.
+
+    Example:
+        >>> _cells("| Gas | 4 hours |"), _cells('A1,"Phlox, white",8')
+        (['Gas', '4 hours'], ['A1', 'Phlox, white', '8'])
+    """
+    if "|" in row:
+        return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    sign = max("\t;,", key=row.count)
+    return next(csv.reader([row], delimiter=sign), [])
 
 
 def _ended(text: str) -> str:

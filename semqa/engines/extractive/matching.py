@@ -302,7 +302,7 @@ def _meaning(
     for i in chosen:
         s, u = places[i]
         units = read[s]
-        unit[i] = near[units.texts[u]]
+        unit[i] = near[units.embedded[u]]
         group[i] = near[units.groups[u]]
         heads = [near[text] for text in units.above[u]]
         above[i] = max(heads, default=0.0)
@@ -330,6 +330,12 @@ def _meaning(
         "source_near": in_source[of] - nearest.max(initial=0.0),
         "near_words": unit * columns["words_soft"],
         "near_both": unit * group,
+        "near_row": unit * columns["row"],
+        "near_item": unit * columns["item"],
+        "near_group_row": group * columns["row"],
+        "near_group_item": group * columns["item"],
+        "words_row": columns["words_all"] * columns["row"],
+        "words_item": columns["words_all"] * columns["item"],
         "near_group_words": group * columns["words_soft"],
         "near_answer": unit * columns["answer"],
         "words_answer": columns["words_soft"] * columns["answer"],
