@@ -146,7 +146,7 @@ def logistic(features: Array, labels: Array, shrinkage: float) -> Array:
         curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
         step = np.linalg.solve(curvature, gradient)
         weights += step
-        if np.abs(step).max() < 1e-10:
+        if np.abs(step).max() < 1e-6:
             break
     plain_weights = weights[:-1] / spread
     return np.append(plain_weights, weights[-1] - mean @ plain_weights)
@@ -236,6 +236,7 @@ def report(name: str, samples: Sequence[Sample], readings: Sequence[tuple[Readin
 
 
 def main() -> None:
+    """Fit, report and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--held", type=Path, help="another set to report, not fitted on")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.extractive.matching import match
@@ -11,7 +12,7 @@ from semqa.quotes.marks import canonical_mark
 from semqa.retrieval.units import read_units
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from semqa.engines.extractive.matching import Match
     from semqa.engines.extractive.selection import Judgement
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from semqa.retrieval.embeddings import TextEncoder
     from semqa.retrieval.units import Units
 
-__all__ = ["Quoted", "Reading", "are_documents", "choose", "read", "write"]
+__all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "read", "write"]
+
+LONGEST_LIST, LIST_SHARE = 12, 0.3
+"""Items of a list that is quoted whole, if this share of it is quoted anyway."""
 
 _BRACKETS = re.compile(r"[\[\]]+")
 _WORD = re.compile(r"\S+")
@@ -86,12 +90,27 @@ def read(question: str, sources: Sequence[Source], encoder: TextEncoder | None) 
     return Reading(found, judge(found))
 
 
+def nearest(question: str, sources: Sequence[Source], encoder: TextEncoder | None) -> float:
+    """Return the cosine of the question and the nearest unit or paragraph; 0 without an encoder.
+
+    Raises:
+        InputError: the encoder is not usable.
+        UnavailableError: the encoder cannot be had, or packages are missing.
+    """
+    found = match(question, sources, encoder)
+    if not found.by_meaning or not found.places:
+        return 0.0
+    return float(found.column("near").max())
+
+
 def choose(reading: Reading) -> list[Quoted]:
     """Return the units that an answer quotes: of the best source first, each in reading order."""
     found, chances = reading.found, reading.judgement.chances
     wanted: dict[tuple[int, int], float] = {}
     for row in select(reading.judgement):
         wanted[found.places[row]] = float(chances[row])
+    for s, u in _rest_of_lists(found, list(wanted)):
+        wanted.setdefault((s, u), 0.0)
     for s, u in list(wanted):
         for needed in _needed(found.sources[s], u):
             wanted.setdefault((s, needed), 0.0)
@@ -100,6 +119,20 @@ def choose(reading: Reading) -> list[Quoted]:
         best[s] = max(best.get(s, 0.0), chance)
     in_order = sorted(wanted, key=lambda place: (-best[place[0]], place))
     return [_quoted(found.sources[s], s + 1, u, wanted[s, u]) for s, u in in_order]
+
+
+def _rest_of_lists(found: Match, wanted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the items of lists of which a good part is quoted: half a list misleads."""
+    quoted = Counter(
+        (s, unit.group)
+        for s, u in wanted
+        if (unit := found.sources[s].structure.units[u]).kind == "item"
+    )
+    for (s, group), count in quoted.items():
+        units = found.sources[s].structure.units
+        items = [u for u, unit in enumerate(units) if unit.group == group and unit.kind == "item"]
+        if len(items) <= LONGEST_LIST and count >= LIST_SHARE * len(items):
+            yield from ((s, u) for u in items)
 
 
 def _needed(units: Units, u: int) -> list[int]:
@@ -156,7 +189,7 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
         new_source = last is None or last.source != each.source
         if new_source and several and _quotable(title):
             lines.append(f"{canonical_mark(each.source, title)}:")
-        if new_source or "sentence" not in (each.kind, last.kind if last else ""):
+        if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
             lines.append(f"- {marks}" if each.kind == "item" else marks)
         else:
             lines[-1] += f" {marks}"

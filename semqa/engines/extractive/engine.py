@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine", "Slot"]
 
 DEFAULT_MAX_WORDS = 100
+NEAR = 0.45
+"""Cosine from which a passage speaks to a question without its words. Of 45 questions of QuoteSum all
+come as near to a sentence of their own sources; of 90 that are asked of others' sources 4% do."""
+
 DEFAULT_COVERAGE = tuning.COVERAGE
 
 
@@ -151,6 +155,8 @@ class ExtractiveEngine:
             return QuotedAnswer.parse(text, sources) if text else None
         read = _read(question, sources)
         bearing = [(inquiry, found) for inquiry, found in read if bears_on(inquiry, found, sources)]
+        if not bearing and documents.nearest(question, sources, self._encoder) >= NEAR:
+            bearing = read  # asked in other words
         if not bearing:
             return None
         return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)

@@ -132,6 +132,11 @@ class Match:
     names: tuple[str, ...]
     by_meaning: bool
 
+    def column(self, name: str) -> Array:
+        """Return one feature of all units, shape [rows]."""
+        found: Array = self.features[:, self.names.index(name)]
+        return found
+
 
 def match(
     question: str,

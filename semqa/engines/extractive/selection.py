@@ -27,6 +27,9 @@ SHARE = 0.45
 MOST = 10
 """Units that are quoted at most, what they need to be understood not counted."""
 
+UNSURE, MOST_UNSURE = 0.1, 3
+"""Chance of the best unit below which no more than so many are quoted."""
+
 
 @dataclass(frozen=True)
 class Model:
@@ -90,7 +93,7 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
 
 def evidence(match: Match, chances: Array) -> tuple[tuple[str, ...], Array]:
     """Return by name what speaks for an answer in the sources; shape [features]."""
-    column = dict(zip(match.names, match.features.T, strict=True))
+    column = {name: match.column(name) for name in match.names}
     order = np.argsort(-chances, kind="stable")[:3]
     top = int(order[0])
     odds = np.log((chances[order] + 1e-3) / (1 + 1e-3 - chances[order]))
@@ -118,10 +121,10 @@ def evidence(match: Match, chances: Array) -> tuple[tuple[str, ...], Array]:
 
 def select(judgement: Judgement) -> list[int]:
     """Return the rows to quote, the most certain first; at least one if there is any."""
-    order = np.argsort(-judgement.chances, kind="stable")[:MOST].tolist()
-    if not order:
-        return []
-    least = SHARE * float(judgement.chances[order[0]])
+    best = float(judgement.chances.max(initial=0.0))
+    most = MOST if best >= UNSURE else MOST_UNSURE
+    order = np.argsort(-judgement.chances, kind="stable")[:most].tolist()
+    least = SHARE * best
     return [row for row in order if judgement.chances[row] >= least]
 
 
