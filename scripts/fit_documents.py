@@ -1,4 +1,4 @@
-"""Fit the models that choose units of documents, and say how well they do on documents not seen.
+"""Fit the model that chooses units of documents, and say how well they do on documents not seen.
 
     python scripts/fit_documents.py SET [SET ...] [--held SET] [--out FILE | --check FILE]
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from semqa.engines.extractive.documents import Reading, write
 from semqa.engines.extractive.matching import Match, match
-from semqa.engines.extractive.selection import Model, evidence, judge
+from semqa.engines.extractive.selection import Model, judge
 from semqa.metrics.docqa import (
     DocsPrediction,
     DocsQuestion,
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-UNIT_SHRINKAGE, ANSWERABLE_SHRINKAGE = 30.0, 10.0
-"""L2 penalties on standardised features; a third to three times as much is as good."""
+SHRINKAGE = 30.0
+"""L2 penalty on standardised features; a third to three times as much is as good."""
 
 FOLDS = 8
 MAX_WORDS = 200
-FALSE = 0.02
-"""Share of answerable questions that may be abstained from, among questions not fitted on."""
+FALSE = 0.05
+"""Share of answerable questions that may be abstained from, by the least relevance."""
 
 
 class Sample(NamedTuple):
@@ -160,29 +160,16 @@ def fit_units(samples: Sequence[Sample]) -> dict[str, float]:
     """Fit the chance that a person would quote a unit."""
     features = np.concatenate([sample.found.features for sample in samples])
     labels = np.concatenate([sample.labels for sample in samples])
-    return _named(samples[0].found.names, logistic(features, labels, UNIT_SHRINKAGE))
+    return _named(samples[0].found.names, logistic(features, labels, SHRINKAGE))
 
 
 def fit(samples: Sequence[Sample]) -> Model:
-    """Fit both regressions; what judges answers is shown questions that the other was not fitted on."""
-    rows: list[Array] = []
-    labels: list[bool] = []
-    names: tuple[str, ...] = ()
-    for fold in sorted({sample.fold for sample in samples}):
-        rest = [sample for sample in samples if sample.fold != fold]
-        unit = Model(fit_units(rest), {"bias": 0.0}, 0.0)
-        for sample in samples:
-            if sample.fold != fold or not sample.question["answerable"]:
-                continue
-            for found, answerable in ((sample.found, True), (sample.astray, False)):
-                names, values = evidence(found, judge(found, unit).chances)
-                rows.append(values)
-                labels.append(answerable)
-    features, truth = np.array(rows), np.array(labels, dtype=float)
-    answerable = logistic(features, truth, ANSWERABLE_SHRINKAGE)
-    z = features @ answerable[:-1] + answerable[-1]
-    least = np.quantile(1 / (1 + np.exp(-z[truth > 0])), FALSE)
-    return Model(fit_units(samples), _named(names, answerable), round(float(least), 4))
+    """Fit the regression, and set the least relevance."""
+    model = Model(fit_units(samples), 0.0)
+    found = [
+        judge(sample.found, model).relevance for sample in samples if sample.question["answerable"]
+    ]
+    return Model(model.unit, round(float(np.quantile(found, FALSE)), 3))
 
 
 def cross_validate(samples: Sequence[Sample]) -> list[tuple[Reading, bool]]:

@@ -42,11 +42,9 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
-    from semqa.quotes import QuotedAnswer, Source
+    from semqa.quotes import Quote, QuotedAnswer, Source
 
 __all__ = ["answer"]
-
-ASTRAY = "too few of the question's words stand in these sources: the quotes may not answer it"
 
 
 @takes_engine_options
@@ -157,7 +155,7 @@ def answer(
     if collection is not None:
         whose = find_owner(owner, None, data, database)
         given += found_sources(question, collection, data, passages, reranker, whose)
-    request = _Request(question, given, output_format, with_prompt, found=collection is not None)
+    request = _Request(question, given, output_format, with_prompt)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
     runs = _run_all(choices, request)
     if judging is not None:
@@ -181,11 +179,7 @@ def answer(
         for run in runs:
             if run.check is not None:
                 say(run.check.shown().headline)
-    if output_format is Format.JSON:
-        for run in runs:
-            if run.astray:  # the record has the other remarks in fields of their own
-                say(ASTRAY)
-    elif output_format is not Format.TERMINAL:
+    if output_format not in (Format.JSON, Format.TERMINAL):
         for run in runs:
             constrained = run.choice.constrained
             free = run.choice.prompts is not None and not constrained
@@ -201,8 +195,6 @@ class _Request(NamedTuple):
     sources: Sequence[Source]
     output_format: Format
     with_prompt: bool
-    found: bool
-    """Whether sources were searched for: what is found need not have to do with the question."""
 
 
 class _Run(NamedTuple):
@@ -216,9 +208,8 @@ class _Run(NamedTuple):
     generation: Generation | None
     check: AnswerCheck | None = None
     """What a judge says of its sentences; beside the verification of quotes, never part of it."""
-    astray: bool = False
-    """Whether the engine would rather not have answered; passages that were named are quoted all the
-    same, for who named them may know better than a count of words."""
+    nearest: Sequence[Quote] = ()
+    """What stands nearest to the question, if the engine abstains."""
 
     def cut_off(self) -> list[str]:
         """Return a remark if the budget of tokens cut the answer off."""
@@ -231,7 +222,7 @@ class _Run(NamedTuple):
         """Return what a reader should know of how the answer came about."""
         made = self.generation
         if made is None:
-            return [ASTRAY] if self.astray else []
+            return [f"nearest: [{quote.source}] {quote.text}" for quote in self.nearest]
         told = self.cut_off()
         # Which way an endpoint offers is not plain from what was asked.
         if made.constraint != "off" and "base_url" in self.choice.options:
@@ -264,6 +255,8 @@ class _Run(NamedTuple):
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }
+        if self.nearest:
+            record["nearest"] = [quote.to_dict() for quote in self.nearest]
         if self.check is not None:
             record["checks"] = self.check.to_dict()
         if self.prompt is not None:
@@ -303,8 +296,7 @@ def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
 
 
 def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
-    from semqa.engines import PromptedEngine
-    from semqa.engines.abstention import abstains
+    from semqa.engines import AbstainingEngine, PromptedEngine
 
     prompt = None
     if isinstance(engine, PromptedEngine):
@@ -322,8 +314,10 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     started = time.perf_counter()
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
-    astray = not request.found and abstains(engine, request.question, request.sources)
-    return _Run(choice, engine.name, result, seconds, prompt, generation, astray=astray)
+    near: Sequence[Quote] = ()
+    if result.abstained and isinstance(engine, AbstainingEngine):
+        near = engine.answer(request.question, request.sources).quotes[:NEAREST]
+    return _Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
 
 
 def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation | None]:
@@ -343,13 +337,15 @@ def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation
     elif isinstance(engine, GeneratingEngine):
         (generation,) = engine.generate([Request(request.question, request.sources)])
         text = generation.text
-    elif request.found:
-        return attempt(engine, request.question, request.sources), None
     else:
-        return engine.answer(request.question, request.sources), None
+        return attempt(engine, request.question, request.sources), None
     if generation is not None:
         return generation.read(request.sources), generation
     return QuotedAnswer.parse(text, request.sources), None
+
+
+NEAREST = 3
+"""Quotes that are offered in place of an answer."""
 
 
 def _side_by_side(pages: Sequence[str]) -> str:

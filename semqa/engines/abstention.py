@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from semqa.engines.base import Engine
     from semqa.quotes import Source
 
-__all__ = ["ABSTENTION", "abstains", "abstention", "attempt"]
+__all__ = ["ABSTENTION", "abstention", "attempt"]
 
 
 def abstention() -> QuotedAnswer:
@@ -30,12 +30,3 @@ def attempt(engine: Engine, question: str, sources: Sequence[Source]) -> QuotedA
     if isinstance(engine, AbstainingEngine):
         return engine.attempt(question, sources) or abstention()
     return engine.answer(question, sources)
-
-
-def abstains(engine: Engine, question: str, sources: Sequence[Source]) -> bool:
-    """Return whether the engine can tell that no source has to do with the question.
-
-    Raises:
-        InputError: as the engine.
-    """
-    return isinstance(engine, AbstainingEngine) and engine.attempt(question, sources) is None

@@ -285,6 +285,7 @@ class QuotedAnswer:
             "plain": self.plain,
             "verdict": verdict.value,
             "verified": verdict is Verdict.QUOTED,
+            "abstained": self.abstained,
             "counts": self.counts,
             "quotes": [quote.to_dict() for quote in self.quotes],
             "dropped": [mark._asdict() for mark in self.dropped],

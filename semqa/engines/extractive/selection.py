@@ -1,4 +1,4 @@
-"""Which units of documents to quote, and whether any: two logistic regressions over `matching`."""
+"""Which units of documents to quote, and whether any: a logistic regression over `matching`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ SHARE = 0.45
 MOST = 10
 """Units that are quoted at most, what they need to be understood not counted."""
 
+WORDS = 0.3
+"""What all words of a question count beside a cosine."""
+
 UNSURE, MOST_UNSURE = 0.1, 3
 """Chance of the best unit below which no more than so many are quoted."""
 
@@ -37,12 +40,10 @@ class Model:
 
     Attributes:
         unit: logistic regression of the chance that a person would quote a unit.
-        answerable: logistic regression of the chance that the sources answer the question.
-        least: chance of an answer below which there is none.
+        least: relevance below which the sources do not answer.
     """
 
     unit: Mapping[str, float]
-    answerable: Mapping[str, float]
     least: float
 
 
@@ -52,18 +53,18 @@ class Judgement:
 
     Attributes:
         chances: chance that a person would quote each unit, shape [rows].
-        answerable: chance that the sources answer the question.
-        least: chance of an answer below which there is none.
+        relevance: how much the sources have to do with the question, from 0 to 1.
+        least: relevance below which they do not answer it.
     """
 
     chances: Array
-    answerable: float
+    relevance: float
     least: float
 
     @property
     def answers(self) -> bool:
         """Whether the sources are taken to answer the question."""
-        return self.answerable >= self.least
+        return self.relevance >= self.least
 
 
 @lru_cache(maxsize=1)
@@ -83,40 +84,25 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
         model: other weights than those that ship.
     """
     model = model or load_models()[0 if match.by_meaning else 1]
-    chances = _logistic(_weighed(match.names, match.features, model.unit))
+    weights = np.array([model.unit.get(name, 0.0) for name in match.names])
+    chances = _logistic(match.features @ weights + model.unit["bias"])
+    return Judgement(chances, relevance(match, chances), model.least)
+
+
+def relevance(match: Match, chances: Array) -> float:
+    """Return how much the sources have to do with the question, from 0 to 1.
+
+    By meaning that is the cosine of the nearest unit or paragraph and a little for the question's
+    words among the three units most likely quoted; by words only it is the share of those.
+    """
     if not len(chances):
-        return Judgement(chances, 0.0, model.least)
-    names, values = evidence(match, chances)
-    answerable = _logistic(_weighed(names, values[None], model.answerable))
-    return Judgement(chances, float(answerable[0]), model.least)
-
-
-def evidence(match: Match, chances: Array) -> tuple[tuple[str, ...], Array]:
-    """Return by name what speaks for an answer in the sources; shape [features]."""
-    column = {name: match.column(name) for name in match.names}
-    order = np.argsort(-chances, kind="stable")[:3]
-    top = int(order[0])
-    odds = np.log((chances[order] + 1e-3) / (1 + 1e-3 - chances[order]))
-    values = {
-        "best": odds[0],
-        "third": odds[-1],
-        "words": column["words_soft"][top],
-        "words_all": column["words_all"][top],
-        "words_anywhere": column["words_all"].max(),
-        "words_of_three": column["words_all"][order].max(),
-        "answer": column["answer"][order].max(),
-        "no_answer": column["no_answer"][order].min(),
-        "bm25": column["bm25"].max(),
-    }
-    if match.by_meaning:
-        values |= {
-            "near": column["near"][top],
-            "near_group": column["near_group"][top],
-            "nearest": max(column["near"].max(), column["near_group"].max()),
-            "near_of_three": column["near"][order].max(),
-            "near_words": column["near_words"].max(),
-        }
-    return tuple(values), np.array(list(values.values()), dtype=float)
+        return 0.0
+    top = np.argsort(-chances, kind="stable")[:3]
+    words = float(match.column("words_all")[top].max())
+    if not match.by_meaning:
+        return words
+    near = max(float(match.column(name).max()) for name in ("near", "near_group"))
+    return min(max(near + WORDS * words, 0.0), 1.0)
 
 
 def select(judgement: Judgement) -> list[int]:
@@ -126,12 +112,6 @@ def select(judgement: Judgement) -> list[int]:
     order = np.argsort(-judgement.chances, kind="stable")[:most].tolist()
     least = SHARE * best
     return [row for row in order if judgement.chances[row] >= least]
-
-
-def _weighed(names: tuple[str, ...], features: Array, weights: Mapping[str, float]) -> Array:
-    vector = np.array([weights.get(name, 0.0) for name in names])
-    found: Array = features @ vector + weights["bias"]
-    return found
 
 
 def _logistic(z: Array) -> Array:
