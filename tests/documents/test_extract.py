@@ -56,7 +56,7 @@ def test_a_page_becomes_what_it_shows() -> None:
 def test_lists_of_a_page_keep_their_numbers_and_levels() -> None:
     page = (
         "<p>You need:</p><ol start=3><li>a key<li><p>a lamp</p><p>and oil</p>"
-        "<ol type=a><li>or gas</ol></li></ol><ul><li>more</ul>then"
+        "<ol type=a><li>or gas</ol></li></ol><ul><li>- <a>more</a></ul>then"
     )
     assert extract("a.html", page.encode()).text == (
         "You need:\n\n3. a key\n4. a lamp\nand oil\n  a. or gas\n\n- more\n\nthen"

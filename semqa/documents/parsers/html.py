@@ -40,6 +40,7 @@ _BREAKS = {
 """Line ends before and after an element."""
 
 _NOT_SHOWN = frozenset(_SILENT.split())
+_BULLETS = frozenset("-–*•·»")
 _DEEPEST = 5
 """Levels by which the items of nested lists are indented."""
 
@@ -152,13 +153,18 @@ class _Text:
     def _write_block(self, lines: Sequence[str], tag: str) -> None:
         if not any(line.strip("# ") for line in lines):
             return
-        if self._tight and tag != "pre":
-            self._tight[-1] = False
-            self._mark = ""
+        if tag != "pre":
+            self._loosen()
         self._break(2)
         lines = [lines[0].lstrip(), *lines[1:]] if self._mark else lines
         self._write("\n".join(lines))
         self._break(2)
+
+    def _loosen(self) -> None:
+        """Have what follows in an item be blocks of their own."""
+        if self._tight:
+            self._tight[-1] = False
+            self._mark = ""
 
     def _start(self, element: Any, tag: str) -> None:
         if tag in ("ul", "ol"):
@@ -169,6 +175,9 @@ class _Text:
             self._break(1)
             self._mark = self._item_mark(element)
             self._tight.append(True)
+        elif tag == "dl":
+            self._loosen()
+            self._break(2)
         elif tag == "dt":
             before = element.getprevious()
             self._break(1 if before is not None and before.tag == "dt" else 2)
@@ -237,6 +246,8 @@ class _Text:
 
     def _add(self, text: str | None) -> None:
         words = (text or "").split()
+        if self._mark and words and words[0] in _BULLETS:
+            words = words[1:]  # typed as well
         if text and words:
             self._blank = self._blank or text[0].isspace()
             self._write(" ".join(words))
