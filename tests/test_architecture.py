@@ -13,8 +13,8 @@ MODULES = sorted((ROOT / "semqa").rglob("*.py"))
 
 LAYERS = (
     "quotes",
-    "data",
     "documents",
+    "data",
     "metrics",
     "decoding",
     "prompting",

@@ -54,7 +54,7 @@ LIMITS = Limits(seconds=600.0)
 UNREACHED = 3
 """Failures in a row of something outside, such as an endpoint, after which no more is asked."""
 
-_TEXTS = ("txt", "md", "csv")
+_TEXTS = ("txt", "md")
 """Kinds of documents that ``semqa answer --source`` reads as they are."""
 
 

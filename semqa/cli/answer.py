@@ -56,7 +56,7 @@ def answer(
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Text files, one source each, after those of --source.",
+            help="Documents, one source each, after those of --source.",
             metavar="FILE",
             show_default=False,
         ),

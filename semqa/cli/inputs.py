@@ -23,7 +23,7 @@ __all__ = [
 
 
 def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source, ...]:
-    """Read the sources that a command was given, numbered: text files first, then JSON lines.
+    """Read the sources that a command was given, numbered: documents first, then JSON lines.
 
     With neither, they come from standard input: JSON where it begins as an object with fields or
     an array of them does, otherwise plain text, which is one source.
@@ -38,7 +38,7 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
         if sys.stdin is None or sys.stdin.isatty():
             raise InputError(
                 "no sources: got neither --source nor --sources, expected passages to quote; "
-                "name text files, a JSON lines file, or pipe them in"
+                "name documents, a JSON lines file, or pipe them in"
             )
         return read_piped_sources()
     given = read_sources(files) if files else ()

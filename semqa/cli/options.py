@@ -57,7 +57,7 @@ RerankerName = Annotated[
 
 SourceOption = Annotated[
     list[Path] | None,
-    typer.Option(help="A text file as one source; repeat it for more.", show_default=False),
+    typer.Option(help="A document as one source; repeat it for more.", show_default=False),
 ]
 
 SourcesOption = Annotated[

@@ -29,7 +29,7 @@ WORTH_SHOWING = 0.6
 
 NO_SOURCES = (
     "no sources: got neither --source nor --sources, expected the passages that the answer quotes; "
-    "name text files or a JSON lines file"
+    "name documents or a JSON lines file"
 )
 
 

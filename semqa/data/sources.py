@@ -1,6 +1,7 @@
-"""A user's own passages: text files, or JSON objects, as numbered sources.
+"""A user's own passages: files, or JSON objects, as numbered sources.
 
-Knows nothing of how passages are found or cut; one file or one object is one source.
+One file or one object is one source, whole. Text is taken as it is; documents of other kinds are
+read by `semqa.documents`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from semqa.data.files import (
     setting,
 )
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
+from semqa.documents import SUFFIXES, Limits, extract
 from semqa.errors import InputError
 from semqa.quotes.source import Source
 
@@ -42,44 +44,43 @@ MAX_SOURCES = 1_000
 """Most sources of one question, unless `SEMQA_MAX_SOURCES` says otherwise."""
 
 _LIKE_JSON = re.compile(rb"\s*(?:\{\s*\"|\[\s*[{\]])")
-_DOCUMENTS = {".pdf": "PDF", ".docx": "Word", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML"}
-"""Endings whose bytes are not what a reader sees: quotes of them would be of nobody's use."""
+_EXTRACTED = ("html", "pdf", "docx", "csv")
+"""Kinds of files whose bytes are not what a reader sees."""
+
+_SECONDS = 600.0
+"""Time to read a document; the user's own are worth the wait."""
 
 MAX_SOURCES_BYTES = 64 * 2**20
 """Most bytes of all sources together, unless `SEMQA_MAX_BYTES` says otherwise."""
 
 
 def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
-    """Read text files, each as one source, numbered in the order given.
+    """Read files, each as one source, numbered in the order given.
 
-    The title is the file's name without folder and ending, or empty for standard input (``-``).
-    The text is the file's content to the character, line ends included; only a byte order mark is
-    taken off, so that offsets into the text are offsets into the file.
+    HTML, PDF, Word and CSV files, told by the endings of their names, are read as collections read
+    them, with their own titles. All else is plain text: its title is the file's name without folder
+    and ending, or empty for standard input (``-``). Its text is the file's content to the character,
+    line ends included; only a byte order mark is taken off, so that offsets into the text are
+    offsets into the file.
 
     Raises:
         InputError: no file is given, one is not usable or blank, or there are too many or too large.
+        MissingExtraError: the packages that read a document are not installed.
     """
     if not paths:
-        raise InputError(
-            "sources: none given: got no file, expected at least one; name a text file"
-        )
+        raise InputError("sources: none given: got no file, expected at least one; name a file")
     budget = ByteBudget(MAX_SOURCES_BYTES)
-    return _collect((_read_text_file(path, budget) for path in paths), "sources")
+    return _collect((_read_file(path, budget) for path in paths), "sources")
 
 
-def _read_text_file(path: Path | str, budget: ByteBudget) -> Source:
+def _read_file(path: Path | str, budget: ByteBudget) -> Source:
     name = display_name(path)
     ending = "" if str(path) == STDIN else Path(path).suffix.lower()
-    if ending in (".json", ".jsonl"):
+    kind = SUFFIXES.get(ending, "txt")
+    if kind == "jsonl" or ending == ".json":
         raise InputError(
-            f"{name}: not a text file: got JSON by its name, expected plain text such as .txt or "
-            ".md; give it as a file of sources (--sources)"
-        )
-    if ending in _DOCUMENTS:
-        raise InputError(
-            f"{name}: not a text file: got {_DOCUMENTS[ending]} by its name, expected plain text such "
-            "as .txt or .md; save its text as one, or bring its folder into a collection (semqa index "
-            "DIR) and ask that"
+            f"{name}: not a document: got JSON by its name, expected one such as .txt, .md or .pdf; "
+            "give it as a file of sources (--sources)"
         )
     if str(path) != STDIN and Path(path).is_dir():
         raise InputError(
@@ -87,9 +88,11 @@ def _read_text_file(path: Path | str, budget: ByteBudget) -> Source:
             "into a collection (semqa index DIR) and ask that"
         )
     with open_input(path, budget) as file:
-        return _text_source(
-            file.read_all(), name, title="" if str(path) == STDIN else Path(name).stem
-        )
+        raw = file.read_all()
+    if kind in _EXTRACTED:
+        document = extract(Path(path).name, raw, Limits(seconds=_SECONDS))
+        return Source(document.text, document.title)
+    return _text_source(raw, name, title="" if str(path) == STDIN else Path(name).stem)
 
 
 def _text_source(raw: bytes, name: str, title: str) -> Source:
@@ -119,7 +122,7 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
         if _text_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
             raise InputError(
                 f"{file.name}: not JSON: got plain text by its name, expected objects with 'text', one "
-                "a line; give it as a text file (--source)"
+                "a line; give it as a document (--source)"
             )
         return _json_sources(raw, file.name)
 

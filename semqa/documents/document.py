@@ -46,8 +46,11 @@ class Passage:
         start: offset of its first character.
         end: offset after its last.
         page: the page, from 1, on which it begins; None for a document without pages.
+        context: what stands above it in the document, the outermost first: headings, the lead-in
+            of a list, the header of a table, the question it answers. One line each, without marks.
     """
 
     start: int
     end: int
     page: int | None = None
+    context: tuple[str, ...] = ()

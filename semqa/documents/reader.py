@@ -73,7 +73,7 @@ def read(name: str, kind: str, data: bytes, limits: Limits) -> dict[str, object]
 def _without_title(title: str, text: str) -> str:
     """Return a text without its first line if that is the title, which is shown and searched anyway."""
     first, _, rest = text.partition("\n")
-    return rest.lstrip("\n") if rest.strip() and one_line(first) == title else text
+    return rest.lstrip("\n") if rest.strip() and one_line(first.lstrip("# ")) == title else text
 
 
 def main() -> None:

@@ -1,13 +1,12 @@
-"""Cut a document into passages, at the ends of sentences."""
+"""Cut a document into passages, along its structure."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
+from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.documents.document import Passage
-from semqa.extras import require
+from semqa.documents.structure import CONTENT, Kind, cut_long, plain, read_structure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,134 +18,168 @@ __all__ = ["LONGEST", "USUAL", "split"]
 USUAL = 800
 """Characters at which a passage is full: about 130 words, what an encoder of sentences reads."""
 
-LEAST = 250
-"""A passage of so many characters ends where a paragraph does."""
+LEAST = 400
+"""A passage of so many characters ends where a paragraph does, if its section goes on for long."""
+
+SHORT = 200
+"""A passage of so many characters ends before a heading."""
 
 LONGEST = 1600
-"""A sentence longer than this is cut, at white space where there is any."""
+"""Characters up to which a list, a table or an answer stays whole."""
 
-AT_ONCE = 5000
-"""Characters of a paragraph that are cut into sentences at a time."""
+CONTEXT = 300
+"""Characters of a passage's context."""
 
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_JOINED = frozenset("\u200d\ufe0f")
-_ENDS = frozenset(".!?…。！？؟۔।:;\"'”’»)]")
-
-
-class _Piece(NamedTuple):
-    """A sentence or a part of one, without the blanks around it."""
-
-    start: int
-    end: int
-    closes: bool
-    """Whether a paragraph of text ends with it."""
-    heading: bool
+_HEADS: frozenset[Kind] = frozenset(("heading", "question", "meta"))
 
 
 def split(document: Document) -> list[Passage]:
-    """Cut a document into passages of a few sentences.
+    """Cut a document into passages.
 
-    Each character but white space is in exactly one passage. A passage ends with a sentence (only
-    one of more than `LONGEST` characters is cut), at the end of a paragraph if it can, never right
-    after a heading, and where a sentence begins a new page.
+    Each word is in exactly one passage. A passage ends with a unit of the structure: at the end of
+    a section, list, table or paragraph if it can, and before a sentence that begins on a new page.
+    A heading goes with what it heads, a list with its lead-in, rows with their header and an answer
+    with its question, if all of it has at most `LONGEST` characters.
     """
-    passages: list[Passage] = []
-    start = end = -1
-    head = body = -1  # where the headings at its end begin, and where the text before them ends
-    page: int | None = None
-    closed = False
-    for piece in _pieces(document.text, short=LEAST // 2 if not document.pages else 0):
-        here = document.page_of(piece.start)
-        full = piece.end - start > USUAL or (closed and end - start >= LEAST)
-        if start >= 0 and here != page:
-            passages.append(Passage(start, end, page))
-            start = head = -1
-        elif start >= 0 and full and head == start:
-            if piece.end - start > LONGEST:
-                passages.append(Passage(start, end, page))
-                start = head = -1
-        elif start >= 0 and full:
-            passages.append(Passage(start, end if head < 0 else body, page))
-            start = head  # a heading goes with what it heads
-        if start < 0:
-            start, page = piece.start, here
-        if not piece.heading or (head >= 0 and piece.end - head > LEAST):
-            head = -1  # so many lines without a full stop are a list
-        elif head < 0:
-            head, body = piece.start, end
-        end, closed = piece.end, piece.closes
-    if start >= 0:
-        passages.append(Passage(start, end, page))
-    return passages
+    return list(_Splitter(document).passages())
 
 
-def _pieces(text: str, short: int) -> Iterator[_Piece]:
-    """Yield all sentences in order; what is longer than `LONGEST` in parts.
+class _Piece(NamedTuple):
+    """A unit of the text, or a part of a long one."""
 
-    A paragraph of at most `short` characters stays whole: no passage would end within it.
-    """
-    for first, last in _paragraphs(text):
-        whole = last - first <= short
-        for start, end in [(first, last)] if whole else _sentences(text, first, last):
-            at = start
-            while end - at > LONGEST:
-                cut = _cut(text, at, at + LONGEST)
-                yield from _trimmed(text, at, cut, (first, last))
-                at = cut
-            yield from _trimmed(text, at, end, (first, last))
+    start: int
+    end: int
+    unit: int
+    page: int | None
 
 
-def _trimmed(text: str, start: int, end: int, paragraph: tuple[int, int]) -> Iterator[_Piece]:
-    kept = text[start:end].rstrip()
-    end = start + len(kept)
-    start += len(kept) - len(kept.lstrip())
-    if start >= end:
-        return
-    first, last = paragraph
-    heading = (
-        (start, end) == (first, last)
-        and end - start < LEAST // 2
-        and "\n" not in text[start:end]
-        and text[end - 1] not in _ENDS
-    )
-    yield _Piece(start, end, closes=end == last and not heading, heading=heading)
+class _Splitter:
+    def __init__(self, document: Document) -> None:
+        structure = read_structure(document.text)
+        self.text = document.text
+        self.units = structure.units
+        self.pieces: list[_Piece] = []
+        self.sections: dict[int, int] = {}
+        """Where the section under each heading ends."""
+        for i, unit in enumerate(self.units):
+            start = unit.start
+            if unit.kind not in CONTENT:  # with its marks
+                line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
+                start -= len(line.lstrip())
+            for begin, end in cut_long(self.text, start, unit.end):
+                self.pieces.append(_Piece(begin, end, i, document.page_of(begin)))
+            self.sections |= dict.fromkeys(unit.headings, unit.end)
 
+    def passages(self) -> Iterator[Passage]:
+        first = 0
+        for start, stop in self._parts():
+            if start > first and self._ends_before(first, start, stop):
+                yield self._passage(first, start)
+                first = start
+        if first < len(self.pieces):
+            yield self._passage(first, len(self.pieces))
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
-    for gap in _BLANK_LINE.finditer(text):
-        if gap.start() > at:
-            yield at, at + len(text[at : gap.start()].rstrip())
-        at = gap.end()
-    if at < len(text):
-        yield at, at + len(text[at:].rstrip())
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """Yield what stays together, as places of its first piece and after its last.
 
+        These are blocks with the headings above them; if they are longer than `LONGEST`, their
+        pieces, those that need the next one with it.
+        """
+        opened = -1  # the first of the headings above a block
+        for first, stop in self._blocks():
+            start = first
+            if opened >= 0 and self.pieces[opened].page == self.pieces[first].page:
+                start = opened
+            elif opened >= 0:
+                yield opened, first
+            size = self.pieces[stop - 1].end - self.pieces[start].start
+            opened = -1
+            if self._kind(stop - 1) not in CONTENT and size <= LEAST:
+                opened = start
+            elif size <= LONGEST:
+                yield start, stop
+            else:
+                yield from self._smaller(start, stop)
+        if opened >= 0:
+            yield opened, len(self.pieces)
 
-def _sentences(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    sentencex = require("sentencex", extra="documents", purpose="cutting documents into passages")
-    at = first
-    while at < last:
-        # What it takes grows with the square of the length for some texts.
-        until = last if last - at <= AT_ONCE else _cut(text, at, at + AT_ONCE)
-        ends = [
-            at + found["end_index"]
-            for found in sentencex.get_sentence_boundaries("en", text[at:until])
-        ]
-        if until < last and len(ends) > 1:
-            ends.pop()  # it may go on
-        for end in ends:
-            yield at, end
-            at = end
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield lists, tables and answers with what they are under, and other pieces one by one.
 
+        What is on another page is another block.
+        """
+        first, listed = 0, False
+        for i in range(1, len(self.pieces)):
+            unit, before = (self.units[self.pieces[at].unit] for at in (i, i - 1))
+            same = unit.group == before.group
+            listed = unit.kind in ("item", "row") or (listed and same)
+            under = unit.over is not None and unit.over >= self.pieces[first].unit
+            joined = under or (listed and same)
+            if not joined or self.pieces[i].page != self.pieces[i - 1].page:
+                yield first, i
+                first = i
+        if self.pieces:
+            yield first, len(self.pieces)
 
-def _cut(text: str, start: int, end: int) -> int:
-    """Return where to cut a run: after its last white space, or else between two characters."""
-    least = (start + end) // 2
-    for at in range(end, least, -1):
-        if text[at - 1].isspace():
-            return at
-    at = end
-    # A base character keeps its marks, unless nothing but marks is there.
-    while at > least and (unicodedata.combining(text[at]) or text[at] in _JOINED):
-        at -= 1
-    return at
+    def _smaller(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        at = start
+        for i in range(start + 1, stop):
+            above = self.pieces[i - 1].unit
+            needed = (
+                self._kind(i - 1) not in CONTENT or self.units[self.pieces[i].unit].over == above
+            )
+            if not needed or self.pieces[i].end - self.pieces[at].start > LONGEST:
+                yield at, i
+                at = i
+        yield at, stop
+
+    def _kind(self, piece: int) -> Kind:
+        return self.units[self.pieces[piece].unit].kind
+
+    def _ends_before(self, first: int, start: int, stop: int) -> bool:
+        """Whether a passage that begins with the piece `first` ends before a part."""
+        begin, before, here = (self.pieces[at] for at in (first, start - 1, start))
+        size, longer = before.end - begin.start, self.pieces[stop - 1].end - begin.start
+        kind = self._kind(start)
+        if here.page != begin.page or longer > LONGEST:
+            return True
+        if longer > USUAL:
+            return kind in _HEADS or size >= SHORT
+        if kind != "question" and self._fits(begin, here):
+            return False
+        if kind in _HEADS:
+            return size >= SHORT
+        same = self.units[here.unit].group == self.units[before.unit].group
+        return size >= LEAST and not same
+
+    def _fits(self, begin: _Piece, here: _Piece) -> bool:
+        """Whether two pieces are of one section that ends before a passage from `begin` is full."""
+        return any(
+            here.start < self.sections.get(each, 0) <= begin.start + USUAL
+            for each in (*self.units[begin.unit].headings, begin.unit)
+        )
+
+    def _passage(self, first: int, stop: int) -> Passage:
+        begin = self.pieces[first]
+        return Passage(
+            begin.start, self.pieces[stop - 1].end, begin.page, self._context(begin.unit)
+        )
+
+    def _context(self, index: int) -> tuple[str, ...]:
+        """Return what stands above a unit; what is nearest gets its place first."""
+        above = set(self.units[index].headings)
+        over = self.units[index].over
+        while over is not None:
+            above.add(over)
+            over = self.units[over].over
+        lines: list[str] = []
+        left = CONTEXT
+        for each in sorted(above, reverse=True):
+            unit = self.units[each]
+            text = self.text[unit.start : min(unit.end, unit.start + 2 * CONTEXT)]
+            cells = [plain(cell) for cell in text.strip(" |").split("|")]
+            line = shorten(" | ".join(cells), min(left, 2 * CONTEXT // 3), placeholder=" …")
+            if len(line) > 2:
+                lines.append(line)
+                left -= len(line)
+        return tuple(reversed(lines))

@@ -10,6 +10,7 @@ speaker turns.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +18,16 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Kind", "Structure", "Unit", "plain", "read_structure", "split_sentences"]
+__all__ = [
+    "CONTENT",
+    "Kind",
+    "Structure",
+    "Unit",
+    "cut_long",
+    "plain",
+    "read_structure",
+    "split_sentences",
+]
 
 Kind = Literal["sentence", "item", "row", "heading", "question", "header", "meta"]
 """What a unit is. A header names a table's columns; meta is a line of a mail's head."""
@@ -45,7 +55,10 @@ _TURN = re.compile(
     r"(?:\*\*)?[A-Z][\w.’'-]*(?: [A-Z(][\w.’')-]*){0,3}(?:\*\*)?:(?:\*\*)?[ \t]+(?=\S)"
 )
 _MARKS = re.compile(r"[*#`|>_~]+")
-_STOP = re.compile(r"[.!?…]+[\"'”’*_)\]]*(?=\s)|[。！？]")
+_STOP = re.compile(
+    r"(?<![.!?…؟۔।॥።។။])[.!?…؟۔।॥።។။]++[\"'”’»*_)\]]*+(?=\s)|[。！？｡]++[」』）】》”’\"]*+"
+)
+"""Ends of sentences; those of Chinese and Japanese need no blank after them."""
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Nos|Inc|Co|Corp|Ltd|Prof|Gen|Rev|Hon|etc|Fig|approx|ca|"
     r"Dept|Mt|Ave|op|cit|ed|eds|pp|e\.g|i\.e|a\.m|p\.m|no|part|ext|max|min|cl|Art|Sec|para)"
@@ -53,6 +66,7 @@ _ABBREVIATION = re.compile(
 )
 _MAY_END = re.compile(r"\b(?:etc|Inc|Ltd|Co|Corp|a\.m|p\.m)\.$")
 _NUMBER_ALONE = re.compile(r"\W*(?:\d{1,3}|[A-Za-z])\.")
+_JOINERS = frozenset("\u200d\ufe0f")
 _LABEL_WORDS = 3
 """A first sentence of so few words is a label of the next one: "Night mode. The fan runs on low." """
 
@@ -119,13 +133,13 @@ def split_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]
     for match in _STOP.finditer(text, at, end):
         stop = match.end()
         if stop - at > LONGEST_SENTENCE:
-            yield from _cut(text, at, stop)
+            yield from cut_long(text, at, stop)
         elif _is_end(text, at, match, end):
             yield at, stop
         else:
             continue
         at = _skip_blanks(text, stop, end)
-    yield from _cut(text, at, at + len(text[at:end].rstrip()))
+    yield from cut_long(text, at, at + len(text[at:end].rstrip()))
 
 
 def _skip_blanks(text: str, at: int, end: int) -> int:
@@ -134,13 +148,20 @@ def _skip_blanks(text: str, at: int, end: int) -> int:
     return at
 
 
-def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield a sentence, in parts if it is too long."""
+def cut_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a stretch in parts of at most `LONGEST_SENTENCE`, cut at white space if there is any.
+
+    A base character keeps its combining marks, unless there are hundreds of them.
+    """
     while end - start > LONGEST_SENTENCE:
-        cut = text.rfind(" ", start + LONGEST_SENTENCE // 2, start + LONGEST_SENTENCE)
-        cut = cut if cut > 0 else start + LONGEST_SENTENCE
-        yield start, cut
-        start = _skip_blanks(text, cut, end)
+        least, cut = start + LONGEST_SENTENCE // 2, start + LONGEST_SENTENCE
+        blank = next((at for at in range(cut, least, -1) if text[at].isspace()), None)
+        if blank is None:
+            while cut > least and (unicodedata.combining(text[cut]) or text[cut] in _JOINERS):
+                cut -= 1
+        stop = start + len(text[start : blank or cut].rstrip())
+        yield start, stop
+        start = _skip_blanks(text, blank or cut, end)
     if start < end:
         yield start, end
 
@@ -223,8 +244,9 @@ class _Reader:
         if at + 1 < len(block) and len(block) <= 3 and (level := _underline(block[at + 1].text)):
             self._add_heading(line.start, line.end, level)
             return at + 2
-        if _is_row(line.text) and (
-            at + 1 < len(block) and (_is_row(block[at + 1].text) or _is_ruler(block[at + 1].text))
+        following = block[at + 1].text if at + 1 < len(block) else ""
+        if _is_bounded(line.text) or (
+            _is_row(line.text) and (_is_row(following) or _is_ruler(following))
         ):
             return self._read_table(block, at)
         if _ITEM.match(line.text):
@@ -235,7 +257,7 @@ class _Reader:
             if not self.units and not question:
                 level = 1
             elif self._headings and self._headings[-1][1] == len(self.units) - 1 and level == 5:
-                level = self._headings[-1][0] + 1  # a line under a heading, such as its authors
+                level = min(self._headings[-1][0] + 1, 6)  # under a heading, such as its authors
             self._add_heading(line.start, line.end, level, "question" if question else "heading")
             return at + 1
         if self._is_mail(block, at):
@@ -305,17 +327,20 @@ class _Reader:
         return any(map(_MAIL.match, beside)) or block[at].stripped.lower().startswith("subject:")
 
     def _read_table(self, block: Sequence[_Line], at: int, *, delimited: bool = False) -> int:
+        """Read a table. Rows between bars without a ruler have no header: it is above the passage."""
         self._group += 1
         header = self._lead_in()
-        if plain(block[at].text):
-            header = self._add(block[at].start, block[at].end, "header", header, self._group)
         self._list = None
-        at += 1
+        line = block[at]
+        ruled = at + 1 < len(block) and _is_ruler(block[at + 1].text)
+        if plain(line.text) and (ruled or not _is_bounded(line.text)):
+            header = self._add(line.start, line.end, "header", header, self._group)
+            at += 1
         while at < len(block) and (
             delimited or _is_row(block[at].text) or _is_ruler(block[at].text)
         ):
             line = block[at]
-            if not _is_ruler(line.text):
+            if not _is_ruler(line.text) and plain(line.text):
                 self._add(line.start, line.end, "row", header, self._group)
             at += 1
         return at
@@ -435,8 +460,12 @@ def _underline(line: str) -> int:
 
 
 def _is_row(line: str) -> bool:
+    return " | " in line.strip() or _is_bounded(line)
+
+
+def _is_bounded(line: str) -> bool:
     bare = line.strip()
-    return " | " in bare or (len(bare) > 2 and bare[0] == bare[-1] == "|")
+    return len(bare) > 2 and bare[0] == bare[-1] == "|"
 
 
 def _is_ruler(line: str) -> bool:

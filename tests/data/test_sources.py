@@ -1,4 +1,4 @@
-"""A user's own sources: text files and JSON, whatever may be in them."""
+"""A user's own sources: documents and JSON, whatever may be in them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from semqa import InputError, Source
 from semqa.data import read_sources, read_sources_jsonl
+from tests.documents import makers
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +31,22 @@ def test_a_text_file_is_one_source() -> None:
     )
 
 
+def test_documents_are_read_as_collections_read_them() -> None:
+    Path("sub").mkdir()
+    Path("sub/a.html").write_text("<title>Oslo</title><h2>Port</h2><p>Built  in 1890.</p>", "utf-8")
+    Path("b.CSV").write_text("ship,length\nOda,12\n", "utf-8")
+    Path("c.pdf").write_bytes(makers.pdf([["The ferry leaves."], ["It returns."]], title="Ferries"))
+    Path("d.docx").write_bytes(makers.docx("One.", "Two."))
+    Path("e.md").write_text("# Kept\r\n", "utf-8", newline="")
+    assert read_sources(["sub/a.html", "b.CSV", "c.pdf", "d.docx", "e.md"]) == (
+        Source("## Port\n\nBuilt in 1890.", "Oslo"),
+        Source("| ship | length |\n| --- | --- |\n| Oda | 12 |", "b"),
+        Source("The ferry leaves.\n\nIt returns.", "Ferries"),
+        Source("One.\n\nTwo.", "d"),
+        Source("# Kept\r\n", "e"),
+    )
+
+
 def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grün.".encode())))
     assert read_sources(["-"]) == (Source("Grün."),)
@@ -43,14 +60,11 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a.txt", b" \n\xc2\xa0", "a.txt: empty source: got only white space, expected some text"),
         ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3, expected UTF-8 text"),
         ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3, expected UTF-8"),
-        ("a.jsonl", b"{}", "a.jsonl: not a text file: got JSON by its name, expected plain text"),
-        ("a.JSON", b"{}", "a.JSON: not a text file: got JSON by its name, expected plain text"),
-        ("a.pdf", b"%PDF-1.7", "a.pdf: not a text file: got PDF by its name, expected plain text"),
-        (
-            "a.html",
-            b"<p>x",
-            "got HTML by its name, expected plain text such as .txt or .md; save its",
-        ),
+        ("a.jsonl", b"{}", "a.jsonl: not a document: got JSON by its name, expected one such as"),
+        ("a.JSON", b"{}", "a.JSON: not a document: got JSON by its name, expected one such as"),
+        ("a.pdf", b"%PDF-1.7", "a.pdf: cannot be read: got "),
+        ("a.docx", b"hello", "a.docx: not what its name says: got b'hello'"),
+        ("a.html", b"<p> </p>", "a.html: empty: got no text, expected a document with some"),
     ],
 )
 def test_refused_text_files(name: str, content: bytes, expected: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from semqa.documents import Document, Limits, extract, split
 from semqa.documents.parsers.furniture import without_furniture
 from semqa.documents.parsers.pdf import join_lines
+from semqa.documents.structure import read_structure
 from semqa.errors import InputError
 from tests.documents import makers
 
@@ -47,9 +48,56 @@ def test_a_page_becomes_what_it_shows() -> None:
     found = extract("page.html", HTML.encode())
     assert found.title == "Harbour & sea"
     assert found.text == (
-        "The harbour\n\nBuilt in 1890, it burnt down.\nTwice.\n\none\ntwo\n\n"
-        "Year | Ships\n1890 | 12\n\na\n  b\n\ntail end"
+        "# The harbour\n\nBuilt in 1890, it burnt down.\nTwice.\n\n- one\n- two\n\n"
+        "| Year | Ships |\n| --- | --- |\n| 1890 | 12 |\n\n    a\n      b\n\ntail end"
     )
+
+
+def test_lists_of_a_page_keep_their_numbers_and_levels() -> None:
+    page = (
+        "<p>You need:</p><ol start=3><li>a key<li><p>a lamp</p><p>and oil</p>"
+        "<ol type=a><li>or gas</ol></li></ol><ul><li>- <a>more</a></ul>then"
+    )
+    assert extract("a.html", page.encode()).text == (
+        "You need:\n\n3. a key\n4. a lamp\nand oil\n  a. or gas\n\n- more\n\nthen"
+    )
+
+
+def test_questions_of_a_page_stand_before_their_answers() -> None:
+    page = (
+        "<details><summary>Is it open?</summary><p>Yes.</p><p>Daily.</p></details>"
+        "<details><summary>More</summary>The rest.</details>"
+        "<dl><dt>Is it far?</dt><dd><p>It is by the sea.</p><p>Not so far at all.</p></dd><dt>Oslo</dt><dd>A city.</dd></dl>"
+        "<h3><button>Is it deep?</button></h3><div>Very.</div>"
+        "<p><b>Is it old?</b></p><p>No.</p>"
+    )
+    text = extract("a.html", page.encode()).text
+    assert text == (
+        "Is it open?\nYes.\n\nDaily.\n\nMore\n\nThe rest.\n\n"
+        "Is it far?\nIt is by the sea.\nNot so far at all.\n\nOslo\nA city.\n\n### Is it deep?\n\nVery.\n\n"
+        "Is it old?\nNo."
+    )
+    structure = read_structure(text)
+    questions = {
+        structure.of(i): structure.of(unit.over)
+        for i, unit in enumerate(structure.units)
+        if unit.over is not None
+    }
+    assert questions["Daily."] == "Is it open?"
+    assert questions["Not so far at all."] == "Is it far?"
+
+
+def test_tables_of_a_page_are_data_or_layout() -> None:
+    rows = "<tr><th>Born<td>1890<tr><th>Died<td><p>1950</p><p>in Oslo</p>"
+    layout = "<table><tr><td><h2>News</h2>Old<td>Menu</table>"
+    assert extract("a.html", f"<table>{rows}</table>{layout}".encode()).text == (
+        "|  |  |\n| --- | --- |\n| Born | 1890 |\n| Died | 1950 in Oslo |\n\n## News\n\nOld\nMenu"
+    )
+
+
+def test_a_card_in_a_list_is_a_section() -> None:
+    page = b"<ul><li><h3>Oslo</h3><p>A city.</p><p>Old.</p></li><li><h3>Moss</h3>Small.</li></ul>"
+    assert extract("a.html", page).text == "### Oslo\n\nA city.\n\nOld.\n\n### Moss\n\nSmall."
 
 
 def test_a_page_says_its_encoding() -> None:
@@ -57,19 +105,23 @@ def test_a_page_says_its_encoding() -> None:
     assert extract("page.html", page).text == "Łódź, Gdańsk."
 
 
-def test_markdown_loses_its_marks() -> None:
-    source = "# Big *title*\n\nSome **bold** [link](http://x.y) and `code`.\n\n- one\n- two\n"
+def test_markdown_loses_its_marks_within_lines() -> None:
+    source = (
+        "# Big *title*\n\nSome **bold** [link](http://x.y) and `code`\nhere.\n\n* one\n* two\n\n"
+        "> quoted\n\nHead\n----\n\n3) c\n\n|a|b|\n|-|-|\n|1|*2*|\n\n```\n# no head\n```\n"
+    )
     found = extract("a.md", source.encode())
     assert (found.title, found.text) == (
         "Big title",
-        "Some bold link and code.\n\none\ntwo",
+        "Some bold link and code here.\n\n- one\n- two\n\nquoted\n\n## Head\n\n3. c\n\n"
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n    # no head",
     )
 
 
 def test_a_title_is_not_the_text_again() -> None:
     page = b"<title>The  harbour</title><h1>The <i>harbour</i></h1><p>Built in 1890.</p>"
     assert extract("a.html", page).text == "Built in 1890."
-    assert extract("a.md", b"# Only this").text == "Only this"
+    assert extract("a.md", b"# Only this").text == "# Only this"
     assert extract("a.md", b"# One\n\nOne\n\nOne").text == "One\n\nOne"
     assert extract("a.txt", b"a\n\nmore").text == "a\n\nmore"  # the file's name is no title of it
 
@@ -84,14 +136,17 @@ def test_a_very_long_markdown_is_read_as_it_is() -> None:
     assert extract("a.md", source.encode()).text == source
 
 
-def test_rows_name_their_columns() -> None:
-    found = extract("a.csv", b'name;age\nBo;3\n"Al; x";"4\n5"\n')
-    assert found.text == "name: Bo\nage: 3\n\nname: Al; x\nage: 4\n5"
+def test_rows_are_a_table() -> None:
+    found = extract("a.csv", b'name;age\nBo;3\n;\n"Al; x";"4\n5"\n')
+    assert found.text == "| name | age |\n| --- | --- |\n| Bo | 3 |\n| Al; x | 4 5 |"
+    rows = b"".join(b"ship %d,%d\n" % (i, i * i) for i in range(200))
+    passages = split(extract("a.csv", b"name,length\n" + rows))
+    assert {each.context for each in passages[1:]} == {("name | length",)}
 
 
 def test_records_are_paragraphs_and_sources_are_their_text() -> None:
     found = extract("a.jsonl", b'{"title":"Oslo","text":"A city.","url":"u"}\n\n{"x":1,"y":[2]}\n')
-    assert found.text == "Oslo\n\nA city.\n\nx: 1\ny: [2]"
+    assert found.text == "# Oslo\n\nA city.\n\nx: 1\ny: [2]"
 
 
 def test_a_pdf_has_pages_and_paragraphs() -> None:
@@ -199,7 +254,68 @@ def test_word_documents_give_tables_boxes_and_what_was_inserted() -> None:
         "</mc:AlternateContent></w:body></w:document>"
     )
     found = extract("a.docx", makers.docx_parts(body))
-    assert found.text == "One\ttwo. New.\n\nHeld.\n\na | b"
+    assert found.text == "One\ttwo. New.\n\nHeld.\n\n| a | b |\n| --- | --- |"
+
+
+def test_a_word_document_keeps_headings_lists_and_tables() -> None:
+    made = python_docx.Document()
+    made.core_properties.title = "Rules"
+    made.add_heading("Fees", 1)
+    made.add_paragraph("You pay:")
+    for text in ("the rent", "the deposit"):
+        made.add_paragraph(text, style="List Bullet")
+    made.add_paragraph("Then:")
+    for text in ("Sign.", "Move in."):
+        made.add_paragraph(text, style="List Number")
+    made.add_heading("Times", 2)
+    table = made.add_table(2, 2)
+    for i, row in enumerate(table.rows):
+        for j, cell in enumerate(row.cells):
+            cell.text = f"{i}\n{j}"
+    made.add_table(1, 1).rows[0].cells[0].text = "A box."
+    out = io.BytesIO()
+    made.save(out)
+    assert extract("a.docx", out.getvalue()).text == (
+        "# Fees\n\nYou pay:\n\n- the rent\n- the deposit\n\nThen:\n\n1. Sign.\n2. Move in.\n\n"
+        "## Times\n\n| 0 0 | 0 1 |\n| --- | --- |\n| 1 0 | 1 1 |\n\nA box."
+    )
+
+
+def test_clauses_of_a_word_document_have_their_numbers() -> None:
+    levels = [("decimal", "%1."), ("decimal", "%1.%2"), ("lowerLetter", "(%3)")]
+    numbering = "".join(
+        f'<w:lvl w:ilvl="{i}"><w:numFmt w:val="{style}"/><w:lvlText w:val="{text}"/></w:lvl>'
+        for i, (style, text) in enumerate(levels)
+    )
+    numbering = (
+        f'<w:numbering {makers.W}><w:abstractNum w:abstractNumId="7">{numbering}</w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
+        '<w:num w:numId="2"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0">'
+        '<w:startOverride w:val="9"/></w:lvlOverride></w:num></w:numbering>'
+    )
+    clauses = [(1, 0, "Term"), (1, 1, "One year."), (1, 1, "It renews if"), (1, 2, "we agree;")]
+    clauses += [(1, 2, "you pay."), (1, 0, "Law"), (1, 1, "Dutch law."), (2, 0, "Annex")]
+    body = "".join(
+        f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr></w:pPr>'
+        f"<w:r><w:t>{text}</w:t></w:r></w:p>"
+        for number, level, text in clauses
+    )
+    relations = (
+        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
+        'relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/'
+        '2006/relationships/numbering" Target="numbering.xml"/></Relationships>'
+    )
+    data = makers.docx_parts(
+        f"<w:document {makers.W}><w:body>{body}</w:body></w:document>",
+        {
+            "word/numbering.xml": numbering.encode(),
+            "word/_rels/document.xml.rels": relations.encode(),
+        },
+    )
+    assert extract("a.docx", data).text == (
+        "1. Term\n\n1.1 One year.\n\n1.2 It renews if\n\n    (a) we agree;\n    (b) you pay.\n"
+        "\n2. Law\n\n2.1 Dutch law.\n\n9. Annex"
+    )
 
 
 def test_a_word_document_of_the_library_has_its_title() -> None:

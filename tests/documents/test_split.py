@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.documents import Document, Passage, split
-from semqa.documents.split import LONGEST, USUAL
+from semqa.documents.split import CONTEXT, LONGEST, USUAL
 
 PIECES = st.sampled_from(
     [
@@ -49,15 +49,16 @@ def parts(text: str) -> list[str]:
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, st.lists(st.integers(0, 3000), max_size=5))
-def test_each_character_but_white_space_is_in_one_passage(text: str, breaks: list[int]) -> None:
+def test_each_word_is_in_one_passage(text: str, breaks: list[int]) -> None:
     pages = (0, *sorted({each for each in breaks if each <= len(text)})) if breaks else ()
     passages = split(document(text, pages))
     at = 0
     for passage in passages:
-        assert text[at : passage.start].strip() == ""
+        assert not any(map(str.isalnum, text[at : passage.start]))
         inside = text[passage.start : passage.end]
         assert inside == inside.strip() != ""
-        assert len(inside) <= USUAL + LONGEST
+        assert len(inside) <= LONGEST
+        assert sum(map(len, passage.context)) <= CONTEXT
         if pages:
             assert passage.page is not None
             assert pages[passage.page - 1] <= passage.start
@@ -65,7 +66,7 @@ def test_each_character_but_white_space_is_in_one_passage(text: str, breaks: lis
         else:
             assert passage.page is None
         at = passage.end
-    assert text[at:].strip() == ""
+    assert not any(map(str.isalnum, text[at:]))
 
 
 def test_a_passage_ends_with_a_sentence() -> None:
@@ -77,7 +78,7 @@ def test_a_passage_ends_with_a_sentence() -> None:
 
 
 def test_a_passage_ends_with_a_paragraph_rather_than_within_one() -> None:
-    paragraph = "The harbour was built in 1890. " * 12
+    paragraph = "The harbour was built in 1890. " * 14
     found = parts("\n\n".join([paragraph] * 6))
     assert found == [paragraph.strip()] * 6
 
@@ -88,10 +89,65 @@ def test_a_heading_goes_with_what_it_heads() -> None:
     assert [each.startswith("History") for each in found] == [False, True]
 
 
+SECTION = "The harbour was built in 1890. " * 12
+
+
+def test_a_passage_ends_with_a_section() -> None:
+    text = f"# Oslo\n\n{SECTION}\n\n{SECTION}\n\n# Bergen\n\n{SECTION}"
+    assert [each.split("\n")[0] for each in parts(text)] == ["# Oslo", "# Bergen"]
+    long = f"# Oslo\n\n{SECTION}\n\n{SECTION}\n\n{SECTION}\n\n# Bergen\n\n{SECTION}"
+    assert [each.context for each in split(document(long))] == [(), ("Oslo",), ()]
+
+
+def test_a_list_goes_with_its_lead_in() -> None:
+    items = "\n".join(f"- the harbour burnt down in {i}, and was built again" for i in range(20))
+    found = split(document(f"{SECTION}\n\nThis happened:\n\n{items}\n\n{SECTION}"))
+    assert len(found) == 3
+    long = document("This happened:\n\n" + "\n".join([items] * 5))
+    passages = split(long)
+    assert passages[0].context == ()
+    assert {each.context for each in passages[1:]} == {("This happened:",)}
+    assert all(long.text[each.start : each.end].startswith("- the") for each in passages[1:])
+
+
+def test_rows_go_with_their_header() -> None:
+    rows = "\n".join(f"| {i} | {i * 3} ships, {i} ferries |" for i in range(20))
+    table = f"| Year | Ships |\n| --- | --- |\n{rows}"
+    assert len(split(document(f"{SECTION}\n\n{table}\n\n{SECTION}"))) == 3
+    long = document(f"# Traffic\n\n{table}\n" + "\n".join([rows] * 5))
+    passages = split(long)
+    assert long.text[passages[0].start : passages[0].end].startswith("# Traffic\n\n| Year")
+    assert {each.context for each in passages[1:]} == {("Traffic", "Year | Ships")}
+
+
+def test_an_answer_goes_with_its_question() -> None:
+    faq = "\n\n".join(f"Did it burn in {i}?\n{SECTION}" for i in range(5))
+    assert [each.split("\n")[0] for each in parts(faq)] == [
+        f"Did it burn in {i}?" for i in range(5)
+    ]
+
+
+def test_context_is_short_and_what_is_nearest_comes_first() -> None:
+    heads = "\n\n".join(f"{'#' * i} {'word ' * 30}{i}" for i in range(1, 7))
+    last = split(document(f"{heads}\n\n" + f"{SECTION}\n\n" * 4))[-1]
+    assert len(last.context) == 2
+    assert last.context[1].endswith("6")
+
+
+def test_texts_of_other_scripts_are_cut_at_their_stops() -> None:
+    for sentence in (
+        "東京は日本の首都で、人口が多い都市です。",
+        "वह कल यहाँ आया था और आज चला गया। ",
+    ):
+        found = parts(sentence * 200)
+        assert len(found) > 3
+        assert all(each.endswith(sentence.strip()) for each in found)
+
+
 def test_a_long_list_without_full_stops_is_cut() -> None:
     found = parts("\n\n".join(f"item {i}" for i in range(5000)))
     assert len(found) > 20
-    assert max(map(len, found)) <= USUAL + LONGEST
+    assert max(map(len, found)) <= LONGEST
 
 
 def test_a_sentence_that_begins_on_a_page_begins_a_passage() -> None:
@@ -111,14 +167,19 @@ def test_a_sentence_that_begins_on_a_page_begins_a_passage() -> None:
         "A. " * 300_000,
         '("' * 300_000,
         "\u202ea " * 300_000,
+        "." * 1_000_000,
+        "a\n\n" * 200_000,
+        "# a\n" * 200_000,
+        "- a\n" * 200_000,
+        "| a " * 200_000 + "|\n| --- |\n" + "| a |\n" * 100_000,
     ],
-    ids=["letters", "words", "ticks", "marks", "lines", "stops", "quotes", "overrides"],
+    ids=lambda text: ascii(text[:8]),
 )
 def test_no_text_takes_long(text: str) -> None:
     started = time.process_time()
     passages = split(document(text))
     assert time.process_time() - started < 20
-    assert all(each.end - each.start <= USUAL + LONGEST for each in passages)
+    assert all(each.end - each.start <= LONGEST for each in passages)
 
 
 def test_words_and_marks_are_not_torn_apart() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,6 +90,64 @@ def test_a_label_stays_with_what_it_labels() -> None:
     text = "**Night.** The fan runs on low. It is locked.\n\nMethods. We asked 64 nurses."
     assert units(text)[0] == ("sentence", "**Night.** The fan runs on low.")
     assert units(text)[2] == ("sentence", "Methods. We asked 64 nurses.")
+
+
+def test_sentences_end_at_the_stops_of_other_scripts() -> None:
+    for text in (
+        "東京は首都です。「人が多い。」彼は言った。",
+        "हम आए। वे गए।",
+        "هل جاء؟ نعم، جاء.",
+        "Τι ώρα είναι; Είναι αργά. Πάμε.",
+    ):
+        assert len(units(text)) >= 2
+    assert [text for _, text in units("「人が多い。」彼は言った。")] == [
+        "「人が多い。」",
+        "彼は言った。",
+    ]
+
+
+def test_rows_between_bars_without_a_ruler_have_no_header() -> None:
+    assert units("| Gas | 4 hours |\n| Else | 28 days |") == [
+        ("row", "| Gas | 4 hours |"),
+        ("row", "| Else | 28 days |"),
+    ]
+    text = "Times:\n\n|  |  |\n| --- | --- |\n| Gas | 4 hours |"
+    assert over(text, "| Gas | 4 hours |") == "Times:"
+
+
+def test_text_without_stops_is_cut_between_words_and_characters() -> None:
+    words = [each for _, each in units("word\n" * 2000)]
+    assert len(words) > 3
+    assert set(" ".join(words).split()) == {"word"}
+    marked = [each for _, each in units("e\u0301" * 5000)]
+    assert len(marked) > 3
+    assert not any(each.startswith("\u0301") for each in marked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "." * 300_000 + "x",
+        ".)" * 100_000 + "x",
+        "1. " * 100_000,
+        "a\n\n" * 100_000,
+        "# a\n" * 50_000,
+        "".join("#" * (i % 6 + 1) + " a\n" for i in range(50_000)),
+        "- a\n\n" * 50_000,
+        "| a | b |\n" * 50_000,
+        "a?\n\n" * 50_000,
+        "a:\n- b\n\n" * 30_000,
+        "Ann: x\nBob: y\n" * 30_000,
+        "From: x\nTo: y\n\n" * 20_000,
+        "e" + "\u0301" * 200_000,
+    ],
+    ids=lambda text: ascii(text[:12]),
+)
+def test_no_text_takes_long(text: str) -> None:
+    started = time.process_time()
+    structure = read_structure(text)
+    assert time.process_time() - started < 10
+    assert max(len(unit.headings) for unit in structure.units) <= 10
 
 
 @given(st.text(alphabet="aA1 .?!:|-*#\n(,)", max_size=200))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from semqa.documents.parsers.blocks import numeral, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from semqa.documents.limits import Limits
 
 __all__ = ["parse"]
@@ -32,7 +37,17 @@ _OTHERS = (
 """What other archives begin some name with, what they are, and what to do."""
 
 _MOST_PARTS = 10_000
-_NOTES = ("footnotes", "endnotes")
+_PARTS = ("numbering", "footnotes", "endnotes")
+
+_HEADING_STYLE = re.compile(r"heading ([1-9])")
+_LONGEST_HEADING = 200
+_ITEM = re.compile(r"-|\(?\w{1,3}[.)]")
+_PLACE = re.compile(r"%([1-9])")
+_LEVELS = 9
+_BASES = 10
+"""Styles that a style is based on, one on another."""
+
+_NUMERALS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
@@ -41,11 +56,14 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     library = require("docx", extra="documents", purpose=f"reading {name}")
     document: Any = library.Document(io.BytesIO(data))
     etree = require("lxml.etree", extra="documents", purpose=f"reading {name}")
-    parts = [_text_of(etree, document.element.body)]
-    for relation in document.part.rels.values():
-        if not relation.is_external and relation.reltype.rpartition("/")[2] in _NOTES:
-            parser = etree.XMLParser(resolve_entities=False, no_network=True)
-            parts.append(_text_of(etree, etree.fromstring(relation.target_part.blob, parser)))
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    roots = {
+        kind: etree.fromstring(relation.target_part.blob, parser)
+        for relation in document.part.rels.values()
+        if not relation.is_external and (kind := relation.reltype.rpartition("/")[2]) in _PARTS
+    }
+    text = _Text(etree, document.styles.element, roots.pop("numbering", None))
+    parts = [text.of(root) for root in (document.element.body, *roots.values())]
     title = document.core_properties.title
     if not title or title == _NO_TITLE:
         title = _heading(document)
@@ -97,31 +115,169 @@ def _heading(document: Any) -> str:
     return ""
 
 
-def _text_of(etree: Any, root: Any) -> str:
-    """Return the text below an element, a paragraph or a row of a table a line."""
-    parts: list[str] = []
-    walk = etree.iterwalk(root, events=("start", "end"))
-    rows = 0
-    for event, element in walk:
-        tag = element.tag
-        if event == "start":
-            if tag in _DELETED:
+class _Text:
+    """Puts a document's text together, with the marks of Markdown for headings, items and rows."""
+
+    def __init__(self, etree: Any, styles: Any, numbering: Any) -> None:
+        self._etree = etree
+        self._styles = {style.get(f"{_W}styleId"): style for style in styles.iter(f"{_W}style")}
+        self._numbers = _Numbers(numbering)
+
+    def of(self, root: Any) -> str:
+        """Return the text below an element."""
+        blocks: list[tuple[str, str]] = []  # mark of an item, with the blanks before it, and text
+        paragraphs: list[list[str]] = []  # open ones: a text box stands in a paragraph
+        walk = self._etree.iterwalk(root, events=("start", "end"))
+        for event, element in walk:
+            tag = element.tag
+            if event == "start":
+                if tag in _DELETED:
+                    walk.skip_subtree()
+                elif tag == f"{_W}p":
+                    paragraphs.append([])
+                elif tag == f"{_W}tbl" and (lines := self._table(element)):
+                    blocks.append(("", "\n".join(lines)))
+                    walk.skip_subtree()
+            elif tag == f"{_W}p":
+                lines = [line.strip() for line in "".join(paragraphs.pop()).split("\n")]
+                if any(lines):
+                    blocks.append(self._paragraph(element, "\n".join(lines).strip()))
+            elif paragraphs:
+                paragraphs[-1].append(_shown(element))
+        parts: list[str] = []
+        before = ""
+        for mark, text in blocks:
+            # A number after deeper ones may be that of a heading.
+            listed = before and (mark.strip() == "-" or _depth(mark) >= _depth(before))
+            parts.append("\n" if mark and listed else "\n\n")
+            parts.append(f"{mark} {text}" if mark else text)
+            before = mark
+        return "".join(parts).strip()
+
+    def _paragraph(self, element: Any, text: str) -> tuple[str, str]:
+        """Return the mark of a paragraph that is an item of a list, and its text."""
+        settings = [element.find(f"{_W}pPr")]
+        style = self._styles.get(_value(settings, "pStyle"))
+        name = ""
+        for _ in range(_BASES):
+            if style is None:
+                break
+            name = name or _value([style], "name").lower()
+            settings.append(style.find(f"{_W}pPr"))
+            style = self._styles.get(_value([style], "basedOn"))
+        number, depth = self._numbers.next(settings)
+        level = _level(name, _value(settings, "outlineLvl"))
+        if level and len(text) <= _LONGEST_HEADING:
+            words = text.split() if number in ("", "-") else [number, *text.split()]
+            return "", f"{'#' * level} {' '.join(words)}"
+        if not number and name.startswith("list bullet"):
+            number = "-"
+        if _ITEM.fullmatch(number):
+            return f"{'  ' * depth}{number}", text
+        return "", f"{number} {text}".strip()
+
+    def _table(self, table: Any) -> list[str]:
+        """Return the lines of a table; none for one that only lays a page out."""
+        if any(each is not table for each in islice(table.iter(f"{_W}tbl"), 2)):
+            return []
+        rows = [[self._line(cell) for cell in row.iter(f"{_W}tc")] for row in table.iter(f"{_W}tr")]
+        return table_lines(rows) if max(map(len, rows), default=0) > 1 else []
+
+    def _line(self, cell: Any) -> str:
+        parts: list[str] = []
+        walk = self._etree.iterwalk(cell, events=("start", "end"))
+        for event, element in walk:
+            if event == "start" and element.tag in _DELETED:
                 walk.skip_subtree()
-            elif tag == f"{_W}tr":
-                rows += 1
-        elif tag == f"{_W}t":
-            parts.append(element.text or "")
-        elif tag in _SIGNS:
-            parts.append(_SIGNS[tag])
-        elif tag == f"{_W}p":
-            parts.append(" " if rows else "\n\n")
-        elif tag == f"{_W}tc":
-            if element.getnext() is not None:
-                parts.append("| ")
-        elif tag == f"{_W}tr":
-            rows -= 1
-            parts.append("\n")
-        elif tag == f"{_W}tbl":
-            parts.append("\n")
-    lines = ("".join(parts)).split("\n")
-    return "\n".join(line.strip() for line in lines).strip()
+            elif event == "end":
+                parts.append(" " if element.tag == f"{_W}p" else _shown(element))
+        return "".join(parts)
+
+
+class _Numbers:
+    """Counts the paragraphs of numbered lists.
+
+    Args:
+        numbering: the part of the document that defines them; None if there is none.
+    """
+
+    def __init__(self, numbering: Any) -> None:
+        parts = [] if numbering is None else [numbering]
+        self._lists = {
+            each.get(f"{_W}numId"): each for part in parts for each in part.iter(f"{_W}num")
+        }
+        self._formats = {
+            each.get(f"{_W}abstractNumId"): {
+                level.get(f"{_W}ilvl"): level for level in each.iter(f"{_W}lvl")
+            }
+            for part in parts
+            for each in part.iter(f"{_W}abstractNum")
+        }
+        self._counts: dict[str, list[int]] = {}
+        """For each kind of list, the last number of each level; 0 before the first one."""
+        self._begun: set[str] = set()
+
+    def next(self, settings: Sequence[Any]) -> tuple[str, int]:
+        """Return the number of a paragraph with these settings, and its level from 0.
+
+        A bullet is ``-``; the number of a paragraph that is in no list is empty.
+        """
+        numbered = [each.find(f"{_W}numPr") for each in settings if each is not None]
+        list_id = _value(numbered, "numId")
+        if list_id not in self._lists:
+            return "", 0
+        kind = _value([self._lists[list_id]], "abstractNumId")
+        levels = self._formats.get(kind, {})
+        depth = _whole(_value(numbered, "ilvl"))
+        level = levels.get(str(depth))
+        if level is None or depth >= _LEVELS:
+            return "", 0
+        counts = self._counts.setdefault(kind, [0] * _LEVELS)
+        if list_id not in self._begun:
+            self._begun.add(list_id)
+            for each in self._lists[list_id].iter(f"{_W}lvlOverride"):
+                if override := _value([each], "startOverride"):
+                    counts[_whole(each.get(f"{_W}ilvl")) % _LEVELS] = _whole(override) - 1
+        start = _whole(_value([level], "start") or "1")
+        counts[depth] = counts[depth] + 1 if counts[depth] else max(start, 1)
+        for deeper in range(depth + 1, _LEVELS):
+            counts[deeper] = 0
+        if _value([level], "numFmt") == "bullet":
+            return "-", depth
+
+        def shown(found: re.Match[str]) -> str:
+            at = int(found[1]) - 1
+            style = _value([levels.get(str(at))], "numFmt")
+            return numeral(counts[at] or 1, _NUMERALS.get(style, "1"))
+
+        return _PLACE.sub(shown, _value([level], "lvlText")[:100]).strip(), depth
+
+
+def _depth(mark: str) -> int:
+    return len(mark) - len(mark.lstrip())
+
+
+def _level(name: str, outline: str) -> int:
+    """Return the level of the heading that a paragraph is; 0 for none."""
+    if found := _HEADING_STYLE.fullmatch(name):
+        return min(int(found[1]), 6)
+    if name == "title":
+        return 1
+    return min(int(outline) + 1, 6) if outline in set("012345678") else 0
+
+
+def _shown(element: Any) -> str:
+    return (element.text or "") if element.tag == f"{_W}t" else _SIGNS.get(element.tag, "")
+
+
+def _value(parents: Iterable[Any], tag: str) -> str:
+    """Return the value of the first child of a tag; nothing if no element has one."""
+    for parent in parents:
+        child = parent.find(f"{_W}{tag}") if parent is not None else None
+        if child is not None:
+            return str(child.get(f"{_W}val") or "")
+    return ""
+
+
+def _whole(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 6 else 0

@@ -1,15 +1,18 @@
-"""HTML: the text that a page shows, a line for each block."""
+"""HTML: the text that a page shows, with the marks of Markdown for headings, items and rows."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
+from semqa.documents.parsers.blocks import numeral, table_lines
 from semqa.documents.parsers.plain import decode
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semqa.documents.limits import Limits
 
 __all__ = ["parse", "text_of"]
@@ -19,64 +22,27 @@ _STATED = re.compile(
 )
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,500}\?>")
 
-_SILENT = frozenset(
-    [
-        "script",
-        "style",
-        "template",
-        "noscript",
-        "svg",
-        "math",
-        "iframe",
-        "object",
-        "embed",
-        "canvas",
-        "head",
-        "nav",
-        "select",
-        "textarea",
-        "button",
-        "audio",
-        "video",
-        "map",
-        "datalist",
-    ]
+_SILENT = (
+    "script style template noscript svg math iframe object embed canvas head nav select textarea "
+    "button audio video map datalist"
 )
-_PARAGRAPHS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "details",
-        "dl",
-        "fieldset",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "ul",
-        "body",
-        "center",
-    ]
-)
-_LINES = frozenset(
-    ["br", "caption", "dd", "div", "dt", "figcaption", "li", "summary", "tr", "option", "legend"]
-)
+_HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
 _CELLS = frozenset(["td", "th"])
+_PARAGRAPHS = (
+    "address article aside blockquote body center details dl fieldset figure footer form header hr "
+    "main ol p section summary table ul"
+)
+_LINES = "br caption dd div dt figcaption legend li option td th tr"
+_BREAKS = {
+    **dict.fromkeys(_PARAGRAPHS.split(), 2),
+    **dict.fromkeys((*_LINES.split(), "pre", *_HEADINGS), 1),
+}
+"""Line ends before and after an element."""
+
+_NOT_SHOWN = frozenset(_SILENT.split())
+_BULLETS = frozenset("-–*•·»")
+_DEEPEST = 5
+"""Levels by which the items of nested lists are indented."""
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
@@ -134,58 +100,200 @@ class _Text:
     def __init__(self, etree: Any) -> None:
         self._etree = etree
         self._parts: list[str] = []
-        self._breaks = 2
-        """Line ends that the text so far ends with, at most two."""
+        self._breaks = 0
+        """Line ends due before the next text, at most two."""
         self._blank = False
+        self._mark = ""
+        """What the next text begins with if it is an item."""
+        self._lists: list[tuple[str, int]] = []
+        """For each open list the style of its numbers, empty for none, and the next number."""
+        self._tight: list[bool] = []
+        """For each open item, whether its paragraphs are lines of one block."""
+        self._answer_due = False
 
     def of(self, root: Any) -> str:
         walk = self._etree.iterwalk(root, events=("start", "end"))
-        preserved = 0
         for event, element in walk:
             tag = element.tag if isinstance(element.tag, str) else ""
             if event == "start":
-                if tag in _SILENT or element.get("hidden") is not None:
+                if _is_silent(element) or self._is_whole(element, tag):
                     # Its end still comes, with the text after it.
                     walk.skip_subtree()
-                    continue
-                self._mark(tag)
-                preserved += tag == "pre"
-                self._add(element.text, preserved)
+                else:
+                    self._start(element, tag)
+                    self._add(element.text)
             else:
-                silent = tag in _SILENT or element.get("hidden") is not None
-                if not silent:
-                    preserved -= tag == "pre"
-                    if tag in _CELLS:
-                        if element.getnext() is not None:
-                            self._add(" | ", 0)
-                    elif tag != "br":
-                        self._mark(tag)
+                if not _is_silent(element):
+                    self._end(element, tag)
                 if element is not root:
-                    self._add(element.tail, preserved)
+                    self._add(element.tail)
         return "".join(self._parts).strip()
 
-    def _mark(self, tag: str) -> None:
-        wanted = 2 if tag in _PARAGRAPHS else 1 if tag in _LINES else 0
-        if wanted > self._breaks:
-            self._parts.append("\n" * (wanted - self._breaks))
-            self._breaks = wanted
-        if wanted:
-            self._blank = False
+    def _is_whole(self, element: Any, tag: str) -> bool:
+        """Write an element that is not a sequence of paragraphs; return whether it is one."""
+        if tag in _HEADINGS:
+            self._write_block([f"{'#' * int(tag[1])} {self._line(element)}"], tag)
+        elif tag == "pre":
+            lines = self._visible(element, "\n").strip("\n").rstrip().split("\n")
+            # As in Markdown, and so that no line of a program is taken for a heading.
+            self._write_block([f"    {line}".rstrip() for line in lines], tag)
+        elif tag == "table" and _is_data(element):
+            rows = [
+                [self._line(cell) for cell in row if cell.tag in _CELLS]
+                for row in element.iter("tr")
+                if not _is_silent(row)
+            ]
+            for caption in element.iter("caption"):
+                self._write_block([self._line(caption)], tag)
+            self._write_block(table_lines(rows, headless=_is_headless(element)), tag)
+        else:
+            return False
+        return True
 
-    def _add(self, text: str | None, preserved: int) -> None:
-        if not text:
+    def _write_block(self, lines: Sequence[str], tag: str) -> None:
+        if not any(line.strip("# ") for line in lines):
             return
-        if preserved:
-            if self._blank:
-                self._parts.append(" ")
-            self._parts.append(text)
-            self._breaks, self._blank = int(text.endswith("\n")), False
-            return
-        words = text.split()
-        if not words:
-            self._blank = self._blank or not self._breaks
-            return
-        if self._blank or (text[0].isspace() and not self._breaks):
+        if tag != "pre":
+            self._loosen()
+        self._break(2)
+        lines = [lines[0].lstrip(), *lines[1:]] if self._mark else lines
+        self._write("\n".join(lines))
+        self._break(2)
+
+    def _loosen(self) -> None:
+        """Have what follows in an item be blocks of their own."""
+        if self._tight:
+            self._tight[-1] = False
+            self._mark = ""
+
+    def _start(self, element: Any, tag: str) -> None:
+        if tag in ("ul", "ol"):
+            self._break(2)
+            style = (element.get("type") or "1")[0] if tag == "ol" else ""
+            self._lists.append((style, _whole(element.get("start"), 1)))
+        elif tag == "li":
+            self._break(1)
+            self._mark = self._item_mark(element)
+            self._tight.append(True)
+        elif tag == "dl":
+            self._loosen()
+            self._break(2)
+        elif tag == "dt":
+            before = element.getprevious()
+            self._break(1 if before is not None and before.tag == "dt" else 2)
+        elif tag == "br" and self._breaks:
+            self._break(2)
+        else:
+            self._break(_BREAKS.get(tag, 0))
+            if tag == "dd":
+                self._tight.append(True)
+
+    def _end(self, element: Any, tag: str) -> None:
+        if tag in ("li", "dd"):
+            self._mark = ""
+            self._break(1 if self._tight.pop() else 2)
+        elif tag in ("ul", "ol"):
+            self._lists.pop()
+            self._break(2)
+        elif tag == "summary":
+            self._break(2)
+            self._end_question()
+        elif tag in ("b", "strong") and _begins_paragraph(element):
+            self._end_question()
+        elif tag != "br" and tag not in _HEADINGS:
+            self._break(_BREAKS.get(tag, 0))
+
+    def _item_mark(self, element: Any) -> str:
+        style, number = self._lists[-1] if self._lists else ("", 0)
+        mark = "- "
+        if style:
+            number = _whole(element.get("value"), number)
+            self._lists[-1] = (style, number + 1)
+            mark = f"{numeral(number, style)}{')' if style.isupper() else '.'} "
+        return "  " * min(max(len(self._lists) - 1, 0), _DEEPEST) + mark
+
+    def _asks(self) -> bool:
+        return "".join(self._parts[-1:]).endswith(("?", "？"))
+
+    def _end_question(self) -> None:
+        """Have an answer follow its question at once."""
+        if self._asks():
+            self._breaks, self._answer_due = 1, True
+
+    def _line(self, element: Any) -> str:
+        return " ".join(self._visible(element, " ").split())
+
+    def _visible(self, element: Any, between: str) -> str:
+        """Return the text of an element, with a sign between its blocks."""
+        parts: list[str] = []
+        for event, each in (walk := self._etree.iterwalk(element, events=("start", "end"))):
+            if event == "start":
+                if _is_silent(each) and each.tag != "button":  # which unfolds what a heading heads
+                    walk.skip_subtree()
+                    continue
+                parts += [between if each.tag in _BREAKS and parts else "", each.text or ""]
+            elif each is not element:
+                parts += [
+                    between if each.tag in _BREAKS and each.tag != "br" else "",
+                    each.tail or "",
+                ]
+        return "".join(parts)
+
+    def _break(self, wanted: int) -> None:
+        """Have the next text begin a line, or a block; within an item there are only lines."""
+        most = 1 if self._answer_due or (self._tight and self._tight[-1]) else 2
+        self._breaks = max(self._breaks, min(wanted, most))
+
+    def _add(self, text: str | None) -> None:
+        words = (text or "").split()
+        if self._mark and words and words[0] in _BULLETS:
+            words = words[1:]  # typed as well
+        if text and words:
+            self._blank = self._blank or text[0].isspace()
+            self._write(" ".join(words))
+            self._blank = text[-1].isspace()
+        elif text:
+            self._blank = True
+
+    def _write(self, text: str) -> None:
+        if self._breaks and self._parts:
+            self._parts.append("\n" * self._breaks)
+        elif self._blank and self._parts:
             self._parts.append(" ")
-        self._parts.append(" ".join(words))
-        self._breaks, self._blank = 0, text[-1].isspace()
+        self._parts.append(self._mark + text)
+        self._breaks, self._blank, self._mark, self._answer_due = 0, False, "", False
+
+
+def _is_silent(element: Any) -> bool:
+    return element.tag in _NOT_SHOWN or element.get("hidden") is not None
+
+
+def _is_data(table: Any) -> bool:
+    """Whether a table holds data; others only lay a page out."""
+    columns = 0
+    for each in table.iter():
+        if each is not table and (each.tag == "table" or each.tag in _HEADINGS):
+            return False
+        if each.tag == "tr":
+            columns = max(columns, sum(cell.tag in _CELLS for cell in each))
+    return columns > 1 and table.get("role") not in ("none", "presentation")
+
+
+def _is_headless(table: Any) -> bool:
+    """Whether each row of a table has a name of its own, from the first on."""
+    cells = [cell.tag for cell in next(table.iter("tr")) if cell.tag in _CELLS]
+    return cells[:1] == ["th"] and "td" in cells
+
+
+def _begins_paragraph(element: Any) -> bool:
+    parent = element.getparent()
+    return (
+        parent is not None
+        and parent.tag == "p"
+        and element.getprevious() is None
+        and not (parent.text or "").strip()
+    )
+
+
+def _whole(value: str | None, default: int) -> int:
+    return int(value) if value and value.isdecimal() and len(value) < 10 else default

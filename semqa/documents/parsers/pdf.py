@@ -1,10 +1,17 @@
-"""PDF: the text of each page, with lines joined to paragraphs."""
+"""PDF: the text of each page, with lines joined to paragraphs.
+
+Gaps between lines and the size of letters tell paragraphs and headings. Tables are not told: their
+rows stay lines.
+"""
 
 from __future__ import annotations
 
 import io
+import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.documents.clean import clean, one_line
 from semqa.documents.parsers.furniture import without_furniture
@@ -12,6 +19,8 @@ from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semqa.documents.limits import Limits
 
 __all__ = ["join_lines", "parse"]
@@ -25,7 +34,22 @@ _NO_TITLES = re.compile(
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BROKEN = re.compile(r"([^\W\d_]+)-$")
 _LONGEST_WORD = 60
-_ITEM = re.compile(r"(?:[-*•–·▪◦‣]|\(?\d{1,3}[.)]|[a-z][.)])\s")
+_ITEM = re.compile(
+    r"(?:[-*•–·‣]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[\"“‘(]?[A-ZÀ-Þ])"
+    r"(?:\s|(?<=[A-ZÀ-Þ]))"
+)
+_BULLET = re.compile(r"[•▪◦‣●○■□➢\uf0a7\uf0b7\uf0d8](?:\s+|$)")
+_LEADERS = re.compile(r"(?:\. ?){5}")
+"""What leads to the number of a page in a table of contents."""
+
+_MANY_LINES = re.compile(r"\n{3,}")
+_HEADING = re.compile(r"#{1,6} ")
+_LONGEST_HEADING = 200
+_LARGER = 1.12
+"""How many times as large as those of the text the letters of a heading are."""
+
+_APART = 1.18
+"""How many times as far apart as two lines of a paragraph two paragraphs are."""
 
 
 def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, ...]]:
@@ -71,17 +95,141 @@ def _pages(reader: Any, errors: Any, name: str, limits: Limits) -> tuple[list[st
         raise InputError(
             f"{name}: too long: got {count} pages, expected at most {limits.pages}; split it"
         )
-    raw: list[str] = []
+    pages: list[list[_Line]] = []
     size = 0
     for page in reader.pages:
-        raw.append(clean(page.extract_text() or "").translate(_LIGATURES))
-        size += len(raw[-1])
+        pages.append(_printed(page))
+        size += sum(len(line.text) + 1 for line in pages[-1])
         if size > limits.characters:
             raise InputError(
                 f"{name}: too long: got more than {limits.characters} characters of text, expected "
                 "no more; split it"
             )
-    return raw, _title(reader)
+    return _with_structure(pages), _title(reader)
+
+
+class _Line(NamedTuple):
+    """A line of print.
+
+    Attributes:
+        text: its text.
+        place: how far it is above the lower edge of the page, in points.
+        size: the size of most of its letters, in half points.
+        bold: whether all of it is bold.
+    """
+
+    text: str
+    place: float = 0.0
+    size: int = 0
+    bold: bool = False
+
+
+def _printed(page: Any) -> list[_Line]:
+    """Return the lines of a page."""
+    lines: list[_Line] = []
+    parts: list[tuple[str, float, int, bool]] = []
+
+    def end_line() -> None:
+        text = "".join(part[0] for part in parts).translate(_LIGATURES)
+        shown = [part for part in parts if part[0].strip()]
+        if shown:
+            _, place, size, _ = max(shown, key=lambda part: len(part[0]))
+            lines.append(_Line(text, place, size, all(part[3] for part in shown)))
+        else:
+            lines.append(_Line(text))
+        parts.clear()
+
+    def visit(text: str, outer: Any, inner: Any, font: Any, size: Any) -> None:
+        place = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
+        tall = math.hypot(
+            inner[2] * outer[0] + inner[3] * outer[2], inner[2] * outer[1] + inner[3] * outer[3]
+        )
+        halves = 2 * size * tall
+        bold = "bold" in str(font.get("/BaseFont", "")).lower() if font else False
+        known = round(halves) if math.isfinite(halves) else 0
+        for number, line in enumerate(clean(text).split("\n")):
+            if number:
+                end_line()
+            parts.append((line, place if math.isfinite(place) else 0.0, known, bold))
+
+    page.extract_text(visitor_text=visit)
+    end_line()
+    return lines
+
+
+def _with_structure(pages: Sequence[Sequence[_Line]]) -> list[str]:
+    """Return the texts of pages with marks before headings and blank lines between paragraphs."""
+    sizes: Counter[int] = Counter()
+    for page in pages:
+        for line in page:
+            sizes[line.size] += len(line.text.strip())
+    usual = sizes.most_common(1)[0][0] if sizes else 0
+    pitch = _pitch(pages, usual)
+    titles = [_headings(page, _LARGER * usual) for page in pages]
+    found = sorted({page[i].size for page, at in zip(pages, titles, strict=True) for i in at})
+    levels = {size: min(level, 6) for level, size in enumerate(reversed(found), 1)}
+    texts: list[str] = []
+    for page, heads in zip(pages, titles, strict=True):
+        lines: list[str] = []
+        before: _Line | None = None
+        item = False
+        for i, line in enumerate(page):
+            text = line.text.strip()
+            if not text:
+                lines.append("")
+                continue
+            apart = before is not None and _is_apart(before, line, pitch)
+            begins = _BULLET.match(text) or _ITEM.match(text)
+            if before is not None and {i - 1, i} <= heads and _is_same_heading(before, line):
+                lines[-1] += f" {text}"
+            else:
+                if apart and not (item and begins):
+                    lines.append("")
+                lines.append(f"{'#' * levels[line.size]} {text}" if i in heads else text)
+            item = bool(begins) or (item and not apart)
+            before = line
+        texts.append("\n".join(lines))
+    return texts
+
+
+def _pitch(pages: Sequence[Sequence[_Line]], usual: int) -> float:
+    """Return how far apart lines of a paragraph are, in points; 0 if that is not known."""
+    steps = sorted(
+        before.place - after.place
+        for page in pages
+        for before, after in pairwise(page)
+        if before.size == after.size == usual and before.place - after.place > usual / 4
+    )
+    return steps[len(steps) // 7] if steps else 0.0
+
+
+def _headings(page: Sequence[_Line], least: float) -> set[int]:
+    """Return which lines are headings: a few in larger letters."""
+    found: set[int] = set()
+    for size, some in groupby(range(len(page)), key=lambda i: page[i].size):
+        run = list(some)
+        text = " ".join(page[i].text for i in run)
+        few = len(run) <= 3 and len(text) <= _LONGEST_HEADING
+        said = sum(map(str.isalpha, text)) > 1 and not _LEADERS.search(text)
+        if size >= least > 0 and few and said:
+            found.update(run)
+    return found
+
+
+def _is_same_heading(before: _Line, after: _Line) -> bool:
+    return before.size == after.size and before.place - after.place < after.size
+
+
+def _is_apart(before: _Line, after: _Line, pitch: float) -> bool:
+    """Whether a paragraph ends between two lines."""
+    if before.size != after.size and _LARGER * min(before.size, after.size) <= max(
+        before.size, after.size
+    ):
+        return True
+    goes_on = after.text.strip()[0].islower() and before.text.strip()[-1] not in ".!?:;"
+    if goes_on or before.place <= after.place:
+        return False
+    return before.bold != after.bold or before.place - after.place > _APART * pitch > 0
 
 
 def join_lines(text: str, words: set[str]) -> str:
@@ -94,26 +242,29 @@ def join_lines(text: str, words: set[str]) -> str:
         text: the page, a line of print a line.
         words: the words of the document.
     """
-    lines = [" ".join(line.split()) for line in text.split("\n")]
+    lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line)
     if not lengths:
         return ""
-    wide = 0.65 * lengths[int(0.9 * (len(lengths) - 1))]
+    full = lengths[int(0.9 * (len(lengths) - 1))]
     parts: list[str] = []
     for here, after in zip(lines, [*lines[1:], ""], strict=True):
         broken = _BROKEN.search(here[-_LONGEST_WORD:])
-        if not here:
-            parts.append("\n")
+        wide = 0.65 * full if after[:1].islower() else 0.85 * full
+        if not here or here == "• ":
+            parts.append(here or "\n")
+        elif _HEADING.match(here):
+            parts.append(f"{here}\n\n")
         elif broken and _goes_on(broken[1], after, words):
             rest = _WORD.match(after)
             second = rest[0] if rest else ""
             keep = f"{broken[1]}-{second}" in words and f"{broken[1]}{second}" not in words
             parts.append(here if keep else here[:-1])
-        elif after and len(here) >= wide and not _ITEM.match(after):
+        elif after and len(here) >= wide and not _ITEM.match(after) and not _HEADING.match(after):
             parts.append(f"{here} ")
         else:
             parts.append(f"{here}\n")
-    return "".join(parts).strip()
+    return _MANY_LINES.sub("\n\n", "".join(parts)).strip()
 
 
 def _goes_on(first: str, after: str, words: set[str]) -> bool:

@@ -44,18 +44,19 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 def as_text(record: Mapping[str, object]) -> str:
     r"""Return a record as a paragraph.
 
-    A record with a text is that text, under its title: so are the sources of `semqa answer`.
+    A record with a text is that text, with its title as a heading: so are the sources of
+    `semqa answer`.
 
     Example:
         >>> as_text({"title": "Oslo", "text": "A city.", "url": "http://x"})
-        'Oslo\n\nA city.'
+        '# Oslo\n\nA city.'
         >>> as_text({"city": "Oslo", "people": 700000, "note": ""})
         'city: Oslo\npeople: 700000'
     """
     text, title = record.get("text"), record.get("title")
     if isinstance(text, str) and text.strip():
         return (
-            f"{title.strip()}\n\n{text.strip()}"
+            f"# {' '.join(title.split())}\n\n{text.strip()}"
             if isinstance(title, str) and title.strip()
             else text.strip()
         )

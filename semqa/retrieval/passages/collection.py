@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Collection", "Prepared"]
 
-RECIPE = "2"
+RECIPE = "3"
 """Changes when documents are read or cut differently: then all of them are done again."""
 
 _INFO = tuple(field.name for field in fields(DocumentInfo))
@@ -355,10 +355,16 @@ class Collection:
         }
 
     def _passage_columns(self, prepared: Sequence[Prepared], write: str) -> dict[str, Any]:
-        """Return the columns of all passages; each is searched with its document's title."""
+        """Return the columns of all passages; each is searched with its title and context."""
         found = [(each, passage) for each in prepared for passage in each.passages]
         searched = [
-            f"{each.info.title}\n{each.document.text[passage.start : passage.end]}"
+            "\n".join(
+                (
+                    each.info.title,
+                    *passage.context,
+                    each.document.text[passage.start : passage.end],
+                )
+            )
             for each, passage in found
         ]
         columns: dict[str, Any] = {

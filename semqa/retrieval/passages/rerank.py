@@ -40,6 +40,7 @@ class Candidate:
         end: where it ends.
         page: the page where it begins.
         text: the passage.
+        context: what stands above it in the document, a line each.
         places: its place, from 0, in each list that has it.
         meaning: how near its vector is to the question's, from -1 to 1; 0 without vectors.
         score: its score over all.
@@ -52,6 +53,7 @@ class Candidate:
     end: int
     page: int | None
     text: str
+    context: str = ""
     places: list[int] = field(default_factory=list)
     meaning: float = 0.0
     score: float = 0.0
@@ -61,7 +63,8 @@ def rank(query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates by score, best first; ties in the order of documents.
 
     The score is a sum of three parts, each from 0 to 1: how early the searches found the passage,
-    how near its meaning is, and how much of the question's rare words it has, its title included.
+    how near its meaning is, and how much of the question's rare words it has, its title and context
+    included.
     """
     if not candidates:
         return []
@@ -79,7 +82,9 @@ def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
     """Return which share of the question's words each passage has, rare words counting more."""
     asked = _stems(query)
     heads = {stem[:_HEAD] for stem in asked}
-    there = [asked & _stems(f"{each.title} {each.text}", heads) for each in candidates]
+    there = [
+        asked & _stems(f"{each.title} {each.context} {each.text}", heads) for each in candidates
+    ]
     counts = Counter(word for some in there for word in some)
     weights = {word: math.log(1 + len(there) / (1 + counts[word])) for word in asked}
     total = math.fsum(weights.values())  # the same in whatever order a set has
@@ -116,7 +121,9 @@ def drop_repeats(ranked: Sequence[Candidate], limit: int) -> list[Candidate]:
     for candidate in ranked:
         if len(kept) == limit:
             break
-        words = frozenset(_WORD.findall(candidate.text.casefold()))
+        # What is said of one thing is not said of another.
+        said = f"{candidate.context} {candidate.text}"
+        words = frozenset(_WORD.findall(said.casefold()))
         if any(_same(words, other) for other in seen):
             continue
         kept.append(candidate)

@@ -81,7 +81,8 @@ def read_again(reranker: Reranker, query: str, candidates: Sequence[Candidate]) 
     """
     if not candidates:
         return []
-    scores = reranker.scores(query, [f"{each.title}\n{each.text}" for each in candidates])
+    texts = ["\n".join(filter(None, (each.title, each.context, each.text))) for each in candidates]
+    scores = reranker.scores(query, texts)
     for candidate, score in zip(candidates, scores.tolist(), strict=True):
         candidate.score = score
     return sorted(candidates, key=lambda each: -each.score)

@@ -29,7 +29,8 @@ def documents_schema(arrow: Any) -> Any:
 def passages_schema(arrow: Any) -> Any:
     """Return the schema of the table of passages, without the vectors, which come when needed.
 
-    `searched` is the document's title, a line end, and the passage.
+    `searched` is the document's title, the lines of the passage's context, and the passage, with
+    a line end after each but the last.
     """
     text, count = arrow.string(), arrow.int64()
     return arrow.schema(

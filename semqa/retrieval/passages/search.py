@@ -128,7 +128,8 @@ class Search:
                     continue
                 key = (row["document"], row["start"])
                 if key not in merged:
-                    length = row["end"] - row["start"]
+                    at = len(row["searched"]) - (row["end"] - row["start"])
+                    _, _, context = row["searched"][:at].partition("\n")
                     merged[key] = Candidate(
                         document_id=row["document"],
                         name=document["name"],
@@ -136,7 +137,8 @@ class Search:
                         start=row["start"],
                         end=row["end"],
                         page=row["page"],
-                        text=row["searched"][-length:],
+                        text=row["searched"][at:],
+                        context=context.rstrip("\n"),
                     )
                 candidate = merged[key]
                 candidate.places.append(place)
@@ -147,7 +149,7 @@ class Search:
         start, end = candidate.start, candidate.end
         url = passage_url(self.collection, candidate.document_id, start, end)
         return Found(
-            source=Source(candidate.text, title=candidate.title, url=url),
+            source=Source(candidate.text, candidate.title, url, candidate.context),
             document_id=candidate.document_id,
             name=candidate.name,
             start=start,

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from semqa.documents import Passage, split
 from semqa.errors import InputError, NotFoundError, SemqaError, UnavailableError
 from semqa.retrieval.encoder import FEW
 from semqa.retrieval.passages import Collection, Library, index, leftovers, live, rerank
@@ -233,6 +234,62 @@ def test_passages_that_repeat_others_are_left_out(notes: Collection) -> None:
     found = notes.search("harbour Oslo")
     assert len(found) == 2
     assert {"1890" in each.source.text for each in found} == {True, False}
+
+
+RULES = """# Rules
+
+## Deposit
+
+{0}
+
+Tenants get it back in May.
+
+## Parking
+
+{0}
+
+Visitors get it back in June.
+"""
+
+
+def test_a_passage_is_found_by_what_stands_above_it(notes: Collection) -> None:
+    notes.put(
+        "rules.md", RULES.format("The office keeps a list of all that was paid. " * 20).encode()
+    )
+    check_exact(notes, "deposit")
+    (deposit,) = (each for each in notes.search("deposit", 20) if "May." in each.source.text)
+    assert (deposit.source.context, "Deposit" in deposit.source.text) == ("Deposit", False)
+    (parking,) = (each for each in notes.search("parking", 20) if "June." in each.source.text)
+    assert (parking.source.context, "Parking" in parking.source.text) == ("Parking", False)
+
+
+def test_passages_that_say_the_same_of_other_things_are_kept() -> None:
+    text = "It costs 40 euros, is paid in advance, and is not paid back if it rains."
+    some = [
+        rerank.Candidate("d", "n", "t", i, i, None, text, context)
+        for i, context in enumerate(("Fees\nBoats", "Fees\nBikes and skates", "Fees\nBoats"))
+    ]
+    assert rerank.drop_repeats(some, 5) == some[:2]
+
+
+def test_a_collection_of_before_is_searched_and_read_again(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = RULES.format("The office keeps a list of all that was paid. " * 20).encode()
+    notes = library.create("", "notes")
+    with monkeypatch.context() as patch:
+        patch.setattr(collection_module, "RECIPE", "2")
+        patch.setattr(
+            collection_module,
+            "split",
+            lambda document: [Passage(each.start, each.end) for each in split(document)],
+        )
+        old = notes.put("rules.md", text)
+    check_exact(notes, "Who gets it back?")
+    assert {each.source.context for each in notes.search("Who gets it back?")} == {""}
+    new = notes.put("rules.md", text)
+    assert new.id != old.id
+    assert "Deposit" in {each.source.context for each in notes.search("Who gets it back?")}
 
 
 def test_words_are_found_in_many_languages(notes: Collection) -> None:
