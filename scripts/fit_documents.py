@@ -45,7 +45,7 @@ SHRINKAGE = 30.0
 
 FOLDS = 8
 MAX_WORDS = 200
-FALSE = 0.05
+FALSE = 0.03
 """Share of answerable questions that may be abstained from, by the least relevance."""
 
 

@@ -27,9 +27,6 @@ SHARE = 0.45
 MOST = 10
 """Units that are quoted at most, what they need to be understood not counted."""
 
-WORDS = 0.3
-"""What all words of a question count beside a cosine."""
-
 UNSURE, MOST_UNSURE = 0.1, 3
 """Chance of the best unit below which no more than so many are quoted."""
 
@@ -92,17 +89,15 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
 def relevance(match: Match, chances: Array) -> float:
     """Return how much the sources have to do with the question, from 0 to 1.
 
-    By meaning that is the cosine of the nearest unit or paragraph and a little for the question's
-    words among the three units most likely quoted; by words only it is the share of those.
+    By meaning that is the cosine of the nearest unit or paragraph; by words only it is the share of
+    the question's words, the rarest counting most, in the best of the units most likely quoted.
     """
     if not len(chances):
         return 0.0
+    if match.by_meaning:
+        return max(0.0, *(float(match.column(name).max()) for name in ("near", "near_group")))
     top = np.argsort(-chances, kind="stable")[:3]
-    words = float(match.column("words_all")[top].max())
-    if not match.by_meaning:
-        return words
-    near = max(float(match.column(name).max()) for name in ("near", "near_group"))
-    return min(max(near + WORDS * words, 0.0), 1.0)
+    return float(match.column("words_all")[top].max())
 
 
 def select(judgement: Judgement) -> list[int]:
