@@ -107,8 +107,13 @@ def choose(reading: Reading) -> list[Quoted]:
     """Return the units that an answer quotes: of the best source first, each in reading order."""
     found, chances = reading.found, reading.judgement.chances
     wanted: dict[tuple[int, int], float] = {}
+    said: set[str] = set()
     for row in select(reading.judgement):
-        wanted[found.places[row]] = float(chances[row])
+        s, u = found.places[row]
+        text = found.sources[s].texts[u].lower()
+        if text not in said:  # the same sentence may be in several documents
+            wanted[s, u] = float(chances[row])
+        said.add(text)
     for s, u in _rest_of_lists(found, list(wanted)):
         wanted.setdefault((s, u), 0.0)
     for s, u in list(wanted):

