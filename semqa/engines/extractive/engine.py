@@ -82,7 +82,7 @@ class ExtractiveEngine:
             stands for, below 1 it keeps just the sources that spell it out, if any does.
 
         encoder: compares documents with the question by meaning: ``auto`` for the packaged encoder
-            if it is installed, the name of another, or None to compare by words only.
+            if it is installed, the name of another, or ``none`` to compare by words only.
 
     Raises:
         InputError: an option is out of its range, or the encoder is a path where no folder is.
@@ -100,7 +100,7 @@ class ExtractiveEngine:
         self,
         max_words: int = DEFAULT_MAX_WORDS,
         coverage: float = DEFAULT_COVERAGE,
-        encoder: str | None = "auto",
+        encoder: str = "auto",
     ) -> None:
         words: object = max_words
         if isinstance(words, bool) or not isinstance(words, int) or words < 1:
@@ -119,8 +119,9 @@ class ExtractiveEngine:
         self._encoder: TextEncoder | None = None
         if encoder == "auto":
             self._encoder = packaged_encoder()
-        elif encoder is not None:
+        elif encoder != "none":
             self._encoder = SentenceEncoder(encoder)
+        self._lacks_encoder = encoder == "auto" and self._encoder is None
 
     def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
         """Answer one question.
@@ -160,6 +161,10 @@ class ExtractiveEngine:
         if not bearing:
             return None
         return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
+
+    def lacks_encoder(self, sources: Sequence[Source]) -> bool:
+        """Return whether these sources would be read better with an encoder, which is missing."""
+        return self._lacks_encoder and documents.are_documents(sources)
 
     def slots(self, question: str, sources: Sequence[Source], most: int) -> list[Slot]:
         """Return what an answer could quote, for an engine that makes its own choice among it.
