@@ -86,6 +86,13 @@ def test_a_subject_comes_along_with_its_pronoun() -> None:
     assert found.startswith("1.2 The kitchen costs £20 a day. It must")
 
 
+def test_each_part_of_a_question_is_answered() -> None:
+    text = f"{CONTRACT}\n## 5. Deposit\n\nThe deposit is £80.\n\nIt falls due on 3 May.\n"
+    found = " ".join(quotes("What does the kitchen cost, and how much is the deposit?", text))
+    assert "£20 a day" in found
+    assert "The deposit is £80." in found
+
+
 def test_sources_are_named_where_there_are_several() -> None:
     sources = [
         Source("# Pets\n\nOne dog is allowed.\n\nCats too.", title="Flats"),

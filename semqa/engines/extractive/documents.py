@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.extractive.matching import match
-from semqa.engines.extractive.selection import judge, select
+from semqa.engines.extractive.selection import blend, judge, select
 from semqa.quotes.marks import canonical_mark
 from semqa.retrieval.units import read_units
 
@@ -25,6 +25,14 @@ __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "read", "w
 LONGEST_LIST, LIST_SHARE = 12, 0.3
 """Items of a list that is quoted whole, if this share of it is quoted anyway."""
 
+LEAST_WORDS = 3
+"""Words of a part of a question."""
+
+_NEXT_PART = re.compile(
+    r"[,;]?\s+and\s+(?=(?:(?:at|by|for|from|in|on|to|until) )?(?:what|which|whom?|when|where|how|why|"
+    r"whether|is|are|can|do|does|did|must|may|will|should)\b)|\?\s+(?=\S)",
+    re.IGNORECASE,
+)
 _BRACKETS = re.compile(r"[\[\]]+")
 _WORD = re.compile(r"\S+")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
@@ -63,10 +71,13 @@ class Reading(NamedTuple):
     Attributes:
         found: their units, compared with the question.
         judgement: which of them answer it.
+        parts: which of them answer each part of a question such as "What is it, and who pays?";
+            empty for a question in one part.
     """
 
     found: Match
     judgement: Judgement
+    parts: tuple[Judgement, ...] = ()
 
 
 def are_documents(sources: Sequence[Source]) -> bool:
@@ -87,7 +98,26 @@ def read(question: str, sources: Sequence[Source], encoder: TextEncoder | None) 
         UnavailableError: the encoder cannot be had, or packages are missing.
     """
     found = match(question, sources, encoder)
-    return Reading(found, judge(found))
+    judgement = judge(found)
+    parts = _parts(question)
+    if len(parts) < 2:
+        return Reading(found, judgement)
+    # A part alone may not say what it is about.
+    return Reading(
+        found,
+        judgement,
+        tuple(blend(judgement, judge(match(part, sources, encoder))) for part in parts),
+    )
+
+
+def _parts(question: str) -> list[str]:
+    """Return the parts of a question that asks more than one thing.
+
+    Example:
+        >>> _parts("How much is the deposit, and when is it due?")
+        ['How much is the deposit', 'when is it due?']
+    """
+    return [part for part in _NEXT_PART.split(question) if len(part.split()) >= LEAST_WORDS]
 
 
 def nearest(question: str, sources: Sequence[Source], encoder: TextEncoder | None) -> float:
@@ -108,7 +138,7 @@ def choose(reading: Reading) -> list[Quoted]:
     found, chances = reading.found, reading.judgement.chances
     wanted: dict[tuple[int, int], float] = {}
     said: set[str] = set()
-    for row in select(reading.judgement):
+    for row in _chosen(reading):
         s, u = found.places[row]
         text = found.sources[s].texts[u].lower()
         if text not in said:  # the same sentence may be in several documents
@@ -124,6 +154,12 @@ def choose(reading: Reading) -> list[Quoted]:
         best[s] = max(best.get(s, 0.0), chance)
     in_order = sorted(wanted, key=lambda place: (-best[place[0]], place))
     return [_quoted(found.sources[s], s + 1, u, wanted[s, u]) for s, u in in_order]
+
+
+def _chosen(reading: Reading) -> list[int]:
+    """Return the rows to quote, for each part of the question what answers it."""
+    parts = reading.parts or (reading.judgement,)
+    return list(dict.fromkeys(row for part in parts for row in select(part)))
 
 
 def _rest_of_lists(found: Match, wanted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

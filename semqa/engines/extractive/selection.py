@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Judgement", "Model", "judge", "load_models", "select"]
+__all__ = ["Judgement", "Model", "blend", "judge", "load_models", "select"]
 
 SHARE = 0.45
 """A unit is quoted if its chance is at least this share of the best one's."""
@@ -98,6 +98,12 @@ def relevance(match: Match, chances: Array) -> float:
         return max(0.0, *(float(match.column(name).max()) for name in ("near", "near_group")))
     top = np.argsort(-chances, kind="stable")[:3]
     return float(match.column("words_all")[top].max())
+
+
+def blend(whole: Judgement, part: Judgement) -> Judgement:
+    """Return the mean of two judgements of the same units, of their log odds."""
+    odds = [np.log((each.chances + 1e-6) / (1 + 1e-6 - each.chances)) for each in (whole, part)]
+    return Judgement(_logistic((odds[0] + odds[1]) / 2), whole.relevance, whole.least)
 
 
 def select(judgement: Judgement) -> list[int]:
