@@ -46,8 +46,6 @@ _ITEM = re.compile(
     r"[ \t]*(?:[-*+•‣–·][ \t]+|\(?(?:(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|[A-Z]\))[ \t]+)(?=\S)"
 )
 _NUMBERED = re.compile(r"[ \t]*\d{1,3}\.[ \t]+(?=\S)")
-_LETTERED = re.compile(r"[ \t]*\(?(?:[a-z]|[ivx]{1,4})[.)][ \t]")
-_LONG_NUMBER = re.compile(r"\d+\.\d+")
 _SECTION = re.compile(r"(?:\d+(?:\.\d+)*\.?|[A-Z]\.|Chapter|Section|Part|Article|Annex)\s")
 _BOLD_LINE = re.compile(r"(\*\*|__|\*|_)[^*_]{2,90}\1")
 _MAIL = re.compile(r"(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To):[ \t]", re.IGNORECASE)
@@ -309,8 +307,9 @@ class _Reader:
         asked = self._last_text().strip("*_ ").endswith("?")
         if alone and (not after or _MAIL.match(after) or _HEADING.match(after) or asked):
             return False  # it heads nothing: a signature, or a short answer
-        if alone and _LETTERED.match(after) and _LONG_NUMBER.match(line):
-            return False  # a clause that its items go on with
+        goes_on = _ITEM.match(after) if alone and len(line.split()) >= 5 else None
+        if goes_on and after[goes_on.end()].islower():
+            return False  # a sentence that the items go on with
         if line.isupper() and sum(map(str.isalpha, line)) > 2:
             return True
         if not alone or _MAIL.match(line) or len(line.split()) > 12:

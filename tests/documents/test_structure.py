@@ -54,6 +54,11 @@ def test_items_belong_to_their_lead_in() -> None:
     assert over(text, "Else not.") is None
 
 
+def test_a_lead_in_needs_no_colon() -> None:
+    text = "Who may join\n\nPeople could not take part if they\n\n- were allergic\n- smoked"
+    assert over(text, "- smoked") == "People could not take part if they"
+
+
 def test_rows_belong_to_the_header_of_their_table() -> None:
     text = "Times:\n\n| Fault | Within |\n| --- | --- |\n| Gas | 4 hours |\n| Else | 28 days |"
     assert over(text, "| Else | 28 days |") == "| Fault | Within |"

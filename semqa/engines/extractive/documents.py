@@ -242,9 +242,9 @@ def _marks(quoted: Quoted, sources: Sequence[Source]) -> str:
     """Return the marks of a unit: more than one if it holds square brackets, which no quote does."""
     text = sources[quoted.source - 1].text[quoted.start : quoted.end]
     parts = [part.strip() for part in _BRACKETS.split(text)]
-    return " ".join(
-        canonical_mark(quoted.source, part) for part in parts if any(map(str.isalnum, part))
-    )
+    telling = [part for part in parts if any(map(str.isalpha, part))]
+    kept = telling or [part for part in parts if any(map(str.isalnum, part))]
+    return " ".join(canonical_mark(quoted.source, part) for part in kept)
 
 
 def _quotable(title: str) -> bool:
