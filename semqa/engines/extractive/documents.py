@@ -12,7 +12,7 @@ from semqa.quotes.marks import canonical_mark
 from semqa.retrieval.units import read_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from semqa.engines.extractive.matching import Match
     from semqa.engines.extractive.selection import Judgement
@@ -86,6 +86,8 @@ def are_documents(sources: Sequence[Source]) -> bool:
 
 
 def _has_structure(units: Units) -> bool:
+    if "\n" not in units.structure.text.strip():
+        return False
     found = units.structure.units
     return any(unit.kind != "sentence" for unit in found) or len({unit.group for unit in found}) > 1
 
@@ -217,19 +219,42 @@ def _quoted(units: Units, number: int, u: int, chance: float) -> Quoted:
 def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     """Write an answer as marked text: paragraphs, lists and tables, each source under its title.
 
-    A source's title is quoted where several sources are. At least one unit is quoted, cut if it is
-    longer than the answer may be.
+    A source's title is quoted where several sources are. What is least certain is left out until
+    the rest is short enough; at least one unit is quoted, cut if it is longer than the answer may be.
+    Empty if there is no unit.
     """
-    quoted = _fitting(choose(reading), sources, max_words)
+    kept = choose(reading)
+    while len(kept) > 1 and len(_text(kept, sources, _unmarked).split()) > max_words:
+        kept.remove(min(kept, key=lambda each: (each.chance, -each.start)))
+    if len(kept) == 1:
+        text = sources[kept[0].source - 1].text
+        words = list(_WORD.finditer(text, kept[0].start, kept[0].end))
+        if len(words) > max_words:
+            kept = [kept[0]._replace(end=words[max_words - 1].end())]
+        if kept[0].kind == "item":
+            kept = [kept[0]._replace(kind="sentence")]  # one item is no list
+    return _text(kept, sources, canonical_mark)
+
+
+def _unmarked(_source: int, span: str) -> str:
+    return span
+
+
+def _text(
+    quoted: Sequence[Quoted], sources: Sequence[Source], mark: Callable[[int, str], str]
+) -> str:
     several = len({each.source for each in quoted}) > 1
     lines: list[str] = []
     last: Quoted | None = None
     for each in _joined(quoted, sources):
-        marks = _marks(each, sources)
+        text = sources[each.source - 1].text[each.start : each.end]
+        marks = " ".join(mark(each.source, part) for part in _quotable_parts(text))
+        if not marks:
+            continue
         title = sources[each.source - 1].title
         new_source = last is None or last.source != each.source
         if new_source and several and _quotable(title):
-            lines.append(f"{canonical_mark(each.source, title)}:")
+            lines.append(f"{mark(each.source, title)}:")
         if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
             lines.append(f"- {marks}" if each.kind == "item" else marks)
         else:
@@ -238,13 +263,11 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     return "\n".join(lines)
 
 
-def _marks(quoted: Quoted, sources: Sequence[Source]) -> str:
-    """Return the marks of a unit: more than one if it holds square brackets, which no quote does."""
-    text = sources[quoted.source - 1].text[quoted.start : quoted.end]
+def _quotable_parts(text: str) -> list[str]:
+    """Return what can be quoted of a text: no quote holds a square bracket."""
     parts = [part.strip() for part in _BRACKETS.split(text)]
     telling = [part for part in parts if any(map(str.isalpha, part))]
-    kept = telling or [part for part in parts if any(map(str.isalnum, part))]
-    return " ".join(canonical_mark(quoted.source, part) for part in kept)
+    return telling or [part for part in parts if any(map(str.isalnum, part))]
 
 
 def _quotable(title: str) -> bool:
@@ -267,20 +290,3 @@ def _joined(quoted: Sequence[Quoted], sources: Sequence[Source]) -> list[Quoted]
         else:
             out.append(each)
     return out
-
-
-def _fitting(quoted: Sequence[Quoted], sources: Sequence[Source], max_words: int) -> list[Quoted]:
-    """Leave out what is least certain until the rest is short enough."""
-    kept = list(quoted)
-
-    def words(each: Quoted) -> list[re.Match[str]]:
-        return list(_WORD.finditer(sources[each.source - 1].text, each.start, each.end))
-
-    total = sum(len(words(each)) for each in kept)
-    while len(kept) > 1 and total > max_words:
-        least = min(kept, key=lambda each: (each.chance, -each.start))
-        total -= len(words(least))
-        kept.remove(least)
-    if kept and total > max_words:
-        kept = [kept[0]._replace(end=words(kept[0])[max_words - 1].end())]
-    return kept

@@ -161,12 +161,12 @@ def match(
     places = tuple(
         (s, u) for s, units in enumerate(read) for u in units.content if (s, u) not in without
     )
-    words = _Words(question, read, places)
-    columns = words.columns()
-    columns |= _shape(question, read, places)
-    if encoder is not None and places:
+    if not places:
+        return Match(read, places, np.zeros((0, 0)), (), encoder is not None)
+    columns = _Words(question, read, places).columns() | _shape(question, read, places)
+    if encoder is not None:
         columns |= _meaning(question, read, places, encoder, columns)
-    features = np.column_stack(list(columns.values())) if places else np.zeros((0, len(columns)))
+    features = np.column_stack(list(columns.values()))
     return Match(read, places, features, tuple(columns), encoder is not None)
 
 
@@ -247,9 +247,6 @@ def _pairs(asked: Sequence[str], units: Sequence[Sequence[str]]) -> Array:
 
 def _standing(name: str, values: Array, sharpness: float) -> dict[str, Array]:
     """Return how values stand among all: rank, distance from the mean, nearness to the best."""
-    if not len(values):
-        empty = np.zeros(0)
-        return {f"{name}_{kind}": empty for kind in ("rank", "top3", "top10", "z", "best")}
     rank = np.empty(len(values))
     rank[np.argsort(-values, kind="stable")] = np.arange(len(values))
     spread = float(values.std()) + 1e-6
