@@ -41,6 +41,9 @@ LONGEST_HEADING = 90
 LONGEST_SENTENCE = 1_500
 """A longer sentence is cut at white space: text without any stops must not be one unit."""
 
+_ENDS = ".!;,:。！；，：؛،।۔"
+"""What no heading ends with."""
+
 _HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
 _ITEM = re.compile(
     r"[ \t]*(?:[-*+•‣–·][ \t]+|\(?(?:(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]|[A-Z]\))[ \t]+)(?=\S)"
@@ -314,7 +317,7 @@ class _Reader:
             return True
         if not alone or _MAIL.match(line) or len(line.split()) > 12:
             return False
-        if line[-1] not in ".!;,:":
+        if line[-1] not in _ENDS:
             return True
         numbered = _SECTION.match(line) and line[-1] == "." and len(line.split()) <= 6
         return bool(numbered) or _BOLD_LINE.fullmatch(line) is not None

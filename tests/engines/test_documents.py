@@ -123,6 +123,25 @@ def test_the_same_sentence_is_quoted_once() -> None:
     assert quotes("Is a dog allowed?", text, text) == ["One dog is allowed."]
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        (
+            "押金是多少?",
+            "# 规则\n\n押金是五百元。\n\n租期为十二个月。宠物不得入内。",
+            "押金是五百元。",
+        ),
+        (
+            "Wie hoch ist die Kaution?",
+            "# Miete\n\nDie Kaution beträgt 900 Euro.\n\nHunde sind erlaubt.",
+            "Die Kaution beträgt 900 Euro.",
+        ),
+    ],
+)
+def test_other_languages_by_their_words(question: str, text: str, answer: str) -> None:
+    assert quotes(question, text) == [answer]
+
+
 def test_square_brackets_part_a_quote() -> None:
     text = "# Fees\n\nThe fee [per year] is 40 euros.\n\nPay early."
     assert quotes("What is the fee?", text) == ["The fee", "per year", "is 40 euros."]

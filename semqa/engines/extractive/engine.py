@@ -7,6 +7,7 @@ candidate spans (`candidates.MAX_SPANS`).
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,7 @@ from semqa.engines.extractive.compose import (
     write_paragraph,
 )
 from semqa.engines.extractive.evidence import expansions, trust
+from semqa.engines.extractive.languages import language_of
 from semqa.engines.extractive.parts import other_part
 from semqa.engines.extractive.passage import split_words
 from semqa.engines.extractive.ranker import load_weights
@@ -50,6 +52,9 @@ NEAR = 0.45
 come as near to a sentence of their own sources; of 90 that are asked of others' sources 4% do."""
 
 DEFAULT_COVERAGE = tuning.COVERAGE
+
+
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u2c00-\uffdc]")
 
 
 class Slot(NamedTuple):
@@ -121,6 +126,7 @@ class ExtractiveEngine:
             self._encoder = packaged_encoder()
         elif encoder != "none":
             self._encoder = SentenceEncoder(encoder)
+        self._knows_english = encoder == "auto"
         self._lacks_encoder = encoder == "auto" and self._encoder is None
 
     def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
@@ -149,14 +155,17 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if documents.are_documents(sources):
-            reading = documents.read(question, sources, self._encoder)
+            reading = documents.read(question, sources, self._encoder_for(question))
             if not reading.judgement.answers:
                 return None
             text = documents.write(reading, sources, self.max_words)
             return QuotedAnswer.parse(text, sources) if text else None
         read = _read(question, sources)
         bearing = [(inquiry, found) for inquiry, found in read if bears_on(inquiry, found, sources)]
-        if not bearing and documents.nearest(question, sources, self._encoder) >= NEAR:
+        if (
+            not bearing
+            and documents.nearest(question, sources, self._encoder_for(question)) >= NEAR
+        ):
             bearing = read  # asked in other words
         if not bearing:
             return None
@@ -217,8 +226,14 @@ class ExtractiveEngine:
                     )
         return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
 
+    def _encoder_for(self, question: str) -> TextEncoder | None:
+        """Return the encoder if it knows the question's language: the packaged one knows English."""
+        if self._knows_english and (language_of(question) or _OTHER_SCRIPT.search(question)):
+            return None
+        return self._encoder
+
     def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
-        reading = documents.read(question, sources, self._encoder)
+        reading = documents.read(question, sources, self._encoder_for(question))
         if not reading.judgement.answers:
             return []
         slots = []
@@ -244,7 +259,7 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if weights is None and documents.are_documents(sources):
-            reading = documents.read(question, sources, self._encoder)
+            reading = documents.read(question, sources, self._encoder_for(question))
             text = documents.write(reading, sources, self.max_words)
             if text:
                 return text

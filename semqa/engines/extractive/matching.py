@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semqa.engines.extractive.languages import language_of
 from semqa.engines.extractive.lexicon import STOPWORDS, related, stem
+from semqa.engines.extractive.passage import split_words
 from semqa.retrieval.units import embed, read_units, texts_of
 
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ _K1, _B = 1.2, 0.75
 """Parameters of BM25; their usual values. Source: Robertson and Zaragoza 2009, section 3.5."""
 
 _ASKING = frozenset(("any", "anybody", "anyone", "please", "tell", "want", "need", "like"))
-_WORD = re.compile(r"[^\W_]+")
 
 _MONEY = re.compile(
     r"[£$€]\s?\d|\d\s?(?:p\b|euros?\b|dollars?\b|pounds?\b|cents?\b|per ?cent|%)|\b\d+\.\d\d\b",
@@ -172,8 +173,7 @@ def match(
 
 @lru_cache(maxsize=1 << 14)
 def _stems(text: str) -> tuple[str, ...]:
-    words = (word.lower() for word in _WORD.findall(text))
-    return tuple(stem(word) for word in words if word not in STOPWORDS)
+    return tuple(stem(word) for word in split_words(text) if word not in STOPWORDS)
 
 
 class _Words:
@@ -182,8 +182,10 @@ class _Words:
     def __init__(
         self, question: str, read: Sequence[Units], places: Sequence[tuple[int, int]]
     ) -> None:
-        asked = _stems(question)
-        self._asked = tuple(dict.fromkeys(w for w in asked if w not in _ASKING)) or asked[:1]
+        language = language_of(question)
+        idle = _ASKING | (language.stopwords if language else frozenset())
+        asked = [stem(word) for word in split_words(question) if word not in STOPWORDS | idle]
+        self._asked = tuple(dict.fromkeys(asked)) or _stems(question)[:1]
         self._read, self._places = read, places
 
     def columns(self) -> dict[str, Array]:
