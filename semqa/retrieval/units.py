@@ -1,8 +1,4 @@
-"""Texts as units with their vectors: what is searched for an answer, sentence by sentence.
-
-The same texts are embedded when a document is indexed and when a question is answered, so that
-vectors from the cache serve both.
-"""
+"""Texts as units, and how near each is to a question: what is searched for an answer."""
 
 from __future__ import annotations
 
@@ -15,17 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semqa.documents.structure import CONTENT, plain, read_structure
+from semqa.errors import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from semqa.documents.structure import Structure
     from semqa.quotes import Source
-    from semqa.retrieval.embeddings import TextEncoder
-
-    Vectors = NDArray[np.float32]
+    from semqa.retrieval.encoder import SentenceEncoder
 
 __all__ = ["Units", "embed", "read_units", "texts_of"]
 
@@ -123,16 +116,23 @@ def texts_of(units: Units, indexes: Sequence[int]) -> list[str]:
     return list(wanted)
 
 
-def embed(encoder: TextEncoder, texts: Sequence[str]) -> dict[str, Vectors]:
-    """Return a vector of length 1 for each text, float32[width].
+def embed(encoder: SentenceEncoder, question: str, texts: Sequence[str]) -> dict[str, float]:
+    """Return the cosine of each text and the question.
+
+    Vectors of texts are kept on disk, if that can be written to; those of questions are not.
 
     Raises:
         InputError: the model is not usable.
         UnavailableError: it cannot be had, or packages are missing.
     """
-    found = np.asarray(encoder.encode(texts), dtype=np.float32)
-    found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-    return dict(zip(texts, found, strict=True))
+    try:
+        vectors = encoder.encode(texts)
+    except UnavailableError:
+        vectors = encoder.embed(texts)  # no cache; or no model, which this says again
+    asked = encoder.embed([question])[0]
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
+    near = vectors @ asked / np.maximum(lengths, 1e-12)
+    return dict(zip(texts, near.tolist(), strict=True))
 
 
 def _cells(row: str) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.matching import Match
     from semqa.engines.extractive.selection import Judgement
     from semqa.quotes import Source
-    from semqa.retrieval.embeddings import TextEncoder
+    from semqa.retrieval.encoder import SentenceEncoder
     from semqa.retrieval.units import Units
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "read", "write"]
@@ -92,7 +92,7 @@ def _has_structure(units: Units) -> bool:
     return any(unit.kind != "sentence" for unit in found) or len({unit.group for unit in found}) > 1
 
 
-def read(question: str, sources: Sequence[Source], encoder: TextEncoder | None) -> Reading:
+def read(question: str, sources: Sequence[Source], encoder: SentenceEncoder | None) -> Reading:
     """Compare documents with a question.
 
     Raises:
@@ -122,7 +122,7 @@ def _parts(question: str) -> list[str]:
     return [part for part in _NEXT_PART.split(question) if len(part.split()) >= LEAST_WORDS]
 
 
-def nearest(question: str, sources: Sequence[Source], encoder: TextEncoder | None) -> float:
+def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder | None) -> float:
     """Return the cosine of the question and the nearest unit or paragraph; 0 without an encoder.
 
     Raises:

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.ranker import Weights
     from semqa.engines.extractive.reading import Reading
     from semqa.quotes import Source
-    from semqa.retrieval.embeddings import TextEncoder
 
 __all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine", "Slot"]
 
@@ -121,7 +120,7 @@ class ExtractiveEngine:
             )
         self.max_words = max_words
         self.coverage = float(coverage)
-        self._encoder: TextEncoder | None = None
+        self._encoder: SentenceEncoder | None = None
         if encoder == "auto":
             self._encoder = packaged_encoder()
         elif encoder != "none":
@@ -226,7 +225,7 @@ class ExtractiveEngine:
                     )
         return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
 
-    def _encoder_for(self, question: str) -> TextEncoder | None:
+    def _encoder_for(self, question: str) -> SentenceEncoder | None:
         """Return the encoder if it knows the question's language: the packaged one knows English."""
         if self._knows_english and (language_of(question) or _OTHER_SCRIPT.search(question)):
             return None

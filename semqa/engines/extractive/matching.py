@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.quotes import Source
-    from semqa.retrieval.embeddings import TextEncoder
+    from semqa.retrieval.encoder import SentenceEncoder
     from semqa.retrieval.units import Units
 
     Array = NDArray[np.float64]
@@ -142,7 +142,7 @@ class Match:
 def match(
     question: str,
     sources: Sequence[Source],
-    encoder: TextEncoder | None = None,
+    encoder: SentenceEncoder | None = None,
     *,
     without: frozenset[tuple[int, int]] = frozenset(),
 ) -> Match:
@@ -289,7 +289,7 @@ def _meaning(
     question: str,
     read: Sequence[Units],
     places: Sequence[tuple[int, int]],
-    encoder: TextEncoder,
+    encoder: SentenceEncoder,
     columns: dict[str, Array],
 ) -> dict[str, Array]:
     """Return how near units, their groups and what is above them are to the question."""
@@ -300,8 +300,7 @@ def _meaning(
     texts = dict.fromkeys(
         text for i in chosen for text in texts_of(read[places[i][0]], [places[i][1]])
     )
-    vectors = embed(encoder, [question, *(text for text in texts if text != question)])
-    near = {text: float(vector @ vectors[question]) for text, vector in vectors.items()}
+    near = embed(encoder, question, list(texts))
     unit, group, above, over = (np.zeros(len(places)) for _ in range(4))
     for i in chosen:
         s, u = places[i]
