@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.extractive.matching import match
 from semqa.engines.extractive.selection import blend, judge, select
+from semqa.engines.extractive.units import read_units
 from semqa.quotes.marks import canonical_mark
-from semqa.retrieval.units import read_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from semqa.engines.extractive.matching import Match
     from semqa.engines.extractive.selection import Judgement
+    from semqa.engines.extractive.units import Units
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
-    from semqa.retrieval.units import Units
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "read", "write"]
 

@@ -8,6 +8,7 @@ candidate spans (`candidates.MAX_SPANS`).
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,7 +34,6 @@ from semqa.engines.extractive.title import quotable
 from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
-from semqa.retrieval.encoder import SentenceEncoder, packaged_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.ranker import Weights
     from semqa.engines.extractive.reading import Reading
     from semqa.quotes import Source
+    from semqa.retrieval.encoder import SentenceEncoder
 
 __all__ = ["DEFAULT_COVERAGE", "DEFAULT_MAX_WORDS", "ExtractiveEngine", "Slot"]
 
@@ -120,13 +121,9 @@ class ExtractiveEngine:
             )
         self.max_words = max_words
         self.coverage = float(coverage)
-        self._encoder: SentenceEncoder | None = None
-        if encoder == "auto":
-            self._encoder = packaged_encoder()
-        elif encoder != "none":
-            self._encoder = SentenceEncoder(encoder)
-        self._knows_english = encoder == "auto"
-        self._lacks_encoder = encoder == "auto" and self._encoder is None
+        self._encoder_name = encoder
+        if encoder not in ("auto", "none"):
+            _ = self._encoder  # says at once if it cannot be one
 
     def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
         """Answer one question.
@@ -172,7 +169,11 @@ class ExtractiveEngine:
 
     def lacks_encoder(self, sources: Sequence[Source]) -> bool:
         """Return whether these sources would be read better with an encoder, which is missing."""
-        return self._lacks_encoder and documents.are_documents(sources)
+        return (
+            self._encoder_name == "auto"
+            and documents.are_documents(sources)
+            and self._encoder is None
+        )
 
     def slots(self, question: str, sources: Sequence[Source], most: int) -> list[Slot]:
         """Return what an answer could quote, for an engine that makes its own choice among it.
@@ -225,9 +226,22 @@ class ExtractiveEngine:
                     )
         return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
 
+    @cached_property
+    def _encoder(self) -> SentenceEncoder | None:
+        if self._encoder_name == "none":
+            return None
+        # Not needed for passages, and slow to import.
+        from semqa.retrieval.encoder import SentenceEncoder, packaged_encoder
+
+        if self._encoder_name == "auto":
+            return packaged_encoder()
+        return SentenceEncoder(self._encoder_name)
+
     def _encoder_for(self, question: str) -> SentenceEncoder | None:
         """Return the encoder if it knows the question's language: the packaged one knows English."""
-        if self._knows_english and (language_of(question) or _OTHER_SCRIPT.search(question)):
+        if self._encoder_name == "auto" and (
+            language_of(question) or _OTHER_SCRIPT.search(question)
+        ):
             return None
         return self._encoder
 

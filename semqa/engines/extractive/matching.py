@@ -13,16 +13,16 @@ import numpy as np
 from semqa.engines.extractive.languages import language_of
 from semqa.engines.extractive.lexicon import STOPWORDS, related, stem
 from semqa.engines.extractive.passage import split_words
-from semqa.retrieval.units import embed, read_units, texts_of
+from semqa.engines.extractive.units import embed, read_units, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from semqa.engines.extractive.units import Units
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
-    from semqa.retrieval.units import Units
 
     Array = NDArray[np.float64]
 
