@@ -95,7 +95,7 @@ def accepted_options(spec: str) -> tuple[str, ...] | None:
 
     Example:
         >>> accepted_options("extractive")
-        ('max_words', 'coverage')
+        ('max_words', 'coverage', 'encoder')
     """
     factory = _FACTORIES.get(_split(spec)[0])
     return None if factory is None else (*factory.accepts(), *factory.inner)

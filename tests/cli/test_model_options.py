@@ -253,7 +253,7 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--engine", "extractive", "--shots", "2"), "engine extractive does not take the option --shots: got 2, expected only --max-words, --coverage; leave"),
+        (("--engine", "extractive", "--shots", "2"), "engine extractive does not take the option --shots: got 2, expected only --max-words, --coverage, --encoder; leave"),
         (("--engine", "extractive", "--train", DATA), "engine extractive does not take the option --train: got '/"),
         (("--engine", "lead-1", "--seed", "2"), "engine lead-1 does not take the option --seed: got 2, expected no options"),
         (("--engine", "extractive", "--free", "any"), "does not take the option --free: got 'any'"),
