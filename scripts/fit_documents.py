@@ -1,11 +1,11 @@
-"""Fit the model that chooses units of documents, and say how well they do on documents not seen.
+"""Fit the model that chooses units of documents, and report it on documents left out of the fit.
 
-    python scripts/fit_documents.py SET [SET ...] [--held SET] [--out FILE | --check FILE]
+    python scripts/fit_documents.py SET [SET ...] [--held SET] [--out FILE]
 
 A SET is a folder with ``questions.jsonl`` and ``documents/`` in the format of `semqa eval docs`. A
 unit's label is whether at least half of it is evidence. Every question is also asked of documents of
-another set, which do not answer it. Prints figures for documents left out of the
-fit, with an encoder and by words only; then writes the weights.
+another set, which do not answer it. Prints the figures of answers by models that never saw their
+documents, with an encoder and by words only; then writes the weights.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from fit_extractive import logistic
 
-from semqa.engines.extractive.documents import Reading, write
+from semqa.engines.extractive.documents import Reading, read, write
+from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
 from semqa.engines.extractive.matching import Match, match
 from semqa.engines.extractive.selection import Model, judge
 from semqa.metrics.docqa import (
@@ -44,10 +46,9 @@ SHRINKAGE = 30.0
 """L2 penalty on standardised features; a third to three times as much is as good."""
 
 FOLDS = 8
-MAX_WORDS = 200
 FALSE = {"meaning": 0.03, "words": 0.12}
-"""Share of answerable questions that are abstained from. By words only it is greater: what is asked in
-other words is found by chance at best."""
+"""Share of answerable questions from which the engine may abstain: more by words only, which find what is
+asked in other words by chance at best."""
 
 
 class Sample(NamedTuple):
@@ -127,32 +128,6 @@ def _marked(text: str, evidence: Sequence[str]) -> set[int]:
     return marked
 
 
-def logistic(features: Array, labels: Array, shrinkage: float) -> Array:
-    """Fit a logistic regression by Newton's method; the bias goes free and comes last.
-
-    Args:
-        features: shape [rows, features].
-        labels: in [0, 1], shape [rows].
-        shrinkage: L2 penalty on the weights of the standardised features.
-    """
-    mean, spread = features.mean(0), features.std(0)
-    spread[spread < 1e-6] = np.inf
-    rows = np.hstack([(features - mean) / spread, np.ones((len(features), 1))])
-    penalty = np.full(rows.shape[1], shrinkage)
-    penalty[-1] = 0.0
-    weights = np.zeros(rows.shape[1])
-    for _ in range(50):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(rows @ weights, -30.0, 30.0)))
-        gradient = rows.T @ (labels - chance) - penalty * weights
-        curvature = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
-        step = np.linalg.solve(curvature, gradient)
-        weights += step
-        if np.abs(step).max() < 1e-6:
-            break
-    plain_weights = weights[:-1] / spread
-    return np.append(plain_weights, weights[-1] - mean @ plain_weights)
-
-
 def _named(names: Sequence[str], fitted: Array) -> dict[str, float]:
     return dict(zip([*names, "bias"], np.round(fitted, 4).tolist(), strict=True))
 
@@ -161,7 +136,9 @@ def fit_units(samples: Sequence[Sample]) -> dict[str, float]:
     """Fit the chance that a person would quote a unit."""
     features = np.concatenate([sample.found.features for sample in samples])
     labels = np.concatenate([sample.labels for sample in samples])
-    return _named(samples[0].found.names, logistic(features, labels, SHRINKAGE))
+    return _named(
+        samples[0].found.names, logistic(features, labels, np.ones(len(labels)), SHRINKAGE)
+    )
 
 
 def fit(samples: Sequence[Sample], name: str) -> Model:
@@ -173,22 +150,36 @@ def fit(samples: Sequence[Sample], name: str) -> Model:
     return Model(model.unit, round(float(np.quantile(found, FALSE[name])), 3))
 
 
-def cross_validate(samples: Sequence[Sample], name: str) -> list[tuple[Reading, bool]]:
-    """Return how models that never saw its documents read each question, and if they are led astray."""
-    out: dict[int, tuple[Reading, bool]] = {}
+def read_as(sample: Sample, name: str, model: Model) -> Reading:
+    """Read a question with other weights than those that ship."""
+    encoder = packaged_encoder() if name == "meaning" else None
+    return read(sample.question["question"], sample.sources, encoder, model)
+
+
+def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading], list[bool]]:
+    """Read each question by a model that never saw its documents.
+
+    Returns:
+        The readings, and for each question whether documents of another set are taken to answer it.
+    """
+    readings: dict[int, Reading] = {}
+    astray: dict[int, bool] = {}
     for fold in sorted({sample.fold for sample in samples}):
         model = fit([sample for sample in samples if sample.fold != fold], name)
         for number, sample in enumerate(samples):
             if sample.fold == fold:
-                astray = judge(sample.astray, model).answers
-                out[number] = Reading(sample.found, judge(sample.found, model)), astray
-    return [out[number] for number in range(len(samples))]
+                readings[number] = read_as(sample, name, model)
+                astray[number] = judge(sample.astray, model).answers
+    numbers = range(len(samples))
+    return [readings[number] for number in numbers], [astray[number] for number in numbers]
 
 
-def report(name: str, samples: Sequence[Sample], readings: Sequence[tuple[Reading, bool]]) -> None:
-    """Print the figures of `semqa eval docs`, over answers of models that never saw the documents."""
+def report(
+    name: str, samples: Sequence[Sample], readings: Sequence[Reading], astray: Sequence[bool] = ()
+) -> None:
+    """Print the figures of `semqa eval docs`, and how many questions are answered astray."""
     scores: dict[bool, list[DocsScore]] = {True: [], False: []}
-    for sample, (reading, _) in zip(samples, readings, strict=True):
+    for sample, reading in zip(samples, readings, strict=True):
         scorer = DocsScorer(
             dict(zip(sample.question["documents"], (s.text for s in sample.sources), strict=True))
         )
@@ -201,7 +192,7 @@ def report(name: str, samples: Sequence[Sample], readings: Sequence[tuple[Readin
         )
         for may_abstain, found in scores.items():
             abstained = may_abstain and not reading.judgement.answers
-            text = "" if abstained else write(reading, sample.sources, MAX_WORDS)
+            text = "" if abstained else write(reading, sample.sources, DEFAULT_MAX_WORDS)
             quotes = tuple(
                 DocsQuote(quote.text, question.documents[quote.source - 1], quote.field)
                 for quote in QuotedAnswer.parse(text, sample.sources).quotes
@@ -219,8 +210,9 @@ def report(name: str, samples: Sequence[Sample], readings: Sequence[tuple[Readin
                 f"{kind} {_percent(each.docqa.value)}" for kind, each in figures.kinds.items()
             )
         )
-    astray = fmean(led for _, led in readings)
-    print(f"{name:8} answers {_percent(astray)}% of questions over documents of another set")
+    if astray:
+        share = _percent(fmean(astray))
+        print(f"{name:8} answers {share}% of questions over documents of another set")
 
 
 def _percent(value: float | None) -> str:
@@ -237,13 +229,12 @@ def main() -> None:
     models = {}
     for name in ("meaning", "words"):
         samples = load(args.sets, by_meaning=name == "meaning")
-        report(name, samples, cross_validate(samples, name))
+        report(name, samples, *cross_validate(samples, name))
         model = fit(samples, name)
         models[name] = asdict(model)
         if args.held:
             held = load([args.held], by_meaning=name == "meaning")
-            read = [(Reading(s.found, judge(s.found, model)), False) for s in held]
-            report(f"{name}, held", held, read)
+            report(f"{name}, held", held, [read_as(sample, name, model) for sample in held])
     if args.out:
         args.out.write_text(json.dumps(models, indent=1) + "\n", "utf-8")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from semqa.engines.extractive.matching import Match
-    from semqa.engines.extractive.selection import Judgement
+    from semqa.engines.extractive.selection import Judgement, Model
     from semqa.engines.extractive.units import Units
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
@@ -92,15 +92,26 @@ def _has_structure(units: Units) -> bool:
     return any(unit.kind != "sentence" for unit in found) or len({unit.group for unit in found}) > 1
 
 
-def read(question: str, sources: Sequence[Source], encoder: SentenceEncoder | None) -> Reading:
+def read(
+    question: str,
+    sources: Sequence[Source],
+    encoder: SentenceEncoder | None,
+    model: Model | None = None,
+) -> Reading:
     """Compare documents with a question.
+
+    Args:
+        question: the question.
+        sources: the documents.
+        encoder: compares by meaning; None compares by words only.
+        model: other weights than those that ship.
 
     Raises:
         InputError: the encoder is not usable.
         UnavailableError: the encoder cannot be had, or packages are missing.
     """
     found = match(question, sources, encoder)
-    judgement = judge(found)
+    judgement = judge(found, model)
     parts = _parts(question)
     if len(parts) < 2:
         return Reading(found, judgement)
@@ -108,7 +119,7 @@ def read(question: str, sources: Sequence[Source], encoder: SentenceEncoder | No
     return Reading(
         found,
         judgement,
-        tuple(blend(judgement, judge(match(part, sources, encoder))) for part in parts),
+        tuple(blend(judgement, judge(match(part, sources, encoder), model)) for part in parts),
     )
 
 
@@ -130,9 +141,7 @@ def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder |
         UnavailableError: the encoder cannot be had, or packages are missing.
     """
     found = match(question, sources, encoder)
-    if not found.by_meaning or not found.places:
-        return 0.0
-    return float(found.column("near").max())
+    return judge(found).relevance if found.by_meaning else 0.0
 
 
 def choose(reading: Reading) -> list[Quoted]:
