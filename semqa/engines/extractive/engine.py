@@ -156,13 +156,7 @@ class ExtractiveEngine:
                 return None
             text = documents.write(reading, sources, self.max_words)
             return QuotedAnswer.parse(text, sources) if text else None
-        read = _read(question, sources)
-        bearing = [(inquiry, found) for inquiry, found in read if bears_on(inquiry, found, sources)]
-        if (
-            not bearing
-            and documents.nearest(question, sources, self._encoder_for(question)) >= NEAR
-        ):
-            bearing = read  # asked in other words
+        bearing = self._bearing(question, sources)
         if not bearing:
             return None
         return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
@@ -200,9 +194,7 @@ class ExtractiveEngine:
             return self._document_slots(question, sources)
         weights = load_weights()
         slots: list[Slot] = []
-        for inquiry, readings in _read(question, sources):
-            if not bears_on(inquiry, readings, sources):
-                continue
+        for inquiry, readings in self._bearing(question, sources):
             if inquiry.kind == "expansion" and self.coverage < 1.0:
                 spelled_out = _expansions(inquiry, readings)
                 slots += [
@@ -244,6 +236,17 @@ class ExtractiveEngine:
         ):
             return None
         return self._encoder
+
+    def _bearing(
+        self, question: str, sources: Sequence[Source]
+    ) -> list[tuple[Inquiry, list[Reading]]]:
+        """Return the questions asked that the passages have to do with, by words or by meaning."""
+        read = _read(question, sources)
+        by_words = [(asked, found) for asked, found in read if bears_on(asked, found, sources)]
+        if by_words:
+            return by_words
+        near = documents.nearest(question, sources, self._encoder_for(question))
+        return read if near >= NEAR else []
 
     def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
         reading = documents.read(question, sources, self._encoder_for(question))
