@@ -76,6 +76,12 @@ def test_a_list_is_quoted_whole_and_with_its_lead_in() -> None:
     assert {"the hall is damaged", "the deposit is not paid"} <= set(found)
 
 
+def test_a_list_is_not_quoted_in_part() -> None:
+    items = ["a red kite", "a blue kite", "string", "tape", "glue"]
+    text = "# Workshop\n\nBring with you:\n\n" + "\n".join(f"- {item}" for item in items)
+    assert set(items) <= set(quotes("Which colours of kite are there, red or blue?", text))
+
+
 def test_an_exception_comes_along() -> None:
     (found,) = quotes("Are dogs welcome in the hall?", CONTRACT)
     assert found.endswith("However, they must stay out of the kitchen.")
