@@ -191,7 +191,7 @@ def report(
             evidence=tuple(sample.question["evidence"]),
         )
         for may_abstain, found in scores.items():
-            abstained = may_abstain and not reading.judgement.answers
+            abstained = may_abstain and not reading.answers
             text = "" if abstained else write(reading, sample.sources, DEFAULT_MAX_WORDS)
             quotes = tuple(
                 DocsQuote(quote.text, question.documents[quote.source - 1], quote.field)

@@ -300,6 +300,7 @@ def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
 
 def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     from semqa.engines import AbstainingEngine, PromptedEngine
+    from semqa.engines.abstention import rated
     from semqa.engines.extractive import ExtractiveEngine
 
     prompt = None
@@ -320,6 +321,7 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
         say("Compared by words only. To compare by meaning: pip install 'semqa[local]'")
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
+    result = rated(engine, request.question, result)
     near: Sequence[Quote] = ()
     if result.abstained and isinstance(engine, AbstainingEngine):
         near = engine.answer(request.question, request.sources).quotes[:NEAREST]

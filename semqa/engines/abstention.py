@@ -1,4 +1,4 @@
-"""What is said where nothing answers."""
+"""What is said where nothing answers, and how far an answer has to do with its question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from semqa.engines.base import Engine
     from semqa.quotes import Source
 
-__all__ = ["ABSTENTION", "abstention", "attempt"]
+__all__ = ["ABSTENTION", "abstention", "attempt", "rated"]
 
 
 def abstention() -> QuotedAnswer:
@@ -30,3 +30,22 @@ def attempt(engine: Engine, question: str, sources: Sequence[Source]) -> QuotedA
     if isinstance(engine, AbstainingEngine):
         return engine.attempt(question, sources) or abstention()
     return engine.answer(question, sources)
+
+
+def rated(engine: Engine, question: str, answer: QuotedAnswer) -> QuotedAnswer:
+    """Return an answer with the relevance of its quotes, as the extractive engine estimates it.
+
+    Args:
+        engine: what answered.
+        question: the question.
+        answer: its answer.
+
+    Raises:
+        InputError: the engine's encoder is not usable.
+    """
+    if answer.relevance is not None:
+        return answer
+    from semqa.engines.extractive import ExtractiveEngine
+
+    rater = engine if isinstance(engine, ExtractiveEngine) else ExtractiveEngine()
+    return rater.rate(question, answer)

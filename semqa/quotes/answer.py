@@ -50,11 +50,13 @@ class QuotedAnswer:
         sources: the numbered sources; source *k* is ``sources[k - 1]``.
         dropped: marks that lost their brackets where the text was repaired (`semqa.quotes.repair`);
             without effect on equality.
+        unanswered: parts of the question that nothing was found for; without effect on equality.
     """
 
     segments: tuple[Segment, ...]
     sources: tuple[Source, ...]
     dropped: tuple[Dropped, ...] = field(default=(), compare=False)
+    unanswered: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, text: str, sources: Iterable[Source]) -> QuotedAnswer:
@@ -143,6 +145,28 @@ class QuotedAnswer:
                 )
             at = high
         return replace(self, dropped=dropped)
+
+    def with_relevance(
+        self, figures: Iterable[float | None], unanswered: Iterable[str] = ()
+    ) -> QuotedAnswer:
+        """Return the answer with an estimate of how relevant its quotes are.
+
+        Args:
+            figures: `Quote.relevance` of each quote, in reading order.
+            unanswered: parts of the question that nothing was found for.
+        """
+        given = iter(figures)
+        segments = tuple(
+            replace(each, relevance=next(given)) if isinstance(each, Quote) else each
+            for each in self.segments
+        )
+        return replace(self, segments=segments, unanswered=tuple(unanswered))
+
+    @property
+    def relevance(self) -> float | None:
+        """The highest relevance of a verified quote; None if nobody estimated it."""
+        figures = (q.relevance for q in self.quotes if q.verified and q.relevance is not None)
+        return max(figures, default=None)
 
     @property
     def quotes(self) -> tuple[Quote, ...]:
@@ -286,6 +310,8 @@ class QuotedAnswer:
             "verdict": verdict.value,
             "verified": verdict is Verdict.QUOTED,
             "abstained": self.abstained,
+            "relevance": None if self.relevance is None else round(self.relevance, 3),
+            "unanswered": list(self.unanswered),
             "counts": self.counts,
             "quotes": [quote.to_dict() for quote in self.quotes],
             "dropped": [mark._asdict() for mark in self.dropped],

@@ -150,6 +150,8 @@ class Quote:
         cut: whether a verified quote begins or ends inside a word or number of its source, wherever
             it stands there.
         repaired: how it was written, if it was made verbatim afterwards; without effect on equality.
+        relevance: chance that a person would quote it to answer the question, from 0 to 1; None if
+            nobody estimated it. Without effect on equality.
     """
 
     source: int
@@ -167,6 +169,7 @@ class Quote:
     reason: str = ""
     cut: bool = False
     repaired: Repair | None = dataclasses.field(default=None, compare=False)
+    relevance: float | None = dataclasses.field(default=None, compare=False)
 
     @property
     def verified(self) -> bool:
@@ -202,6 +205,7 @@ class Quote:
             "found_in": list(self.found_in),
             "cut": self.cut,
             "repaired": None if self.repaired is None else self.repaired.to_dict(),
+            "relevance": None if self.relevance is None else round(self.relevance, 3),
         }
 
 

@@ -96,7 +96,7 @@ class Renumbering:
         dropped = tuple(again._placed(mark, answer, segments) for mark in answer.dropped)
         self._new, self._shift = again._new, again._shift
         listed = tuple(self._sources[number - 1] for number in self._new)
-        return QuotedAnswer(segments, listed, dropped)
+        return QuotedAnswer(segments, listed, dropped, answer.unanswered)
 
     def _number(self, old: int) -> int:
         if not 0 < old <= len(self._sources):

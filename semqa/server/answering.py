@@ -121,6 +121,8 @@ class Answered:
             "verdict": read["verdict"],
             "verified": read["verified"],
             "abstained": self.answer.abstained,
+            "relevance": read["relevance"],
+            "unanswered": read["unanswered"],
             "finished": self.finished,
             "counts": read["counts"],
             "quotes": read["quotes"],
@@ -137,7 +139,8 @@ class Answered:
 
 
 _DETAILS = (
-    "verdict", "verified", "abstained", "counts", "quotes", "dropped", "claims", "sources",
+    "verdict", "verified", "abstained", "relevance", "unanswered", "counts", "quotes", "dropped",
+    "claims", "sources",
 )  # fmt: skip
 
 

@@ -75,6 +75,9 @@ class QuoteOut(_Reply):
     )
     cut: bool = Field(description="Whether it begins or ends inside a word or number.")
     repaired: RepairedOut | None
+    relevance: float | None = Field(
+        description="Estimated chance that a person would quote it to answer the question."
+    )
 
 
 class DroppedOut(_Reply):
@@ -130,6 +133,8 @@ VERDICT = Field(
 )
 VERIFIED = Field(description="True only if the verdict is quoted.")
 ABSTAINED = Field(description="Whether the answer says that the sources do not answer.")
+RELEVANCE = Field(description="The highest relevance of a verified quote.")
+UNANSWERED = Field(description="Parts of the question that nothing was found for.")
 
 
 class UsageOut(_Reply):
@@ -152,6 +157,8 @@ class AnswerOut(_Reply):
     verdict: Verdict = VERDICT
     verified: bool = VERIFIED
     abstained: bool = ABSTAINED
+    relevance: float | None = RELEVANCE
+    unanswered: list[str] = UNANSWERED
     finished: bool = Field(description="False where a budget of tokens cut it off.")
     counts: CountsOut
     quotes: list[QuoteOut]
@@ -167,6 +174,8 @@ class DetailsOut(_Reply):
     verdict: Verdict = VERDICT
     verified: bool = VERIFIED
     abstained: bool = ABSTAINED
+    relevance: float | None = RELEVANCE
+    unanswered: list[str] = UNANSWERED
     counts: CountsOut
     quotes: list[QuoteOut] = Field(
         description="All of them, those that are not verified too, each with the place that was meant."

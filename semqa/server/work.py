@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines import StreamingEngine
-from semqa.engines.abstention import attempt
+from semqa.engines.abstention import attempt, rated
 from semqa.engines.wanted import while_wanted
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, TooSlowError
@@ -159,7 +159,7 @@ def _answer(
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = attempt(engine, question, sources)
+        answer = rated(engine, question, attempt(engine, question, sources))
         show(answer.segments)
         return Outcome(answer, None)
     reader = AnswerReader(sources)
@@ -179,4 +179,4 @@ def _answer(
     if shown := reader.end():
         show(shown)
     answer = reader.answer if generation is None else generation.read(sources)
-    return Outcome(answer, generation)
+    return Outcome(rated(engine, question, answer), generation)

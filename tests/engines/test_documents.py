@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,10 +12,7 @@ from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
-from semqa.quotes import Source
-
-if TYPE_CHECKING:
-    from semqa.quotes import QuotedAnswer
+from semqa.quotes import QuotedAnswer, Source
 
 HELD = Path(__file__).parents[1] / "data" / "docs" / "held"
 
@@ -97,6 +93,28 @@ def test_each_part_of_a_question_is_answered() -> None:
     found = " ".join(quotes("What does the kitchen cost, and how much is the deposit?", text))
     assert "£20 a day" in found
     assert "The deposit is £80." in found
+
+
+def test_a_part_that_nothing_answers_is_named() -> None:
+    answer = engine().attempt(
+        "What does the hall cost an hour, and who invented the telephone?", [Source(CONTRACT)]
+    )
+    assert answer is not None
+    assert answer.unanswered == ("who invented the telephone",)
+    assert any("£45 an hour" in quote.text for quote in answer.quotes)
+    assert (
+        engine().attempt("Who is Ada, and who invented the telephone?", [Source(CONTRACT)]) is None
+    )
+
+
+def test_quotes_that_answer_are_more_relevant_whoever_wrote_them() -> None:
+    text = "[ 1 Dogs are welcome in the hall. ] [ 1 The hall costs £45 an hour. ] [ 1 nowhere ]"
+    answer = QuotedAnswer.parse(text, [Source(CONTRACT)])
+    dogs, cost, fabricated = engine().rate("What does the hall cost an hour?", answer).quotes
+    assert dogs.relevance is not None
+    assert cost.relevance is not None
+    assert 0 <= dogs.relevance < cost.relevance <= 1
+    assert fabricated.relevance is None
 
 
 def test_sources_are_named_where_there_are_several() -> None:

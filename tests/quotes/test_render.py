@@ -124,6 +124,39 @@ def test_markdown_escapes_hostile_text() -> None:
     assert "<javascript" not in shown
 
 
+TABLE = QuotedAnswer.parse(
+    "Two:\n- [ 1 Dogs ]\n- <b>\n[ 1 Day | Open ]\n[ 1 <i> | 8 to 10 ]",
+    [Source("Dogs. | Day | Open |\n| <i> | 8 to 10 |")],
+)
+
+
+def test_lists_and_tables_are_shown_as_such() -> None:
+    page = Page(to_html(TABLE))
+    tags = [tag for tag, _ in page.tags]
+    assert tags.count("li") == 2
+    assert tags.count("bdi") == 1 + 2 * 2
+    assert {"b", "i"}.isdisjoint(tags)
+    for cell in ("Day", "Open", "<i>", "8 to 10"):
+        assert cell in page.text
+    assert to_markdown(TABLE).startswith(
+        "Two:\n\n- **Dogs**[^1]\n- \\<b\\>\n\n"
+        "| **Day** | **Open** | [^1] |\n| --- | --- | --- |\n| **\\<i\\>** | **8 to 10** | [^1] |\n"
+    )
+
+
+def test_a_low_relevance_is_no_plain_tick() -> None:
+    answer = parse("[1 Bing Crosby] [1 1943]")
+    assert "Relevance" not in to_ansi(answer)
+    good, poor = answer.with_relevance([0.2, 0.9]), answer.with_relevance([0.1, 0.2], ["and why"])
+    assert "check quoted low" in to_html(poor)
+    assert "check quoted low" not in to_html(good)
+    for shown in (to_ansi(good, color=False), to_markdown(good), to_html(good)):
+        assert "90%" in shown
+    for shown in (to_ansi(poor, color=False), to_markdown(poor), to_html(poor)):
+        assert "20%" in shown
+        assert "and why" in shown
+
+
 def test_markdown_strikes_what_is_not_verified() -> None:
     shown = to_markdown(parse("By [1 Bing Crosby] and [1 Frank Sinatra]."))
     assert "By **Bing Crosby**[^1] and ~~Frank Sinatra~~ *(fabricated)*." in shown
@@ -132,7 +165,7 @@ def test_markdown_strikes_what_is_not_verified() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
-    [("1. x", "1\\. x\n"), ("- x", "\\- x\n"), ("# x", "\\# x\n"), ("a\n\n- b", "a - b\n")],
+    [("1. x", "1\\. x\n"), ("+ x", "\\+ x\n"), ("# x", "\\# x\n"), ("a\n# b", "a\n\n\\# b\n")],
 )
 def test_markdown_starts_no_block(answer: str, expected: str) -> None:
     assert to_markdown(parse(answer)).startswith(f"{expected}\n*")

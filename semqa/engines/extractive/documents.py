@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from semqa.engines.extractive.matching import match
 from semqa.engines.extractive.selection import blend, judge, select
@@ -17,10 +20,10 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.matching import Match
     from semqa.engines.extractive.selection import Judgement, Model
     from semqa.engines.extractive.units import Units
-    from semqa.quotes import Source
+    from semqa.quotes import QuotedAnswer, Source
     from semqa.retrieval.encoder import SentenceEncoder
 
-__all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "read", "write"]
+__all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "rate", "read", "write"]
 
 LONGEST_LIST, LIST_SHARE = 12, 0.3
 """Items of a list that is quoted whole, if this share of it is quoted anyway."""
@@ -37,6 +40,12 @@ _BRACKETS = re.compile(r"[\[\]]+")
 _WORD = re.compile(r"\S+")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
+_REFERS = re.compile(
+    r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
+    r"before|after|then|there)\b",
+    re.IGNORECASE,
+)
+"""Words by which a part of a question speaks of another part's subject."""
 _LIMITS = re.compile(
     r"\W*(?:however|but|except|unless|otherwise|in that case|only|nor|exceptions?|"
     r"(?:this|these|it|they) (?:does|do) not|the (?:one|only) exception|if (?:it|they|you|not))\b",
@@ -71,13 +80,23 @@ class Reading(NamedTuple):
     Attributes:
         found: their units, compared with the question.
         judgement: which of them answer it.
-        parts: which of them answer each part of a question such as "What is it, and who pays?";
-            empty for a question in one part.
+        parts: the parts of a question such as "What is it, and who pays?", each with which of them
+            answer it; empty for a question in one part.
     """
 
     found: Match
     judgement: Judgement
-    parts: tuple[Judgement, ...] = ()
+    parts: tuple[tuple[str, Judgement], ...] = ()
+
+    @property
+    def answers(self) -> bool:
+        """Whether the documents are taken to answer the question, or a part of it."""
+        return self.judgement.answers or any(part.answers for _, part in self.parts)
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The parts of the question that the documents do not answer, where they answer others."""
+        return tuple(text for text, part in self.parts if not part.answers and self.answers)
 
 
 def are_documents(sources: Sequence[Source]) -> bool:
@@ -115,12 +134,14 @@ def read(
     parts = _parts(question)
     if len(parts) < 2:
         return Reading(found, judgement)
-    # A part alone may not say what it is about.
-    return Reading(
-        found,
-        judgement,
-        tuple(blend(judgement, judge(match(part, sources, encoder), model)) for part in parts),
-    )
+    judged = []
+    for text in parts:
+        part = judge(match(text, sources, encoder), model)
+        blended = blend(judgement, part)  # a part alone may not say what it is about
+        if not _REFERS.search(text):
+            blended = replace(blended, relevance=part.relevance)
+        judged.append((text, blended))
+    return Reading(found, judgement, tuple(judged))
 
 
 def _parts(question: str) -> list[str]:
@@ -128,9 +149,10 @@ def _parts(question: str) -> list[str]:
 
     Example:
         >>> _parts("How much is the deposit, and when is it due?")
-        ['How much is the deposit', 'when is it due?']
+        ['How much is the deposit', 'when is it due']
     """
-    return [part for part in _NEXT_PART.split(question) if len(part.split()) >= LEAST_WORDS]
+    parts = (part.strip(" ,;?") for part in _NEXT_PART.split(question))
+    return [part for part in parts if len(part.split()) >= LEAST_WORDS]
 
 
 def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder | None) -> float:
@@ -142,6 +164,29 @@ def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder |
     """
     found = match(question, sources, encoder)
     return judge(found).relevance if found.by_meaning else 0.0
+
+
+def rate(reading: Reading, answer: QuotedAnswer) -> QuotedAnswer:
+    """Say of each verified quote how likely a person would quote it: as the best unit that it is in."""
+    judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
+    chances = np.max([judgement.chances for judgement in judged], axis=0)
+    units: dict[int, list[tuple[int, int, float]]] = {}
+    for chance, (s, u) in zip(chances.tolist(), reading.found.places, strict=True):
+        unit = reading.found.sources[s].structure.units[u]
+        units.setdefault(s + 1, []).append((unit.start, unit.end, chance))
+    figures = [
+        max(
+            (
+                chance
+                for start, end, chance in units.get(quote.source, ())
+                for place in quote.occurrences
+                if place.field == "body" and place.start < end and start < place.end
+            ),
+            default=None,
+        )
+        for quote in answer.quotes
+    ]
+    return answer.with_relevance(figures, reading.unanswered)
 
 
 def choose(reading: Reading) -> list[Quoted]:
@@ -169,8 +214,8 @@ def choose(reading: Reading) -> list[Quoted]:
 
 def _chosen(reading: Reading) -> list[int]:
     """Return the rows to quote, for each part of the question what answers it."""
-    parts = reading.parts or (reading.judgement,)
-    return list(dict.fromkeys(row for part in parts for row in select(part)))
+    answered = [part for _, part in reading.parts if part.answers] or [reading.judgement]
+    return list(dict.fromkeys(row for judgement in answered for row in select(judgement)))
 
 
 def _rest_of_lists(found: Match, wanted: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

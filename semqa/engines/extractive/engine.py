@@ -152,14 +152,29 @@ class ExtractiveEngine:
         check_request(question, sources)
         if documents.are_documents(sources):
             reading = documents.read(question, sources, self._encoder_for(question))
-            if not reading.judgement.answers:
+            if not reading.answers:
                 return None
             text = documents.write(reading, sources, self.max_words)
-            return QuotedAnswer.parse(text, sources) if text else None
+            return documents.rate(reading, QuotedAnswer.parse(text, sources)) if text else None
         bearing = self._bearing(question, sources)
         if not bearing:
             return None
         return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
+
+    def rate(self, question: str, answer: QuotedAnswer) -> QuotedAnswer:
+        """Estimate how relevant the quotes of an answer are, whoever wrote it.
+
+        Passages of one paragraph are compared by words only, which takes a few milliseconds.
+
+        Raises:
+            InputError: the encoder is not usable.
+        """
+        if answer.abstained or not answer.quotes:
+            return answer
+        encoder = None
+        if documents.are_documents(answer.sources):
+            encoder = self._encoder_for(question)
+        return documents.rate(documents.read(question, answer.sources, encoder), answer)
 
     def lacks_encoder(self, sources: Sequence[Source]) -> bool:
         """Return whether these sources would be read better with an encoder, which is missing."""
@@ -250,7 +265,7 @@ class ExtractiveEngine:
 
     def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
         reading = documents.read(question, sources, self._encoder_for(question))
-        if not reading.judgement.answers:
+        if not reading.answers:
             return []
         slots = []
         for each in documents.choose(reading):

@@ -16,9 +16,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Claim, Dropped
+from semqa.quotes.render.blocks import blocks, cells
 from semqa.quotes.render.excerpts import quoted_pieces
 from semqa.quotes.render.safe import safe_text
-from semqa.quotes.render.verdict import dropped_words, parts, verdict_text
+from semqa.quotes.render.verdict import dropped_words, is_low, percent, verdict_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,10 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
     script = _asset("answer.js")
     return _template().render(
         question=question,
-        parts=[_part(part, order) for part in parts(answer, question)],
+        blocks=[
+            (block.kind, [[_part(part, order) for part in line] for line in block.lines])
+            for block in blocks(answer, question)
+        ],
         sources=[
             {
                 "number": number,
@@ -58,7 +62,7 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
             }
             for number, source in enumerate(answer.sources, start=1)
         ],
-        verdict=answer.verdict(question).value,
+        verdict=f"{answer.verdict(question).value}{' low' if is_low(answer) else ''}",
         checked=verdict_text(answer, question),
         judged=judged,
         style=_asset("answer.css"),
@@ -85,7 +89,7 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["safe_text"] = safe_text
+    environment.filters.update(safe_text=safe_text, percent=percent, cells=cells)
     return environment.from_string(_asset("answer.html.jinja"))
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from semqa.quotes.quote import Claim, Dropped
-from semqa.quotes.render.verdict import dropped_words, parts, verdict_text
+from semqa.quotes.quote import Claim, Dropped, Quote
+from semqa.quotes.render.blocks import blocks, cells
+from semqa.quotes.render.verdict import dropped_words, verdict_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from semqa.quotes.answer import QuotedAnswer
+    from semqa.quotes.render.blocks import Block
     from semqa.quotes.render.judged import Judged
+    from semqa.quotes.render.verdict import Part
 
 __all__ = ["to_markdown"]
 
@@ -21,7 +26,7 @@ _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
 def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
     """Render as Markdown (CommonMark with footnotes, as GitHub and most chat UIs show it).
 
-    White space in quotes, titles and at line breaks is shown as one space. Nothing in the text acts
+    Lines are paragraphs, items of lists or rows of tables. White space is shown as one space. Nothing in the text acts
     as Markdown or HTML; some viewers make links of bare web addresses all the same. Unverified
     quotes and dropped marks are struck out and named as such; repaired quotes are named as such,
     too. The verdict follows in italics.
@@ -42,18 +47,7 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
         [^1]: White Christmas
         <BLANKLINE>
     """
-    body = []
-    for part in parts(answer, question):
-        if isinstance(part, str | Claim):
-            body.append(_escape(part if isinstance(part, str) else part.text))
-        elif isinstance(part, Dropped):
-            body.append(f"~~{_escape(dropped_words(part))}~~ *(dropped)*")
-        elif part.verified:
-            note = f" *({_escape(part.note)})*" if part.note else ""
-            body.append(f"**{_escape(part.text)}**[^{part.source}]{note}")
-        else:
-            body.append(f"~~{_escape(part.text)}~~ *({part.status.value})*")
-    text = _LIST_ITEM.sub(r"\1\\\2", "".join(body).strip())
+    body = [_block(block) for block in blocks(answer, question)]
     verdict = f"*{_escape(verdict_text(answer, question))}*"
     used = sorted({quote.source for quote in answer.quotes if quote.verified})
     notes = []
@@ -62,8 +56,44 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
         name = _escape(source.title.strip() or f"Source {number}")
         link = source.url if source.url and _is_link(source.url) else None
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
-    blocks = [text, verdict, *(_judged(judged) if judged is not None else []), "\n".join(notes)]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    told = _judged(judged) if judged is not None else []
+    return "\n\n".join(filter(None, [*body, verdict, *told, "\n".join(notes)])) + "\n"
+
+
+def _block(block: Block) -> str:
+    if block.kind == "list":
+        return "\n".join(f"- {_line(line)}" for line in block.lines)
+    if block.kind == "text":
+        return "\n\n".join(filter(None, map(_line, block.lines)))
+    rows = [
+        [f"**{_escape(cell)}**" if cell else "" for cell in cells(part)] + [_mark(part)]
+        for line in block.lines
+        for part in line
+        if isinstance(part, Quote)
+    ]
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _line(line: Sequence[Part]) -> str:
+    text = "".join(map(_shown, line)).strip()
+    return _LIST_ITEM.sub(r"\1\\\2", text)
+
+
+def _shown(part: Part) -> str:
+    if isinstance(part, str):
+        return _escape(part)
+    if isinstance(part, Claim):
+        return _escape(part.text)
+    if isinstance(part, Dropped):
+        return f"~~{_escape(dropped_words(part))}~~ *(dropped)*"
+    if part.verified:
+        return f"**{_escape(part.text)}**{_mark(part)}"
+    return f"~~{_escape(part.text)}~~ *({part.status.value})*"
+
+
+def _mark(quote: Quote) -> str:
+    return f"[^{quote.source}]" + (f" *({_escape(quote.note)})*" if quote.note else "")
 
 
 def _judged(judged: Judged) -> list[str]:

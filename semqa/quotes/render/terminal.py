@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from semqa.quotes.quote import Claim, Dropped, Status, Verdict
 from semqa.quotes.render.excerpts import excerpt, quoted_pieces
 from semqa.quotes.render.safe import safe_text
-from semqa.quotes.render.verdict import dropped_words, parts, verdict_text
+from semqa.quotes.render.verdict import dropped_words, is_low, parts, percent, verdict_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -118,6 +118,10 @@ def sources_text(answer: QuotedAnswer) -> Text:
         if text:
             text.append("\n")
         text.append(f"[{number}] ", style=f"bold {_colour(number)}")
+        figures = [q.relevance for q in answer.quotes if q.verified and q.source == number]
+        told = ", ".join(percent(figure) for figure in figures if figure is not None)
+        if told:
+            text.append(f"(relevance {told}) ", style="dim")
         fields = [quoted_pieces(answer, number, "title")] if source.title else []
         body = quoted_pieces(answer, number, "body")
         if any(piece.quotes for piece in body) or not source.title:
@@ -141,7 +145,9 @@ def summary_text(answer: QuotedAnswer, question: str = "") -> Text:
     """Return the verdict in words, in its colour."""
     from rich.text import Text
 
-    return Text(safe_text(verdict_text(answer, question)), style=_VERDICT[answer.verdict(question)])
+    verdict = answer.verdict(question)
+    seen = Verdict.UNQUOTED if verdict is Verdict.QUOTED and is_low(answer) else verdict
+    return Text(safe_text(verdict_text(answer, question)), style=_VERDICT[seen])
 
 
 def judged_text(judged: Judged) -> Text:

@@ -12,13 +12,21 @@ if TYPE_CHECKING:
 
     from semqa.quotes.answer import QuotedAnswer
 
-__all__ = ["Part", "dropped_words", "parts", "verdict_text"]
+__all__ = ["Part", "dropped_words", "is_low", "parts", "percent", "verdict_text"]
 
 Part = Quote | Dropped | Claim | str
 """A quote, a mark that lost its brackets, words that claim something, or other free text."""
 
+LOW = 0.3
+"""Relevance of the best quote below which a reader is warned."""
+
 MOST_CLAIMS = 5
 """Claims that are named; of more, the number is."""
+
+
+def is_low(answer: QuotedAnswer) -> bool:
+    """Whether a reader should see for himself that an answer answers the question."""
+    return answer.relevance is not None and answer.relevance < LOW
 
 
 def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
@@ -54,7 +62,21 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
         named = [f"“{' '.join(claim.text.split())}”" for claim in claims[:MOST_CLAIMS]]
         more = len(claims) - MOST_CLAIMS
         said.append(f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}.")
+    if answer.relevance is not None:
+        low = "; see whether it answers the question" if is_low(answer) else ""
+        said.append(f"Relevance: {percent(answer.relevance)}{low}.")
+    said += [f"Nothing found for: “{' '.join(part.split())}”." for part in answer.unanswered]
     return " ".join(said)
+
+
+def percent(share: float) -> str:
+    """Return a share in whole percents.
+
+    Example:
+        >>> percent(0.614)
+        '61%'
+    """
+    return f"{int(100 * share + 0.5)}%"
 
 
 def dropped_words(mark: Dropped) -> str:

@@ -3,10 +3,11 @@
 // While it streams, everything up to the last closed quote stands; only the tail grows. The final
 // object then decides: the answer is drawn anew from it if it differs in anything.
 
+import { blocks, cells } from "./blocks.js";
 import { icon, make } from "./dom.js";
 import { parts } from "./parts.js";
 import { Points, count } from "./points.js";
-import { meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
+import { isLow, meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
 import { visible } from "./visible.js";
 
 let made = 0;
@@ -68,8 +69,9 @@ export class Answer {
     this.others = [...known.values()].filter((source) => !this.sources.includes(source));
     this.element.classList.remove("streaming");
     const streamed = drawn === JSON.stringify(final.quotes) && said === count(final.plain) && final.quotes.length;
-    if (!streamed || final.dropped?.length || final.claims?.length) this.#draw();
-    this.badge = make("p", { class: `verdict ${final.verdict}` }, icon(final.verdict === "quoted" ? "check" : "cross"), visible(verdictWords(final)));
+    const shaped = blocks(parts(final));
+    if (!streamed || final.dropped?.length || final.claims?.length || shaped.some(({ kind }) => kind !== "text")) this.#draw(shaped);
+    this.badge = make("p", { class: `verdict ${final.verdict}${isLow(final) ? " low" : ""}` }, icon(final.verdict === "quoted" ? "check" : "cross"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
     this.element.append(make("footer", {}, this.badge));
     const meant = meaning(final);
@@ -101,18 +103,26 @@ export class Answer {
     flash(link);
   }
 
-  #draw() {
+  #draw(shaped) {
     this.#links = [];
     this.#text.replaceChildren();
-    for (const { kind, text, mark, index } of parts(this.final)) {
-      if (kind === "quote") this.#text.append(this.#link(index, false));
-      else if (kind === "dropped") this.#text.append(dropped(text, mark));
-      else if (kind === "claim") this.#text.append(make("span", { class: "claim", title: "Not in a quote, so not checked" }, visible(text)));
-      else this.#text.append(visible(text));
+    for (const { kind, lines } of shaped) {
+      if (kind === "list") this.#text.append(make("ul", {}, ...lines.map((line) => make("li", {}, ...this.#line(line)))));
+      else if (kind === "table") this.#text.append(make("div", { class: "table" }, ...lines.flatMap((line) => this.#line(line, true))));
+      else this.#text.append(make("p", {}, ...lines.flatMap((line, place) => [place ? "\n" : "", ...this.#line(line)])));
     }
   }
 
-  #link(index, arrives) {
+  #line(line, row = false) {
+    return line.map(({ kind, text, mark, index }) => {
+      if (kind === "quote") return this.#link(index, false, row);
+      if (kind === "dropped") return dropped(text, mark);
+      if (kind === "claim") return make("span", { class: "claim", title: "Not in a quote, so not checked" }, visible(text));
+      return row ? "" : visible(text);
+    });
+  }
+
+  #link(index, arrives, row = false) {
     const quote = this.quotes[index];
     const good = quote.status === "verified";
     const note = good ? noteOf(quote) : quote.status;
@@ -124,7 +134,7 @@ export class Answer {
         id: `${this.id}-quote-${index}`,
         "data-index": index,
       },
-      make("bdi", {}, visible(quote.text)),
+      ...(row ? cells(quote) : [quote.text]).map((text) => make("bdi", {}, visible(text))),
       make("span", { class: "sr" }, ` (${good ? `quoted from source ${quote.source}. ` : ""}${outcome(quote)})`),
       make("sup", { "aria-hidden": "true" }, good ? `${quote.source}${note ? ` ${note}` : ""}` : note),
     );

@@ -1,6 +1,7 @@
 // An answer as Markdown: quotes in bold, each with a footnote that names its source.
 // The same text as semqa.quotes.render.to_markdown; a test holds the two equal.
 
+import { blocks, cells } from "./blocks.js";
 import { parts } from "./parts.js";
 import { SPACE, SPACES, noteOf, verdictText } from "./verdict.js";
 
@@ -11,16 +12,7 @@ const LIST_ITEM = /^(\p{Nd}*)([.)+=-])/u;
 const escape = (text) => text.replace(SPACES, " ").replace(/[\\`*_[\]<>#|~&!$]/g, "\\$&");
 
 export function toMarkdown(answer) {
-  let body = "";
-  for (const { kind, text, mark } of parts(answer)) {
-    const shown = escape(text);
-    if (kind === "dropped") body += `~~${shown}~~ *(dropped)*`;
-    else if (kind !== "quote") body += shown;
-    else if (mark.status === "verified") {
-      const note = noteOf(mark);
-      body += `**${shown}**[^${mark.source}]${note ? ` *(${escape(note)})*` : ""}`;
-    } else body += `~~${shown}~~ *(${mark.status})*`;
-  }
+  const body = blocks(parts(answer)).map(block);
   const used = new Set(answer.quotes.filter((quote) => quote.status === "verified").map((quote) => quote.source));
   const notes = answer.sources
     .filter((source) => used.has(source.number))
@@ -29,7 +21,29 @@ export function toMarkdown(answer) {
       const name = escape((title ?? "").replace(EDGES, "") || `Source ${number}`);
       return `[^${number}]: ${name}${url && LINK.test(url) ? ` <${url}>` : ""}`;
     });
-  const text = body.replace(EDGES, "").replace(LIST_ITEM, "$1\\$2");
-  const blocks = [text, `*${escape(verdictText(answer))}*`, notes.join("\n")];
-  return blocks.filter((block) => block).join("\n\n") + "\n";
+  return [...body, `*${escape(verdictText(answer))}*`, notes.join("\n")].filter((each) => each).join("\n\n") + "\n";
+}
+
+function block({ kind, lines }) {
+  if (kind === "list") return lines.map((parts) => `- ${line(parts)}`).join("\n");
+  if (kind === "text") return lines.map(line).filter((each) => each).join("\n\n");
+  const quotes = lines.flat().filter((part) => part.kind === "quote");
+  const rows = quotes.map(({ mark }) => [...cells(mark).map((cell) => (cell ? `**${escape(cell)}**` : "")), footnote(mark)]);
+  rows.splice(1, 0, rows[0].map(() => "---"));
+  return rows.map((row) => `| ${row.join(" | ")} |`).join("\n");
+}
+
+const line = (parts) => parts.map(shown).join("").replace(EDGES, "").replace(LIST_ITEM, "$1\\$2");
+
+function shown({ kind, text, mark }) {
+  const told = escape(text);
+  if (kind === "dropped") return `~~${told}~~ *(dropped)*`;
+  if (kind !== "quote") return told;
+  if (mark.status === "verified") return `**${told}**${footnote(mark)}`;
+  return `~~${told}~~ *(${mark.status})*`;
+}
+
+function footnote(mark) {
+  const note = noteOf(mark);
+  return `[^${mark.source}]${note ? ` *(${escape(note)})*` : ""}`;
 }

@@ -21,16 +21,22 @@ export function noteOf(quote) {
 // Of one quote, for its preview and for those who listen.
 export function outcome(quote) {
   if (quote.status !== "verified") return `Not verified: ${quote.reason || WORDS[quote.status]}`;
-  if (quote.cut) return "Verified, but it cuts a word of its source";
-  const note = noteOf(quote);
-  return note ? `Verified, ${note}` : "Verified, character for character";
+  const relevance = quote.relevance ?? null;
+  const told = relevance === null ? "" : `. Relevance: ${percent(relevance)}`;
+  if (quote.cut) return `Verified, but it cuts a word of its source${told}`;
+  return `Verified, ${noteOf(quote) || "character for character"}${told}`;
 }
+
+export const isLow = ({ relevance = null }) => relevance !== null && relevance < LOW;
+
+export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
 const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
 const MOST_CLAIMS = 5;
+const LOW = 0.3;
 
 // Of an answer, the same words as semqa.quotes.render.verdict.verdict_text; a test holds the two equal.
-export function verdictText({ verdict, quotes, dropped = [], claims = [] }) {
+export function verdictText({ verdict, quotes, dropped = [], claims = [], relevance = null, unanswered = [] }) {
   if (verdict === "abstained") return "No answer, so nothing to check.";
   const total = quotes.length + dropped.length;
   if (!total) return "! Nothing is quoted, so nothing can be checked.";
@@ -50,6 +56,8 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [] }) {
     const more = claims.length - MOST_CLAIMS;
     said.push(`Not quoted: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`);
   }
+  if (relevance !== null) said.push(`Relevance: ${percent(relevance)}${isLow({ relevance }) ? "; see whether it answers the question" : ""}.`);
+  for (const part of unanswered) said.push(`Nothing found for: “${part.trim().replace(SPACES, " ")}”.`);
   return said.join(" ");
 }
 

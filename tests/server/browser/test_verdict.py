@@ -109,12 +109,14 @@ def test_the_words_of_the_page_are_those_of_the_library(serve: Serve, page: Page
         "One. [ 1 Colin ] Two.\nThree\u00a0Four, is five, was six, and seven, or eight, of nine. Ten.",
         "[ 1 Col ] [ 1 rady ] [ 1 201 ] crossed it.",
         "[1] [2] [ 1 Fiennes ] [ 9 Colin O'Brady ]",
+        "Two ways:\n- [ 1 Colin ]\n- on foot\n\n[ 1 Year | 2018 | ]\n[ 1 Days | 54 ]\n[ 1 Days | 54 ] so.",
         ABSTENTION,
         "",
     )
+    table = Source(f"{CROSSED.text}\n\nYear | 2018 |\nDays | 54 |")
     site.open(page)
     for text in texts:
-        answer = repair(text, [CROSSED])
+        answer = repair(text, [table]).with_relevance([0.614, 0.2, 0.0, None] * 3, ["and why "])
         told = page.evaluate(
             """async final => {
               const { verdictText } = await import("/page/verdict.js");
