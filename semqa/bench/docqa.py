@@ -223,12 +223,15 @@ class TemporaryCollections:
     """
 
     def __init__(self, documents: Mapping[str, File], passages: int) -> None:
+        from semqa.engines.extractive import ExtractiveEngine
         from semqa.retrieval.passages import Library
 
         self._documents = documents
         self._passages = passages
         self._folder = TemporaryDirectory(prefix="semqa-docs-")
-        self._library = Library(self._folder.name, limits=LIMITS)
+        self._library = Library(
+            self._folder.name, limits=LIMITS, read_ahead=ExtractiveEngine().read_ahead
+        )
         self._collections: dict[frozenset[str], Collection] = {}
 
     def __enter__(self) -> Self:

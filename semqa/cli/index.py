@@ -60,6 +60,7 @@ def index(
     are not read again. Stop it when you like: it goes on where it was.
     """
     from semqa.documents import Limits
+    from semqa.engines.extractive import ExtractiveEngine
     from semqa.retrieval.passages import Library
     from semqa.retrieval.passages.folder import index_folder
 
@@ -73,6 +74,7 @@ def index(
     library = Library(
         where,
         encoder=None if encoder == "none" else encoder,
+        read_ahead=None if encoder == "none" else ExtractiveEngine().read_ahead,
         limits=Limits(seconds=SECONDS),  # one's own files are trusted to be worth the wait
     )
     target = library.obtain(find_owner(owner, api_key, data, database), name)

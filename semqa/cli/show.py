@@ -79,12 +79,14 @@ def show_verdict(
         result: the answer.
         question: the question that was answered.
         remarks: on how the answer came about.
-        label: tells answers apart; without one, a quoted answer needs no words but the remarks.
+        label: tells answers apart; without one, a quoted answer that is relevant needs no words but the remarks.
     """
     from semqa.quotes import Verdict
     from semqa.quotes.render import verdict_text
+    from semqa.quotes.render.verdict import is_low
 
-    if not label and result.verdict(question) is Verdict.QUOTED:
+    plain = result.verdict(question) is Verdict.QUOTED and not (is_low(result) or result.unanswered)
+    if plain and not label:
         return "; ".join(remarks)
     return " ".join(
         [f"{label}{verdict_text(result, question)}", *(f"({remark})" for remark in remarks)]

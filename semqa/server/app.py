@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 import semqa
+from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
 from semqa.server import (
     answers,
@@ -34,7 +35,7 @@ from semqa.server.rate import RateLimit
 from semqa.server.reading import Reading
 from semqa.server.replies import errors
 from semqa.server.store.opening import make_folder, open_store
-from semqa.server.warming import Warming
+from semqa.server.warming import Warming, one_after_the_other
 from semqa.server.work import Workers
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
 
 def _library(settings: ServerSettings) -> Library:
     make_folder(settings.library)
-    return Library(settings.library, reranker=settings.reranker)
+    read_ahead = one_after_the_other(ExtractiveEngine().read_ahead)
+    return Library(settings.library, reranker=settings.reranker, read_ahead=read_ahead)
 
 
 def _document(app: FastAPI) -> None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from semqa.errors import SemqaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["Warming"]
+    from semqa.quotes import Source
+
+__all__ = ["Warming", "one_after_the_other"]
 
 PAUSE = 1.0
 """Seconds before it begins: a server that is only looked at, or tried out, need not load a model."""
@@ -71,3 +73,20 @@ class Warming:
         except Exception:  # noqa: BLE001  (whoever searches first is told)
             _log.exception("the encoder cannot be loaded")
             self.state = "failed"
+
+
+def one_after_the_other(
+    read: Callable[[Sequence[Source]], object],
+) -> Callable[[Sequence[Source]], None]:
+    """Return a function that reads passages in the background, for an upload does not wait for it."""
+    turn = threading.Lock()
+
+    def work(sources: Sequence[Source]) -> None:
+        with turn:
+            read(sources)
+
+    def begin(sources: Sequence[Source]) -> None:
+        # What is not read when the server ends, a question reads.
+        threading.Thread(target=work, args=(sources,), name="semqa-ahead", daemon=True).start()
+
+    return begin

@@ -58,7 +58,8 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
         at = ("--base-url", server.url)
         for given in ((), ("--constraint", "on"), ("--constraint", "processor")):
             told = semqa(*ASK, *at, *given, "--free", "any", stdin=SOURCE.encode())
-            assert (told.out, told.err) == ("So [ 1 Bing ].\n", "constraint: processor\n")
+            assert told.out == "So [ 1 Bing ].\n"
+            assert "constraint: processor" in told.err
             keys = server.asked[-1].body["vllm_xargs"]
             assert keys["semqa_free"] == "any"
         told = semqa(*ASK, *at, "--constraint", "grammar", stdin=SOURCE.encode())
@@ -88,7 +89,8 @@ def test_an_answer_that_its_grammar_did_not_end_ends_behind_its_last_whole_word(
     with serving(server_of) as server:
         told = semqa(*ASK, "--base-url", server.url, stdin=SOURCE.encode())
     assert told.out == "By [ 1 Bing ]\n"
-    assert told.err == "cut off at 7 tokens; constraint: grammar\n"
+    assert "cut off at 7 tokens" in told.err
+    assert "constraint: grammar" in told.err
 
 
 def test_failures_have_their_exit_codes(semqa: Command) -> None:

@@ -70,7 +70,7 @@ ANSWER = shlex.join(
         "-m",
         "semqa",
         "answer",
-        "Who?",
+        "Who crossed Antarctica alone?",
         "--sources",
         str(EXAMPLES / "antarctica.jsonl"),
     ]

@@ -155,7 +155,7 @@ def test_the_prompt_is_checked_before_the_constraint_is_compiled(invoke: Invoke)
 
 def test_compiling_is_announced(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeModel, "compiles", True)
-    assert invoke(*ASK).stderr == "Compiling …\n"
+    assert invoke(*ASK).stderr.startswith("Compiling …\n")
     assert invoke(*ASK, "--json").stderr == "Compiling …\n"
     say = FakeModel.made[0].given["say"]
     assert callable(say), "an engine that compiles while it is loaded can say so too"
@@ -183,13 +183,13 @@ def test_the_prompt_goes_to_standard_error(invoke: Invoke) -> None:
     plain = invoke(*ASK, *RANDOM)
     shown = invoke(*ASK, *RANDOM, "--show-prompt")
     assert shown.stdout == plain.stdout
-    assert plain.stderr == ""
+    assert "prompt" not in plain.stderr
     assert shown.stderr.startswith("--- prompt qsum 2 ---\n--- system ---\n")
     assert shown.stderr.count("--- user ---") == 3
     assert "Question: Who crossed Antarctica alone?" in shown.stderr
     completion = invoke(*ASK, *RANDOM, "--show-prompt", "--form", "completion").stderr
     assert "--- user ---" not in completion
-    assert completion.endswith("Answer:\n---\n")
+    assert "Answer:\n---\n" in completion
 
 
 def test_exemplars_that_did_not_fit_are_said(invoke: Invoke) -> None:

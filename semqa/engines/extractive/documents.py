@@ -166,27 +166,64 @@ def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder |
     return judge(found).relevance if found.by_meaning else 0.0
 
 
-def rate(reading: Reading, answer: QuotedAnswer) -> QuotedAnswer:
-    """Say of each verified quote how likely a person would quote it: as the best unit that it is in."""
+def rate(
+    question: str,
+    answer: QuotedAnswer,
+    encoder: SentenceEncoder | None,
+    reading: Reading | None = None,
+) -> QuotedAnswer:
+    """Say of each verified quote how likely a person would quote it: as the best unit that it is in.
+
+    Units of documents are compared with those of all of them; passages, which may each have their
+    own answer, one by one and by words only. A quote of a title names its source and has no figure.
+
+    Args:
+        question: the question.
+        answer: the answer.
+        encoder: compares by meaning; None compares by words only.
+        reading: its sources, which are documents, as they were read for the question.
+    """
+    units: list[_Rated] = []
+    if reading is None and are_documents(answer.sources):
+        reading = read(question, answer.sources, encoder)
+    if reading is not None:
+        units += _rated(reading)
+    else:
+        for number in {quote.source for quote in answer.quotes if quote.verified}:
+            alone = read(question, [answer.sources[number - 1]], None)
+            units += (each._replace(source=number) for each in _rated(alone))
+    figures = []
+    for quote in answer.quotes:
+        named = quote.verified and quote.text == answer.sources[quote.source - 1].title
+        places = () if named else quote.occurrences
+        figures.append(
+            max(
+                (
+                    each.chance
+                    for each in units
+                    for place in places
+                    if each.source == quote.source and place.field == "body"
+                    if place.start < each.end and each.start < place.end
+                ),
+                default=None,
+            )
+        )
+    return answer.with_relevance(figures, reading.unanswered if reading is not None else ())
+
+
+class _Rated(NamedTuple):
+    source: int
+    start: int
+    end: int
+    chance: float
+
+
+def _rated(reading: Reading) -> Iterator[_Rated]:
     judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
     chances = np.max([judgement.chances for judgement in judged], axis=0)
-    units: dict[int, list[tuple[int, int, float]]] = {}
     for chance, (s, u) in zip(chances.tolist(), reading.found.places, strict=True):
         unit = reading.found.sources[s].structure.units[u]
-        units.setdefault(s + 1, []).append((unit.start, unit.end, chance))
-    figures = [
-        max(
-            (
-                chance
-                for start, end, chance in units.get(quote.source, ())
-                for place in quote.occurrences
-                if place.field == "body" and place.start < end and start < place.end
-            ),
-            default=None,
-        )
-        for quote in answer.quotes
-    ]
-    return answer.with_relevance(figures, reading.unanswered)
+        yield _Rated(s + 1, unit.start, unit.end, chance)
 
 
 def choose(reading: Reading) -> list[Quoted]:

@@ -8,6 +8,7 @@ candidate spans (`candidates.MAX_SPANS`).
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,8 +32,9 @@ from semqa.engines.extractive.passage import split_words
 from semqa.engines.extractive.ranker import load_weights
 from semqa.engines.extractive.reading import read_request
 from semqa.engines.extractive.title import quotable
+from semqa.engines.extractive.units import read_units, texts_of
 from semqa.engines.wanted import check_wanted
-from semqa.errors import InputError
+from semqa.errors import InputError, UnavailableError
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -155,7 +157,10 @@ class ExtractiveEngine:
             if not reading.answers:
                 return None
             text = documents.write(reading, sources, self.max_words)
-            return documents.rate(reading, QuotedAnswer.parse(text, sources)) if text else None
+            if not text:
+                return None
+            answer = QuotedAnswer.parse(text, sources)
+            return documents.rate(question, answer, self._encoder_for(question), reading)
         bearing = self._bearing(question, sources)
         if not bearing:
             return None
@@ -173,8 +178,20 @@ class ExtractiveEngine:
             return answer
         encoder = None
         if documents.are_documents(answer.sources):
-            encoder = self._encoder_for(question)
-        return documents.rate(documents.read(question, answer.sources, encoder), answer)
+            encoder = self._encoder_for(question)  # for passages it is not even imported
+        return documents.rate(question, answer, encoder)
+
+    def read_ahead(self, sources: Sequence[Source]) -> None:
+        """Embed what questions about documents are compared with, and keep it on disk.
+
+        Does nothing without an encoder, or where the disk cannot be written to.
+        """
+        if self._encoder is None:
+            return
+        read = map(read_units, sources)
+        texts = dict.fromkeys(text for units in read for text in texts_of(units, units.content))
+        with suppress(UnavailableError):
+            self._encoder.encode(list(texts))
 
     def lacks_encoder(self, sources: Sequence[Source]) -> bool:
         """Return whether these sources would be read better with an encoder, which is missing."""

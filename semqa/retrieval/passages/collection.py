@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.documents import Document, Limits, extract, split
 from semqa.documents.names import check_name
 from semqa.errors import NotFoundError, UnavailableError
+from semqa.quotes import Source
 from semqa.retrieval.passages.index import keep_indexed, make_indexes
 from semqa.retrieval.passages.info import CollectionInfo, DocumentInfo
 from semqa.retrieval.passages.leftovers import clear, noted
@@ -39,6 +40,9 @@ __all__ = ["Collection", "Prepared"]
 
 RECIPE = "3"
 """Changes when documents are read or cut differently: then all of them are done again."""
+
+MOST_READ_AHEAD = 500
+"""Passages of an indexing that are read ahead: a minute of work, where a question waits a second."""
 
 _INFO = tuple(field.name for field in fields(DocumentInfo))
 
@@ -75,6 +79,7 @@ class Collection:
         limits: Limits | None,
         reranker: Reranker | None,
         listed: Callable[[], bool],
+        read_ahead: Callable[[Sequence[Source]], object] | None,
     ) -> None:
         self.name = name
         self._store = store
@@ -83,6 +88,8 @@ class Collection:
         self._dense = dense
         self._reranker = reranker
         self._listed = listed
+        self._read_ahead = read_ahead
+        self._ahead = 0
         self.limits = limits or Limits()
 
     def put(self, name: str, data: bytes) -> DocumentInfo:
@@ -186,6 +193,10 @@ class Collection:
         if not more:
             with self._writing():
                 keep_indexed(passages, documents)
+        if self._read_ahead is not None and self._ahead < MOST_READ_AHEAD:
+            new = [source for each in by_name.values() for source in _sources(each)]
+            self._read_ahead(new[: MOST_READ_AHEAD - self._ahead])
+            self._ahead += len(new)
 
     def documents(self) -> list[DocumentInfo]:
         """Return what is there, by name."""
@@ -389,6 +400,13 @@ class Collection:
         arrow = self._store.arrow
         vector = arrow.list_(arrow.float32(), self._dense.width)
         passages.add_columns(arrow.schema([arrow.field(self._dense.column, vector)]))
+
+
+def _sources(prepared: Prepared) -> Iterator[Source]:
+    """Yield the passages of a document as a search returns them."""
+    for passage in prepared.passages:
+        text = prepared.document.text[passage.start : passage.end]
+        yield Source(text, prepared.info.title, context="\n".join(passage.context))
 
 
 def _info(row: Mapping[str, Any]) -> DocumentInfo:

@@ -17,10 +17,11 @@ from semqa.retrieval.passages.reranker import Reranker
 from semqa.retrieval.passages.store import Store, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from semqa.documents import Limits
+    from semqa.quotes import Source
     from semqa.retrieval.passages.info import CollectionInfo
 
 __all__ = ["Library"]
@@ -46,6 +47,8 @@ class Library:
         limits: how much of a document is read.
         reranker: a cross-encoder that reads the best passages again, with the question; None for
             none.
+        read_ahead: called with passages that were put there, so that an engine may do beforehand
+            what the first question would wait for.
 
     Raises:
         InputError: there is no such encoder or reranker.
@@ -59,8 +62,10 @@ class Library:
         encoder: str | None = "auto",
         limits: Limits | None = None,
         reranker: str | None = None,
+        read_ahead: Callable[[Sequence[Source]], object] | None = None,
     ) -> None:
         self._store = Store(where)
+        self._read_ahead = read_ahead
         self._dense = Dense.named(encoder)
         self._limits = limits
         self._reranker = Reranker(reranker) if reranker else None
@@ -197,6 +202,7 @@ class Library:
             self._limits,
             self._reranker,
             lambda: bool(self._rows(f"key = {literal(row['key'])}")),
+            self._read_ahead,
         )
 
 

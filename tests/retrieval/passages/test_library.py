@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from semqa.documents import Passage, split
 from semqa.errors import InputError, NotFoundError, SemqaError, UnavailableError
+from semqa.quotes import Source
 from semqa.retrieval.encoder import FEW
 from semqa.retrieval.passages import Collection, Library, index, leftovers, live, rerank
 from semqa.retrieval.passages import collection as collection_module
@@ -594,3 +595,16 @@ def test_no_collection_has_a_name_that_cannot_be_kept(library: Library) -> None:
     for owner, name in (("", "\udcff"), ("\ud800", "notes")):
         with pytest.raises(NotFoundError):
             library.collection(owner, name)
+
+
+def test_what_is_read_ahead_is_what_searches_find(tmp_path: Path) -> None:
+    ahead: list[Source] = []
+    library = Library(tmp_path / "library", encoder=None, read_ahead=ahead.extend)
+    notes = library.create("", "notes")
+    text = b"# Hire\n\n## Prices\n\nThe hall costs 45 euros.\n\n## Times\n\n- Monday: all day\n- Sunday: no\n"
+    notes.put_all([("hire.md", text * 9), ("harbour.txt", HARBOUR)])
+    found = [each.source for each in notes.search("hall harbour Monday Oslo", 100)]
+    assert found
+    assert {(each.text, each.title, each.context) for each in found} <= {
+        (each.text, each.title, each.context) for each in ahead
+    }

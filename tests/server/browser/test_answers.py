@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from semqa import QuotedAnswer, Source
+from semqa.engines.extractive import ExtractiveEngine
 from semqa.quotes.render import to_markdown
 
 if TYPE_CHECKING:
@@ -225,7 +226,8 @@ def test_copying_gives_the_markdown_of_the_library(serve: Serve, page: Page) -> 
     page.get_by_role("button", name="Copy as Markdown").click()
     page.get_by_role("button", name="Copied").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == to_markdown(QuotedAnswer.parse(marked, sources), question="Q")
+    answer = ExtractiveEngine().rate("Q", QuotedAnswer.parse(marked, sources))
+    assert copied == to_markdown(answer, question="Q")
 
 
 def test_a_page_of_keys_alone(serve: Serve, page: Page) -> None:
