@@ -299,8 +299,8 @@ def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
 
 
 def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
-    from semqa.engines import AbstainingEngine, PromptedEngine
-    from semqa.engines.abstention import rated
+    from semqa.engines import PromptedEngine
+    from semqa.engines.abstention import nearest, rated
     from semqa.engines.extractive import ExtractiveEngine
 
     prompt = None
@@ -322,9 +322,7 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
     result = rated(engine, request.question, result)
-    near: Sequence[Quote] = ()
-    if result.abstained and isinstance(engine, AbstainingEngine):
-        near = engine.answer(request.question, request.sources).quotes[:NEAREST]
+    near = nearest(engine, request.question, request.sources) if result.abstained else ()
     return _Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
 
 
@@ -350,10 +348,6 @@ def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation
     if generation is not None:
         return generation.read(request.sources), generation
     return QuotedAnswer.parse(text, request.sources), None
-
-
-NEAREST = 3
-"""Quotes that are offered in place of an answer."""
 
 
 def _side_by_side(pages: Sequence[str]) -> str:

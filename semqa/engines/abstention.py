@@ -1,4 +1,4 @@
-"""What is said where nothing answers, and how far an answer has to do with its question."""
+"""What is said and offered where nothing answers, and how far an answer has to do with its question."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.engines.base import Engine
-    from semqa.quotes import Source
+    from semqa.quotes import Quote, Source
 
-__all__ = ["ABSTENTION", "abstention", "attempt", "rated"]
+__all__ = ["ABSTENTION", "abstention", "attempt", "nearest", "rated"]
+
+NEAREST = 3
+"""Quotes that are offered in place of an answer."""
 
 
 def abstention() -> QuotedAnswer:
@@ -30,6 +33,24 @@ def attempt(engine: Engine, question: str, sources: Sequence[Source]) -> QuotedA
     if isinstance(engine, AbstainingEngine):
         return engine.attempt(question, sources) or abstention()
     return engine.answer(question, sources)
+
+
+def nearest(engine: Engine, question: str, sources: Sequence[Source]) -> tuple[Quote, ...]:
+    """Return what comes nearest to an answer, to be offered where there is none.
+
+    Args:
+        engine: what abstained.
+        question: the question.
+        sources: its sources; of none, nothing is near.
+    """
+    if not any(source.text.strip() for source in sources):
+        return ()
+    from semqa.engines.extractive import ExtractiveEngine
+
+    offers = engine if isinstance(engine, AbstainingEngine) else ExtractiveEngine()
+    found = offers.answer(question, sources).quotes
+    telling = [quote for quote in found if quote.text != sources[quote.source - 1].title]
+    return tuple(telling[:NEAREST])
 
 
 def rated(engine: Engine, question: str, answer: QuotedAnswer) -> QuotedAnswer:

@@ -70,9 +70,9 @@ class Renumbering:
             return self._moved(segment)
         if segment.status is Status.MALFORMED:
             return self._moved(segment)
-        new = self._number(segment.source)
+        new = self.number(segment.source)
         for number in segment.found_in:
-            self._number(number)
+            self.number(number)
         repaired = segment.repaired
         if repaired is not None:
             repaired = repaired._replace(source=self._new.get(repaired.source, repaired.source))
@@ -98,7 +98,8 @@ class Renumbering:
         listed = tuple(self._sources[number - 1] for number in self._new)
         return QuotedAnswer(segments, listed, dropped, answer.unanswered)
 
-    def _number(self, old: int) -> int:
+    def number(self, old: int) -> int:
+        """Return the new number of a source, which comes up now if it did not before."""
         if not 0 < old <= len(self._sources):
             return old
         return self._new.setdefault(old, len(self._new) + 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
@@ -98,6 +98,7 @@ class Answered:
         listed: the sources that it speaks of, by their number in it.
         finished: whether it ended by itself; else its budget of tokens cut it off.
         usage: tokens read and written, None where no model tells.
+        nearest: quotes that are offered where it abstains.
     """
 
     asked: Asked
@@ -105,6 +106,7 @@ class Answered:
     listed: tuple[tuple[int, Given], ...]
     finished: bool
     usage: Mapping[str, int | None]
+    nearest: tuple[Quote, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
@@ -128,6 +130,7 @@ class Answered:
             "quotes": read["quotes"],
             "dropped": read["dropped"],
             "claims": read["claims"],
+            "nearest": [quote.to_dict() for quote in self.nearest],
             "sources": [given.to_dict(number) for number, given in self.listed],
             "usage": dict(self.usage),
         }
@@ -140,7 +143,7 @@ class Answered:
 
 _DETAILS = (
     "verdict", "verified", "abstained", "relevance", "unanswered", "counts", "quotes", "dropped",
-    "claims", "sources",
+    "claims", "nearest", "sources",
 )  # fmt: skip
 
 
@@ -222,12 +225,13 @@ def _named(asked: Asked, segment: Segment) -> Given | None:
 
 
 def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -> Answered:
-    answer = outcome.answer
+    answer, nearest = outcome.answer, outcome.nearest
     if renumbering is None:
-        numbers = sorted(named_sources(answer))
+        numbers = sorted({*named_sources(answer), *(quote.source for quote in nearest)})
         listed = tuple((number, asked.given[number - 1]) for number in numbers)
     else:
         answer = renumbering.answer(answer)
+        nearest = tuple(replace(each, source=renumbering.number(each.source)) for each in nearest)
         listed = tuple(
             (new, asked.given[old - 1]) for new, old in enumerate(renumbering.numbers, 1)
         )
@@ -237,4 +241,4 @@ def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -
         "completion_tokens": made.new_tokens if made else None,
     }
     finished = made is None or made.finished
-    return Answered(asked, answer, listed, finished, usage)
+    return Answered(asked, answer, listed, finished, usage, nearest)

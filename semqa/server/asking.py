@@ -47,8 +47,8 @@ async def prepare(
         request: that asks; its owner's collections are looked into.
         question: as it was asked.
         history: what was said before, the oldest first.
-        given: sources of the request; None or empty to look into collections.
-        collection: name of the one to look into; None for all.
+        given: sources of the request; they come first.
+        collection: name of the one to look into; None for all, or for none if there are sources.
         engine: that is to answer; None for the default.
         limit: most passages to find.
         renumber: whether the sources are numbered anew.
@@ -62,18 +62,18 @@ async def prepare(
     check_question(question, state.settings)
     spec = state.shelf.choose(engine)
     understood = in_context(question, history)
-    if given:
-        check_sources(given, state.settings)
-        sources = tuple(given)
+    sources = tuple(given or ())
+    if sources:
+        check_sources(sources, state.settings)
         # The engine is looked at where it matters alone: it may have to be made first.
         if characters(sources) > state.settings.max_model_characters and isinstance(
             await state.answering.engine(spec), PromptedEngine
         ):
             check_for_model(sources, state.settings)
-    else:
+    if not sources or collection is not None:
         # A follow-up finds what itself asks for, and what the conversation is about.
         queries = list(dict.fromkeys((understood, question)))
-        sources = await run_in_threadpool(
+        sources += await run_in_threadpool(
             retrieve,
             state.library,
             request.state.owner,

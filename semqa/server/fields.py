@@ -56,11 +56,16 @@ class SourceIn(BaseModel):
 
 Sources = Annotated[
     Many[SourceIn] | None,
-    Field(description="Passages to answer from, numbered from 1; without any, collections are."),
+    Field(
+        description="Passages to answer from, numbered from 1; without any, collections are looked into."
+    ),
 ]
 Collection = Annotated[
     Text | None,
-    Field(description="Name of the collection to answer from; without it, all are looked into."),
+    Field(
+        description="Name of the collection to answer from, after the sources if there are any. "
+        "Without a name and without sources, all are looked into."
+    ),
 ]
 Engine = Annotated[
     Text | None, Field(description="The engine that answers; the server's default without it.")

@@ -133,6 +133,7 @@ VERDICT = Field(
 )
 VERIFIED = Field(description="True only if the verdict is quoted.")
 ABSTAINED = Field(description="Whether the answer says that the sources do not answer.")
+NEAREST = Field(description="Of an abstention: the quotes that come nearest to an answer.")
 RELEVANCE = Field(description="The highest relevance of a verified quote.")
 UNANSWERED = Field(description="Parts of the question that nothing was found for.")
 
@@ -164,6 +165,7 @@ class AnswerOut(_Reply):
     quotes: list[QuoteOut]
     dropped: list[DroppedOut]
     claims: list[ClaimOut]
+    nearest: list[QuoteOut] = NEAREST
     sources: list[SourceOut]
     usage: UsageOut
 
@@ -182,6 +184,7 @@ class DetailsOut(_Reply):
     )
     dropped: list[DroppedOut]
     claims: list[ClaimOut]
+    nearest: list[QuoteOut] = NEAREST
     sources: list[SourceOut]
 
 

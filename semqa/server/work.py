@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines import StreamingEngine
-from semqa.engines.abstention import attempt, rated
+from semqa.engines.abstention import attempt, nearest, rated
 from semqa.engines.wanted import while_wanted
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, TooSlowError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from semqa.engines import Engine
     from semqa.engines.generation import Generation
-    from semqa.quotes import QuotedAnswer, Segment, Source
+    from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 
 __all__ = ["Outcome", "Workers"]
 
@@ -31,10 +31,12 @@ class Outcome(NamedTuple):
     Attributes:
         answer: read and checked.
         generation: how it came about, where a model was asked and tells.
+        nearest: quotes that are offered where it abstains.
     """
 
     answer: QuotedAnswer
     generation: Generation | None
+    nearest: tuple[Quote, ...] = ()
 
 
 class Workers:
@@ -159,9 +161,9 @@ def _answer(
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = rated(engine, question, attempt(engine, question, sources))
+        answer = attempt(engine, question, sources)
         show(answer.segments)
-        return Outcome(answer, None)
+        return _outcome(engine, question, sources, answer, None)
     reader = AnswerReader(sources)
     pieces = engine.stream(question, sources)
     generation: Generation | None = None
@@ -179,4 +181,15 @@ def _answer(
     if shown := reader.end():
         show(shown)
     answer = reader.answer if generation is None else generation.read(sources)
-    return Outcome(rated(engine, question, answer), generation)
+    return _outcome(engine, question, sources, answer, generation)
+
+
+def _outcome(
+    engine: Engine,
+    question: str,
+    sources: Sequence[Source],
+    answer: QuotedAnswer,
+    generation: Generation | None,
+) -> Outcome:
+    near = nearest(engine, question, sources) if answer.abstained else ()
+    return Outcome(rated(engine, question, answer), generation, near)

@@ -97,6 +97,29 @@ def test_a_follow_up_finds_what_it_asks_for_and_what_it_is_about() -> None:
     assert {source.text for source in sources} == {BRIDGE, TOWER}
 
 
+def test_a_collection_and_passages_are_both_answered_from() -> None:
+    with client(library=Library(bridges=[BRIDGE])) as server:
+        body = {"collection": "bridges", "sources": [{"text": TOWER}]}
+        final = ask(server, "When did the bridge and the tower open?", **body)
+        assert [(s["number"], s["text"]) for s in final["sources"]] == [(1, TOWER), (2, BRIDGE)]
+        assert {quote["source"] for quote in final["quotes"]} == {1, 2}
+        alone = ask(server, "When did the bridge and the tower open?", sources=body["sources"])
+        assert [source["text"] for source in alone["sources"]] == [TOWER]
+
+
+@pytest.mark.parametrize("renumber", [False, True])
+def test_an_abstention_offers_what_is_nearest(renumber: bool) -> None:
+    sources = [{"text": "It rained."}, {"text": BRIDGE}]
+    with client() as server:
+        final = ask(server, "Who invented the telephone?", sources=sources, renumber=renumber)
+    assert final["abstained"]
+    assert final["quotes"] == []
+    assert final["nearest"]
+    named = {source["number"]: source["text"] for source in final["sources"]}
+    assert all(near["text"] in named[near["source"]] for near in final["nearest"])
+    assert named.keys() == {near["source"] for near in final["nearest"]}
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_nothing_found_is_an_abstention(stream: bool) -> None:
     with client(Written("[ 1 never asked ]"), library=Library(some=[BRIDGE])) as server:
@@ -125,7 +148,8 @@ def test_no_source_that_answers_is_an_abstention_in_every_interface(stream: bool
             reply = server.post(path, json={**body, "stream": stream}).text
             assert '"abstained":true' in reply
             assert "The sources do not answer this question." in reply
-            assert '"quote"' not in reply
+            assert '"quotes":[]' in reply
+            assert "event: quote" not in reply
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -73,6 +73,7 @@ export class Answer {
     if (!streamed || final.dropped?.length || final.claims?.length || shaped.some(({ kind }) => kind !== "text")) this.#draw(shaped);
     this.badge = make("p", { class: `verdict ${final.verdict}${isLow(final) ? " low" : ""}` }, icon(final.verdict === "quoted" ? "check" : "cross"), visible(verdictWords(final)));
     for (const remark of remarks(final)) this.element.append(make("p", { class: "hint remark", dir: "auto" }, visible(remark)));
+    if (final.nearest?.length) this.element.append(this.#nearest(final.nearest));
     this.element.append(make("footer", {}, this.badge));
     const meant = meaning(final);
     if (meant) this.element.append(make("p", { class: "hint meaning" }, meant));
@@ -111,6 +112,15 @@ export class Answer {
       else if (kind === "table") this.#text.append(make("div", { class: "table" }, ...lines.flatMap((line) => this.#line(line, true))));
       else this.#text.append(make("p", {}, ...lines.flatMap((line, place) => [place ? "\n" : "", ...this.#line(line)])));
     }
+  }
+
+  // What is offered in place of an answer.
+  #nearest(quotes) {
+    const items = quotes.map((quote) => {
+      const title = this.sources.find((source) => source.number === quote.source)?.title;
+      return make("li", { dir: "auto" }, make("q", {}, visible(quote.text)), title ? ` – ${visible(title)}` : "");
+    });
+    return make("div", { class: "hint nearest" }, make("p", {}, "What comes nearest:"), make("ul", {}, ...items));
   }
 
   #line(line, row = false) {
