@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +24,7 @@ from fit_extractive import logistic
 from semqa.engines.extractive.documents import Reading, read, write
 from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
 from semqa.engines.extractive.matching import Match, match
-from semqa.engines.extractive.selection import Model, judge
+from semqa.engines.extractive.selection import Model, judge, select
 from semqa.metrics.docqa import (
     DocsPrediction,
     DocsQuestion,
@@ -33,12 +34,15 @@ from semqa.metrics.docqa import (
     DocsScorer,
 )
 from semqa.quotes import QuotedAnswer, Source
+from semqa.quotes.render.verdict import LOW
 from semqa.retrieval.encoder import packaged_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from semqa.engines.extractive.selection import Judgement
 
     Array = NDArray[np.float64]
 
@@ -132,22 +136,26 @@ def _named(names: Sequence[str], fitted: Array) -> dict[str, float]:
     return dict(zip([*names, "bias"], np.round(fitted, 4).tolist(), strict=True))
 
 
-def fit_units(samples: Sequence[Sample]) -> dict[str, float]:
-    """Fit the chance that a person would quote a unit."""
+def fit_units(samples: Sequence[Sample], *, astray: bool = False) -> dict[str, float]:
+    """Fit the chance that a person would quote a unit; with questions that were put astray or not."""
     features = np.concatenate([sample.found.features for sample in samples])
     labels = np.concatenate([sample.labels for sample in samples])
+    if astray:
+        others = np.concatenate([sample.astray.features for sample in samples])
+        features = np.concatenate([features, others])
+        labels = np.concatenate([labels, np.zeros(len(others))])
     return _named(
         samples[0].found.names, logistic(features, labels, np.ones(len(labels)), SHRINKAGE)
     )
 
 
 def fit(samples: Sequence[Sample], name: str) -> Model:
-    """Fit the regression, and set the least relevance."""
-    model = Model(fit_units(samples), 0.0)
+    """Fit the regressions, and set the least nearness."""
+    model = Model(fit_units(samples), fit_units(samples, astray=True), 0.0)
     found = [
-        judge(sample.found, model).relevance for sample in samples if sample.question["answerable"]
+        judge(sample.found, model).nearness for sample in samples if sample.question["answerable"]
     ]
-    return Model(model.unit, round(float(np.quantile(found, FALSE[name])), 3))
+    return replace(model, least=round(float(np.quantile(found, FALSE[name])), 3))
 
 
 def read_as(sample: Sample, name: str, model: Model) -> Reading:
@@ -156,28 +164,31 @@ def read_as(sample: Sample, name: str, model: Model) -> Reading:
     return read(sample.question["question"], sample.sources, encoder, model)
 
 
-def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading], list[bool]]:
+def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading], list[Judgement]]:
     """Read each question by a model that never saw its documents.
 
     Returns:
-        The readings, and for each question whether documents of another set are taken to answer it.
+        The readings, and for each question how documents of another set are judged.
     """
     readings: dict[int, Reading] = {}
-    astray: dict[int, bool] = {}
+    astray: dict[int, Judgement] = {}
     for fold in sorted({sample.fold for sample in samples}):
         model = fit([sample for sample in samples if sample.fold != fold], name)
         for number, sample in enumerate(samples):
             if sample.fold == fold:
                 readings[number] = read_as(sample, name, model)
-                astray[number] = judge(sample.astray, model).answers
+                astray[number] = judge(sample.astray, model)
     numbers = range(len(samples))
     return [readings[number] for number in numbers], [astray[number] for number in numbers]
 
 
 def report(
-    name: str, samples: Sequence[Sample], readings: Sequence[Reading], astray: Sequence[bool] = ()
+    name: str,
+    samples: Sequence[Sample],
+    readings: Sequence[Reading],
+    astray: Sequence[Judgement] = (),
 ) -> None:
-    """Print the figures of `semqa eval docs`, and how many questions are answered astray."""
+    """Print the figures of `semqa eval docs`, and what is made of questions that are put astray."""
     scores: dict[bool, list[DocsScore]] = {True: [], False: []}
     for sample, reading in zip(samples, readings, strict=True):
         scorer = DocsScorer(
@@ -210,9 +221,26 @@ def report(
                 f"{kind} {_percent(each.docqa.value)}" for kind, each in figures.kinds.items()
             )
         )
+    rows = [
+        (sample, reading, select(reading.judgement))
+        for sample, reading in zip(samples, readings, strict=True)
+    ]
+    told = [
+        (reading.judgement.relevance[row], sample.labels[row])
+        for sample, reading, chosen in rows
+        for row in chosen
+    ]
+    for low, high in pairwise((0.0, 0.2, 0.5, 0.8, 1.01)):
+        right = [label for figure, label in told if low <= figure < high]
+        print(
+            f"{name:8} relevance from {low}: {len(right)} units, {_percent(fmean(right or [0]))}% right"
+        )
     if astray:
-        share = _percent(fmean(astray))
-        print(f"{name:8} answers {share}% of questions over documents of another set")
+        share = _percent(fmean(each.answers for each in astray))
+        poor = _percent(fmean(each.relevance.max(initial=0) < LOW for each in astray))
+        print(
+            f"{name:8} of questions over documents of another set: answers {share}%, relevance low {poor}%"
+        )
 
 
 def _percent(value: float | None) -> str:

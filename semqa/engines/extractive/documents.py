@@ -139,7 +139,7 @@ def read(
         part = judge(match(text, sources, encoder), model)
         blended = blend(judgement, part)  # a part alone may not say what it is about
         if not _REFERS.search(text):
-            blended = replace(blended, relevance=part.relevance)
+            blended = replace(blended, nearness=part.nearness)
         judged.append((text, blended))
     return Reading(found, judgement, tuple(judged))
 
@@ -163,7 +163,7 @@ def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder |
         UnavailableError: the encoder cannot be had, or packages are missing.
     """
     found = match(question, sources, encoder)
-    return judge(found).relevance if found.by_meaning else 0.0
+    return judge(found).nearness if found.by_meaning else 0.0
 
 
 def rate(
@@ -220,8 +220,8 @@ class _Rated(NamedTuple):
 
 def _rated(reading: Reading) -> Iterator[_Rated]:
     judged = [part for _, part in reading.parts if part.answers] or [reading.judgement]
-    chances = np.max([judgement.chances for judgement in judged], axis=0)
-    for chance, (s, u) in zip(chances.tolist(), reading.found.places, strict=True):
+    relevance = np.max([judgement.relevance for judgement in judged], axis=0)
+    for chance, (s, u) in zip(relevance.tolist(), reading.found.places, strict=True):
         unit = reading.found.sources[s].structure.units[u]
         yield _Rated(s + 1, unit.start, unit.end, chance)
 

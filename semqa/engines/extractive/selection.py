@@ -36,11 +36,14 @@ class Model:
     """Weights by the names of features, with a constant under ``"bias"``.
 
     Attributes:
-        unit: logistic regression of the chance that a person would quote a unit.
-        least: relevance below which the sources do not answer.
+        unit: logistic regression of the chance that a person would quote a unit of documents that
+            answer the question.
+        relevance: the same where half of the questions are asked of documents that do not.
+        least: nearness below which the sources do not answer.
     """
 
     unit: Mapping[str, float]
+    relevance: Mapping[str, float]
     least: float
 
 
@@ -49,19 +52,21 @@ class Judgement:
     """What the model says of all units of a question.
 
     Attributes:
-        chances: chance that a person would quote each unit, shape [rows].
-        relevance: how much the sources have to do with the question, from 0 to 1.
-        least: relevance below which they do not answer it.
+        chances: chance that a person would quote each unit if the sources answer; shape [rows].
+        relevance: that chance if they may as well not answer; shape [rows].
+        nearness: how much the sources have to do with the question, from 0 to 1.
+        least: nearness below which they do not answer it.
     """
 
     chances: Array
-    relevance: float
+    relevance: Array
+    nearness: float
     least: float
 
     @property
     def answers(self) -> bool:
         """Whether the sources are taken to answer the question."""
-        return self.relevance >= self.least
+        return self.nearness >= self.least
 
 
 @lru_cache(maxsize=1)
@@ -81,12 +86,14 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
         model: other weights than those that ship.
     """
     model = model or load_models()[0 if match.by_meaning else 1]
-    weights = np.array([model.unit.get(name, 0.0) for name in match.names])
-    chances = _logistic(match.features @ weights + model.unit["bias"])
-    return Judgement(chances, relevance(match, chances), model.least)
+    chances, relevance = (
+        _logistic(match.features @ [each.get(name, 0.0) for name in match.names] + each["bias"])
+        for each in (model.unit, model.relevance)
+    )
+    return Judgement(chances, relevance, nearness(match, chances), model.least)
 
 
-def relevance(match: Match, chances: Array) -> float:
+def nearness(match: Match, chances: Array) -> float:
     """Return how much the sources have to do with the question, from 0 to 1.
 
     By meaning that is the cosine of the nearest unit or paragraph; by words only it is the share of
@@ -102,8 +109,8 @@ def relevance(match: Match, chances: Array) -> float:
 
 def blend(whole: Judgement, part: Judgement) -> Judgement:
     """Return the mean of two judgements of the same units, of their log odds."""
-    odds = [np.log((each.chances + 1e-6) / (1 + 1e-6 - each.chances)) for each in (whole, part)]
-    return Judgement(_logistic((odds[0] + odds[1]) / 2), whole.relevance, whole.least)
+    chances = _mean_odds(whole.chances, part.chances)
+    return Judgement(chances, part.relevance, whole.nearness, whole.least)
 
 
 def select(judgement: Judgement) -> list[int]:
@@ -113,6 +120,11 @@ def select(judgement: Judgement) -> list[int]:
     order = np.argsort(-judgement.chances, kind="stable")[:most].tolist()
     least = SHARE * best
     return [row for row in order if judgement.chances[row] >= least]
+
+
+def _mean_odds(one: Array, other: Array) -> Array:
+    odds = [np.log((each + 1e-6) / (1 + 1e-6 - each)) for each in (one, other)]
+    return _logistic((odds[0] + odds[1]) / 2)
 
 
 def _logistic(z: Array) -> Array:

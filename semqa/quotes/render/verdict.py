@@ -17,7 +17,7 @@ __all__ = ["Part", "dropped_words", "is_low", "parts", "percent", "verdict_text"
 Part = Quote | Dropped | Claim | str
 """A quote, a mark that lost its brackets, words that claim something, or other free text."""
 
-LOW = 0.3
+LOW = 0.2
 """Relevance of the best quote below which a reader is warned."""
 
 MOST_CLAIMS = 5

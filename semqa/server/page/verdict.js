@@ -33,7 +33,7 @@ export const percent = (share) => `${Math.floor(100 * share + 0.5)}%`;
 
 const STATUSES = ["verified", "misattributed", "fabricated", "malformed"];
 const MOST_CLAIMS = 5;
-const LOW = 0.3;
+const LOW = 0.2;
 
 // Of an answer, the same words as semqa.quotes.render.verdict.verdict_text; a test holds the two equal.
 export function verdictText({ verdict, quotes, dropped = [], claims = [], relevance = null, unanswered = [] }) {
