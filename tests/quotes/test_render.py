@@ -147,13 +147,13 @@ def test_lists_and_tables_are_shown_as_such() -> None:
 def test_a_low_relevance_is_no_plain_tick() -> None:
     answer = parse("[1 Bing Crosby] [1 1943]")
     assert "Relevance" not in to_ansi(answer)
-    good, poor = answer.with_relevance([0.2, 0.9]), answer.with_relevance([0.1, 0.2], ["and why"])
+    good, poor = answer.with_relevance([0.2, 0.9]), answer.with_relevance([0.1, 0.15], ["and why"])
     assert "check quoted low" in to_html(poor)
     assert "check quoted low" not in to_html(good)
     for shown in (to_ansi(good, color=False), to_markdown(good), to_html(good)):
         assert "90%" in shown
     for shown in (to_ansi(poor, color=False), to_markdown(poor), to_html(poor)):
-        assert "20%" in shown
+        assert "15%" in shown
         assert "and why" in shown
 
 
