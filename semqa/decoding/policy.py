@@ -71,14 +71,22 @@ def checked_numbers(name: str, given: Iterable[int] | None) -> tuple[int, ...] |
     if given is None:
         return None
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InputError(f"{name} must be numbers of sources, such as (1, 3), got {given!r}.")
+        raise InputError(
+            f"must be numbers of sources, such as (1, 3), got {given!r}.", field=name, value=given
+        )
     numbers = list(given)
+    if not numbers:
+        raise InputError("must name at least one source, got none.", field=name, value=given)
     for number in numbers:
         if type(number) is not int or not 1 <= number <= 1_000_000:
-            raise InputError(f"{name} must be whole numbers from 1 on, got {number!r}.")
+            raise InputError(
+                f"must be whole numbers from 1 on, got {number!r}.", field=name, value=number
+            )
     return tuple(sorted(set(numbers)))
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}.")
+        raise InputError(
+            f"must be {' or '.join(map(repr, choices))}, got {value!r}.", field=name, value=value
+        )

@@ -238,7 +238,7 @@ def check_request(question: str, sources: Sequence[Source]) -> None:
             raise InputError(
                 f"source {number}: got {_shown(source)}, expected a Source; write Source('…')"
             )
-    if not question.strip():
+    if not any(map(str.isalnum, question)):
         raise InputError("the question is blank: got no words, expected a question; write one")
     if not sources:
         raise InputError("no source to answer from: got 0, expected at least 1; give one")

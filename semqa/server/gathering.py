@@ -50,7 +50,7 @@ def check_question(question: str, settings: ServerSettings) -> None:
     Raises:
         InputError: it is not.
     """
-    if not question.strip():
+    if not any(map(str.isalnum, question)):
         raise InputError("question: got no words, expected a question; write one")
     if len(question) > settings.max_question:
         raise InputError(

@@ -70,7 +70,7 @@ policies = st.builds(
     QuotePolicy,
     free=st.sampled_from(["glue", "any"]),
     boundary=st.sampled_from(["word", "char"]),
-    sources=st.none() | st.lists(st.integers(1, 4), max_size=3).map(tuple),
+    sources=st.none() | st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple),
 )
 
 
@@ -96,7 +96,8 @@ def fitting(policy: QuotePolicy, count: int) -> QuotePolicy:
     """Leave out the numbers of sources that are not there: they are refused, and tested apart."""
     if policy.sources is None:
         return policy
-    return replace(policy, sources=tuple(number for number in policy.sources if number <= count))
+    named = tuple(number for number in policy.sources if number <= count)
+    return replace(policy, sources=named or None)
 
 
 def sample_output(sources: Sequence[Source], policy: QuotePolicy, rng: random.Random) -> bytes:

@@ -188,7 +188,7 @@ def crowded_walk(rng: random.Random) -> Walk:
         Source(rng.choice(CROWDED), title=rng.choice(["", "y", "x"]))
         for _ in range(rng.choice([1, 1, 2, 12]))
     ]
-    named = tuple(rng.sample(range(1, len(sources) + 1), rng.randint(0, len(sources))))
+    named = tuple(rng.sample(range(1, len(sources) + 1), rng.randint(1, len(sources))))
     policy = QuotePolicy(
         free=rng.choice(["glue", "glue", "any"]),
         boundary=rng.choice(["word", "char"]),

@@ -102,7 +102,7 @@ def test_no_key_reaches_the_conversations_of_another(client: TestClient, store: 
             client.post(
                 "/v1/answers",
                 headers=headers,
-                json={"question": "?", "sources": [{"text": "x y."}], "conversation": talk},
+                json={"question": "Who asks?", "sources": [{"text": "x y."}], "conversation": talk},
             ),
         ]
         for reply in replies:
