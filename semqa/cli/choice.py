@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from semqa.cli.flags import flag
@@ -153,15 +152,13 @@ def _as_learned(engine: str, own: Mapping[str, object], habits: Collection[str])
 def _refuse(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:
     from semqa.engines import engines_with
 
-    shown = str(value) if isinstance(value, Path) else value
-    expected = "no options"
+    expected = "it takes none"
     if "prompts" in accepted:
-        expected = f"it with {' or '.join(engines_with(name))} only"
+        expected = f"it belongs to {' and '.join(engines_with(name))}"
     elif accepted:
-        expected = f"only {', '.join(map(flag, accepted))}"
+        expected = f"it takes {', '.join(map(flag, accepted))}"
     raise InputError(
-        f"engine {engine} does not take the option {flag(name)}: got {shown!r}, expected "
-        f"{expected}; leave it out"
+        f"is not an option of the engine {engine}; {expected}.", field=name, value=value
     )
 
 

@@ -27,10 +27,7 @@ MAX_ANSWER_BYTES = 16 * 2**20
 WORTH_SHOWING = 0.6
 """Similarity from which the nearest passage helps a reader; chance resemblance lies below."""
 
-NO_SOURCES = (
-    "no sources: got neither --source nor --sources, expected the passages that the answer quotes; "
-    "name documents or a JSON lines file"
-)
+NO_SOURCES = "No sources. Name the documents or the --sources FILE that the answer quotes."
 
 
 def verify(

@@ -149,8 +149,8 @@ class _Work:
 
     def _refuse(self, got: str, expected: str) -> None:
         raise InputError(
-            f"tokenizer {self.name}: tokens cannot be turned into bytes: got the decoder {got}, "
-            f"expected {expected}; use another tokenizer, or Vocabulary.from_tokens"
+            f"Tokens of the tokenizer {self.name} cannot be turned into bytes: its decoder has {got}, expected {expected}.",
+            hint="Use another tokenizer, or Vocabulary.from_tokens.",
         )
 
 

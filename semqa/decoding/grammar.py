@@ -107,8 +107,9 @@ def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
     for number in policy.sources or range(1, len(sources) + 1):
         if number > len(sources):
             raise InputError(
-                f"sources: got {number}, expected numbers from 1 to {len(sources)}; name sources "
-                "that are given"
+                f"names source {number}, but there are {len(sources)}.",
+                field="sources",
+                value=number,
             )
         source = sources[number - 1]
         for text in (source.title, source.text):

@@ -54,7 +54,9 @@ class QuotePolicy:
         number = isinstance(bias, (int, float)) and not isinstance(bias, bool)
         if not number or not abs(self.quote_bias) <= _MOST_BIAS:  # nor NaN
             raise InputError(
-                f"quote_bias must be a number from -{_MOST_BIAS:,} to {_MOST_BIAS:,}, got {bias!r}."
+                f"must be a number from -{_MOST_BIAS:,} to {_MOST_BIAS:,}, got {bias!r}.",
+                field="quote_bias",
+                value=bias,
             )
 
 

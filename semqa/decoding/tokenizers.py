@@ -71,9 +71,8 @@ def read_tokenizer(tokenizer: Any) -> Tokens:
     if hasattr(tokenizer, "tokenizer"):  # transformers' MistralCommonBackend, processors
         return read_tokenizer(tokenizer.tokenizer)
     raise InputError(
-        f"tokenizer: not a known kind: got {_name(tokenizer)}, expected a fast or SentencePiece "
-        "tokenizer of transformers, or one of tokenizers, mistral_common, tiktoken or "
-        "sentencepiece; use one of these, or Vocabulary.from_tokens"
+        f"Unknown kind of tokenizer: {_name(tokenizer)}. Known are fast and SentencePiece tokenizers of transformers, and those of tokenizers, mistral_common, tiktoken and sentencepiece.",
+        hint="For others, use Vocabulary.from_tokens.",
     )
 
 
@@ -89,12 +88,12 @@ def _ends(tokenizer: Any) -> tuple[int, ...]:
 def _in_rows(pieces: dict[int, bytes], name: str) -> list[bytes]:
     """Return the bytes by id; ids in between that stand for nothing get none."""
     if not pieces:
-        raise InputError(f"tokenizer {name}: empty: got no tokens, expected some; train it first")
+        raise InputError(f"The tokenizer {name} has no tokens. Train it first.")
     size = max(pieces) + 1
     if size > _MOST_IDS:
         raise InputError(
-            f"tokenizer {name}: id too large: got {size - 1}, expected less than {_MOST_IDS}; use "
-            "Vocabulary.from_tokens"
+            f"The tokenizer {name} has the id {size - 1}; ids must be below {_MOST_IDS}.",
+            hint="Use Vocabulary.from_tokens.",
         )
     tokens = [b""] * size
     for number, data in pieces.items():

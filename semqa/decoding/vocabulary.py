@@ -82,17 +82,11 @@ class Vocabulary:
         size = len(tokens)
         if not set(map(type, tokens)) <= {bytes}:
             number, wrong = next((n, t) for n, t in enumerate(tokens) if type(t) is not bytes)
-            raise InputError(
-                f"vocabulary: token {number} is not bytes: got {type(wrong).__name__}, expected "
-                "bytes; encode it"
-            )
+            raise InputError(f"Token {number} must be bytes, got {type(wrong).__name__}.")
         ends = _checked("eos_ids", eos_ids, size)
         special = _checked("special_ids", special_ids, size) - ends
         if not ends:
-            raise InputError(
-                "vocabulary: no end token: got no eos_ids, expected at least one; name the token "
-                "that ends an answer"
-            )
+            raise InputError("must name at least one token that ends an answer.", field="eos_ids")
         kept = list(tokens)
         for number in ends | special:
             kept[number] = b""
@@ -124,15 +118,16 @@ class Vocabulary:
         if size is not None:
             if size < len(tokens):
                 raise InputError(
-                    f"vocabulary: size too small: got {size}, expected at least {len(tokens)}, the "
-                    "tokenizer's ids; pass the width of the model's logits"
+                    f"must be at least {len(tokens)}, the tokenizer's ids, got {size}.",
+                    field="size",
+                    value=size,
+                    hint="Pass the width of the model's logits.",
                 )
             tokens = [*tokens, *[b""] * (size - len(tokens))]
         ends = read.eos_ids if eos_ids is None else tuple(eos_ids)
         if not ends:
             raise InputError(
-                f"tokenizer {type(tokenizer).__name__}: no end token: got none, expected at least "
-                "one; pass eos_ids"
+                f"The tokenizer {type(tokenizer).__name__} has no end token.", hint="Pass eos_ids."
             )
         return cls.from_tokens(
             tokens, ends, read.special_ids, strips_leading_space=read.strips_leading_space
@@ -146,10 +141,7 @@ class Vocabulary:
         """
         number = operator.index(token_id)
         if not 0 <= number < self.size:
-            raise InputError(
-                f"token id: out of range: got {number}, expected 0 to {self.size - 1}; use ids of "
-                "this vocabulary"
-            )
+            raise InputError(f"Token ids go from 0 to {self.size - 1}, got {number}.", value=number)
         return self.blob[self.offsets[number] : self.offsets[number + 1]].tobytes()
 
     def decode(self, token_ids: Iterable[int]) -> str:
@@ -192,12 +184,11 @@ def _checked(name: str, ids: Iterable[int], size: int) -> set[int]:
             number = operator.index(given)
         except TypeError:
             raise InputError(
-                f"{name}: not an id: got {given!r}, expected whole numbers; correct it"
+                f"must be whole numbers, got {given!r}.", field=name, value=given
             ) from None
         if not 0 <= number < size:
             raise InputError(
-                f"{name}: out of range: got {number}, expected 0 to {size - 1}; use ids of this "
-                "vocabulary"
+                f"must be from 0 to {size - 1}, got {number}.", field=name, value=number
             )
         checked.add(number)
     return checked

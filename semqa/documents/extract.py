@@ -31,12 +31,11 @@ def extract(name: str, data: bytes, limits: Limits = _USUAL_LIMITS) -> Document:
     check_name(name)
     if len(data) > limits.size:
         raise InputError(
-            f"{name}: too large: got {len(data)} bytes, expected at most {limits.size}; "
-            "split it, or raise the limit"
+            f"The file has {len(data):,} bytes; at most {limits.size:,} are read.", where=name
         )
     kind = kind_of(name, data)
     title, text, pages = READERS.read(name, kind, data, limits)
     if not text.strip():
-        advice = "recognise its text first (OCR)" if kind == "pdf" else "leave it out"
-        raise InputError(f"{name}: empty: got no text, expected a document with some; {advice}")
+        hint = "Recognise its text first (OCR)." if kind == "pdf" else None
+        raise InputError("The document has no text.", where=name, hint=hint)
     return Document(name, kind, title, text, pages)

@@ -29,19 +29,19 @@ SUFFIXES = {
 """Endings of names, in lower case, and the kind that each stands for."""
 
 _PACKED = {"pdf": "a PDF", "docx": "a Word document (docx)"}
-_ADVICE = "choose a file of the kinds " + ", ".join(KINDS)
+_ADVICE = f"semqa reads {', '.join(KINDS)}."
 
 _OTHERS = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file (doc, xls, ppt)", "save it as docx"),
-    (b"{\\rtf", "RTF", "save it as docx"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file (doc, xls, ppt)", "Save it as docx."),
+    (b"{\\rtf", "RTF", "Save it as docx."),
     (b"\x89PNG", "an image", _ADVICE),
     (b"\xff\xd8\xff", "an image", _ADVICE),
     (b"GIF8", "an image", _ADVICE),
     (b"\x7fELF", "a program", _ADVICE),
     (b"MZ\x90", "a program", _ADVICE),
-    (b"\x1f\x8b", "a gzip archive", "unpack it"),
-    (b"Rar!", "a RAR archive", "unpack it"),
-    (b"7z\xbc\xaf", "a 7z archive", "unpack it"),
+    (b"\x1f\x8b", "a gzip archive", "Unpack it."),
+    (b"Rar!", "a RAR archive", "Unpack it."),
+    (b"7z\xbc\xaf", "a 7z archive", "Unpack it."),
     (b"SQLite format 3\0", "a database", _ADVICE),
 )
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -67,17 +67,13 @@ def kind_of(name: str, data: bytes) -> str:
         return "docx"  # or no document at all, as its parser says
     for magic, what, advice in _OTHERS:
         if data.startswith(magic):
-            raise InputError(
-                f"{name}: of no kind that is read: got {what}, expected text; {advice}"
-            )
+            raise InputError(f"Not a document that semqa reads: {what}.", where=name, hint=advice)
     promised = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
     if promised in _PACKED:
         raise InputError(
-            f"{name}: not what its name says: got {data[:8]!r}… for a beginning, expected "
-            f"{_PACKED[promised]}; correct the name or the file"
+            f"The file is not {_PACKED[promised]}, although its name says so; it begins with {data[:8]!r}.",
+            where=name,
         )
     if not data.startswith(_BOMS) and b"\0" in data[:_SAMPLE]:
-        raise InputError(
-            f"{name}: of no kind that is read: got bytes that are no text, expected text; {_ADVICE}"
-        )
+        raise InputError("Not a document: the file is binary.", where=name, hint=_ADVICE)
     return promised

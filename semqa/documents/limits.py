@@ -36,7 +36,4 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if not value > 0:
-                raise InputError(
-                    f"{field.name}: not a limit: got {value!r}, expected a number above zero; "
-                    "correct it"
-                )
+                raise InputError(f"must be above 0, got {value!r}.", field=field.name, value=value)

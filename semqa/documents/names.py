@@ -24,13 +24,13 @@ def check_name(name: str) -> str:
     """
     wrong = None
     if not name.strip() or len(name) > LONGEST_NAME:
-        wrong = f"expected 1 to {LONGEST_NAME} characters"
+        wrong = f"it must have 1 to {LONGEST_NAME} characters"
     elif any(unicodedata.category(c) in ("Cc", "Cs") or c in "\\\u2028\u2029" for c in name):
-        wrong = "expected text without control characters and backslashes"
+        wrong = "it must not hold control characters or backslashes"
     elif name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
-        wrong = "expected a file's name, or a path below a folder such as reports/2024.pdf"
+        wrong = "it must be a relative path such as reports/2024.pdf"
     if wrong is not None:
-        raise InputError(f"document name: not usable: got {name[:80]!a}, {wrong}; rename it")
+        raise InputError(f"Invalid document name {name[:80]!a}: {wrong}.", value=name)
     return name
 
 

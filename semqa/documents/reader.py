@@ -44,8 +44,8 @@ def read(name: str, kind: str, data: bytes, limits: Limits) -> dict[str, object]
         title, text, pages = parser.parse(name, data, limits)
         if len(text) > limits.characters:
             raise InputError(
-                f"{name}: too long: got {len(text)} characters of text, expected at most "
-                f"{limits.characters}; split it"
+                f"The document has {len(text):,} characters; at most {limits.characters:,} are read. Split it.",
+                where=name,
             )
     except MissingExtraError as error:
         return {"missing": str(error)}

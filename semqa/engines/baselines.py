@@ -76,7 +76,7 @@ class EdgeEngine:
         given: object = k
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
             raise InputError(
-                f"{edge}-K: got {k!r}, expected a whole number from 1; write for example {edge}-2"
+                f"{edge}-K needs a whole number from 1, such as {edge}-2, got {k!r}.", value=k
             )
         self.name = f"{edge}-{k}"
         self._edge = edge

@@ -55,7 +55,9 @@ class PromptBuilder:
         _check_shots(shots, exemplars)
         if form not in get_args(Form):
             raise InputError(
-                f"form: got {form!r}, expected {', '.join(get_args(Form))}; choose one of them"
+                f"must be one of {', '.join(get_args(Form))}, got {form!r}.",
+                field="form",
+                value=form,
             )
         self.shots = shots
         self.form: Form = form
@@ -101,9 +103,8 @@ class PromptBuilder:
         least = count_tokens(prompt)
         if least > limit:
             raise InputError(
-                f"the prompt is too long: got {least:,} tokens without any exemplar, expected at "
-                f"most {limit:,}, which is {least - limit:,} fewer; give fewer or shorter sources, "
-                "or a model with a longer context"
+                f"The prompt has {least:,} tokens without any exemplar; at most {limit:,} fit.",
+                hint="Give fewer or shorter sources, or use a model with a longer context.",
             )
         fits, too_many = 0, len(chosen)
         while too_many - fits > 1:
@@ -155,9 +156,10 @@ class PromptBuilder:
 def _check_shots(shots: int, exemplars: ExemplarSelector | None) -> None:
     given: object = shots
     if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise InputError(f"shots: got {shots!r}, expected a whole number from 0; change it")
+        raise InputError(
+            f"must be a whole number from 0, got {shots!r}.", field="shots", value=shots
+        )
     if shots and exemplars is None:
         raise InputError(
-            f"shots: got {shots} and no exemplars to choose from, expected both or neither; give a "
-            "file of solved questions, or 0 shots"
+            f"is {shots}, but there are no exemplars to choose from.", field="shots", value=shots
         )

@@ -64,13 +64,16 @@ class Header:
             key, value = key.strip(), value.strip()
             if not colon or key not in _RULES or key in fields:
                 raise InputError(
-                    f"{where}:{number}: not a line of a header: got {line.strip()!r}, expected "
-                    f"each of {', '.join(_RULES)} at most once, with a colon; correct it"
+                    f"Invalid header line {line.strip()!r}; expected each of {', '.join(_RULES)} at most once, with a colon.",
+                    where=f"{where}:{number}",
                 )
             rule, fits = _RULES[key]
             if not fits(value):
                 raise InputError(
-                    f"{where}:{number}: wrong {key}: got {value!r}, expected {rule}; correct it"
+                    f"must be {rule}, got {value!r}.",
+                    field=key,
+                    value=value,
+                    where=f"{where}:{number}",
                 )
             fields[key] = value
         answers: Answers = "citations" if fields.get("answers") == "citations" else "quotes"

@@ -36,7 +36,11 @@ class ShippedExemplars:
             InputError: there are not so many.
         """
         if count > len(self):
-            raise InputError(f"semqa comes with {len(self)} exemplars, got shots={count}.")
+            raise InputError(
+                f"must be at most {len(self)}, the exemplars that semqa brings, got {count}.",
+                field="shots",
+                value=count,
+            )
         return _exemplars()[:count]
 
     def prepare(self, questions: Sequence[str], count: int) -> None:

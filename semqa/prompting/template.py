@@ -106,10 +106,12 @@ class Template:
         if not (path.exists() or path.suffix or path.name != given):
             known = cls.names()
             close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]}?" if close else "choose one, or name a file"
             raise InputError(
-                f"unknown prompt: got {given!r}, expected one of {', '.join(known)} or the path of "
-                f"a template; {hint}"
+                f"Unknown prompt {given!r}.",
+                value=given,
+                hint=f"Did you mean {close[0]}?"
+                if close
+                else f"Choose {', '.join(known)} or the path of a template.",
             )
         with open_input(path, ByteBudget(MAX_TEMPLATE_BYTES)) as file:
             return cls.parse(file.read_all(), file.name, path.stem)
@@ -215,9 +217,9 @@ class Template:
                     if part not in shown:
                         what = "the question" if part.endswith("?") else "titles and texts"
                         raise InputError(
-                            f"{self.where}: does not show {what}: got {one_line(shown)[:60]!r} for a "
-                            "question with two sources, expected question, titles and texts in "
-                            "both forms; add {{ question }} and a loop over sources"
+                            f"The template does not show {what}; it wrote {one_line(shown)[:60]!r}.",
+                            where=self.where,
+                            hint="Add {{ question }} and a loop over sources.",
                         )
 
 
@@ -251,20 +253,17 @@ def _compile(text: str, where: str) -> dict[str, Any]:
         whole = environment.from_string(text)
     except TemplateSyntaxError as error:
         raise InputError(
-            f"{where}:{error.lineno}: not a template: got {error.message!r}, expected Jinja; "
-            "correct it"
+            f"Invalid Jinja: {error.message}.", where=f"{where}:{error.lineno}"
         ) from error
     except RecursionError as error:
-        raise InputError(
-            f"{where}: not a template: got nesting without end, expected Jinja; correct it"
-        ) from error
+        raise InputError("Invalid Jinja: nested too deeply.", where=where) from error
     macros = {node.name: node for node in tree.body if isinstance(node, nodes.Macro)}
     if "user" not in macros:
         for name in _MACROS:
             if name in macros:
                 raise InputError(
-                    f"{where}:{macros[name].lineno}: half a template: got the macro {name} without "
-                    "the macro user, expected both or neither; add user(question, sources)"
+                    f"The macro {name} needs the macro user(question, sources).",
+                    where=f"{where}:{macros[name].lineno}",
                 )
         return {"": whole}
     for name, takes in _MACROS.items():
@@ -281,8 +280,8 @@ def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
     for argument in macro.args:
         if argument.name not in takes:
             raise InputError(
-                f"{where}:{argument.lineno}: the macro {macro.name} gets no such value: got "
-                f"{argument.name!r}, expected {' and '.join(takes) or 'no argument'}; correct it"
+                f"The macro {macro.name} has no argument {argument.name!r}; it takes {' and '.join(takes) or 'none'}.",
+                where=f"{where}:{argument.lineno}",
             )
 
 
@@ -292,11 +291,12 @@ def _failure(error: Exception, where: str) -> InputError:
     line = _line(error.__traceback__)
     place = where if line is None else f"{where}:{line}"
     if isinstance(error, WrongNameError):
-        return InputError(f"{place}: the template failed: {error}")
+        return InputError(f"The template failed: {error}", where=place)
     said = str(error) or type(error).__name__
     return InputError(
-        f"{place}: the template failed: got {said!r}, expected text; correct it (docs/prompts.md "
-        "lists what a template may use)"
+        f"The template failed: got {said!r} where text belongs.",
+        where=place,
+        hint="docs/prompts.md lists what a template may use.",
     )
 
 

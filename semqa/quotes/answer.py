@@ -140,8 +140,8 @@ class QuotedAnswer:
             )
             if not fits:
                 raise InputError(
-                    f'"dropped": the words {mark.text[:40]!r} are not at {low} to {high} of the '
-                    "answer's free text."
+                    f"names words that are not at {low} to {high} of the free text: {mark.text[:40]!r}.",
+                    field="dropped",
                 )
             at = high
         return replace(self, dropped=dropped)
@@ -330,14 +330,11 @@ def check_bounds(marks: int, sources: Sequence[Source]) -> None:
         InputError: there are too many of them, or too many for sources of that length.
     """
     if marks > MAX_MARKS:
-        raise InputError(
-            f"the answer has too many marks: got {marks:,}, expected at most {MAX_MARKS:,}; split it"
-        )
+        raise InputError(f"The answer has {marks:,} marks; at most {MAX_MARKS:,} are checked.")
     size = sum(len(source.text) + len(source.title) for source in sources)
     if marks * size > MAX_WORK:
         raise InputError(
-            f"too much to check: got {marks:,} marks over {size:,} characters of sources, expected "
-            f"a product of at most {MAX_WORK:,}; split the answer, or give fewer sources"
+            f"Too much to check: {marks:,} marks over {size:,} characters of sources. Split the answer, or give fewer sources."
         )
 
 

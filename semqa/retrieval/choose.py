@@ -31,8 +31,9 @@ def check_strategy(strategy: str) -> None:
     name, colon, qids = strategy.partition(":")
     if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
         raise InputError(
-            f"unknown choice of exemplars: got {strategy!r}, expected one of "
-            f"{', '.join(STRATEGIES)}; choose one of them"
+            f"must be one of {', '.join(STRATEGIES)}, got {strategy!r}.",
+            field="exemplars",
+            value=strategy,
         )
 
 

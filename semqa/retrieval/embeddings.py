@@ -104,16 +104,13 @@ class EmbeddingCache:
                     on_progress(done, len(texts))
         except (sqlite3.Error, OSError) as error:
             raise UnavailableError(
-                f"{self._path}: cannot be used: got {error}, expected a table of embeddings in a "
-                "folder that can be written; remove the file, or choose another folder with "
-                "SEMQA_CACHE"
+                f"{self._path}: The embedding cache cannot be used: {error}. Remove the file, or set SEMQA_CACHE to another folder."
             ) from error
         try:
             return np.stack([found[key] for key in keys]).astype(np.float32)
         except ValueError as error:
             raise UnavailableError(
-                f"{self._path}: damaged: got vectors of different widths for one model, expected "
-                "one width; remove the file, it is made again"
+                f"{self._path}: The embedding cache is damaged. Remove the file; it is made again."
             ) from error
 
 

@@ -127,15 +127,11 @@ class SentenceEncoder:
                 show_progress_bar=False,
             )
         except Exception as error:
-            raise InputError(
-                f"encoder {self.name}: failed: got {said(error)!r}, expected a vector for each text; "
-                "choose another --encoder"
-            ) from error
+            raise InputError(f"Encoder {self.name} failed: {said(error)}.") from error
         found = np.asarray(vectors, dtype=np.float32)
         if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
             raise InputError(
-                f"encoder {self.name}: not usable: got vectors of shape {found.shape} or with "
-                f"infinite numbers, expected {len(texts)} finite ones; choose another --encoder"
+                f"Encoder {self.name} returned vectors of shape {found.shape}, or infinite numbers, for {len(texts)} texts."
             )
         return found
 

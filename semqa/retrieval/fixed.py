@@ -36,8 +36,9 @@ class FixedExemplars:
         for qid in qids or ():
             if qid not in by_qid:
                 raise InputError(
-                    f"unknown exemplar: got the qid {shown(qid)}, expected one of the "
-                    f"{len(by_qid)} questions to choose from; correct it"
+                    f"names the qid {shown(qid)}, which is none of the {len(by_qid)} questions.",
+                    field="exemplars",
+                    value=qid,
                 )
         self._places = range(len(pool)) if qids is None else [by_qid[qid] for qid in qids]
         self._qids = None if qids is None else list(qids)
@@ -52,8 +53,8 @@ class FixedExemplars:
         chosen = [place for place in dict.fromkeys(self._places) if place in allowed][:count]
         if len(chosen) < count:
             raise InputError(
-                f"not enough exemplars: got {len(chosen)} that are named and not the question "
-                f"itself, expected at least {count}; name more, or ask for fewer shots"
+                f"must name at least {count} exemplars besides the question itself, got {len(chosen)}.",
+                field="exemplars",
             )
         return [self._pool.exemplars[place] for place in chosen]
 

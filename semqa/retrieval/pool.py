@@ -73,8 +73,9 @@ class ExemplarPool:
             left_out = len(self.exemplars) - len(kept)
             itself = " besides the question itself" if left_out else ""
             raise InputError(
-                f"not enough exemplars: got {len(kept)} questions to choose from{itself}, expected "
-                f"at least {count}; ask for fewer shots, or give a larger file"
+                f"must be at most {len(kept)}, the number of questions to choose from{itself}, got {count}.",
+                field="shots",
+                value=count,
             )
         return kept
 

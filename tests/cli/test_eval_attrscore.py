@@ -120,7 +120,7 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "prompt family: got 'nly'" in fails(*run, "--family", "nly")
     assert "--shots: got 7, expected at most 6" in fails(*run, "--shots", "7")
     assert "--by: got entailment with a prompt" in fails(*run, "--by", "entailment", "--shots", "1")
-    assert "would be overwritten" in fails(*run, "--out", "e.csv")
+    assert "would overwrite an input" in fails(*run, "--out", "e.csv")
     assert "missing what the model wrote" in fails(*attrscore, "score", "e.csv")
     assert "--label-word: got 'x'" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"

@@ -161,11 +161,11 @@ def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) 
 
 def test_a_mistake_ends_in_one_line(run: Command, questions: Path, tmp_path: Path) -> None:
     for args, said in (
-        (("--engine", "extractve"), "unknown engine"),
-        (("--engine", "bm25", "--max-words", "9"), "does not take the option --max-words"),
+        (("--engine", "extractve"), "Unknown engine"),
+        (("--engine", "bm25", "--max-words", "9"), "--max-words is not an option"),
         (("--documents", tmp_path), 'No document "allotment-rules.md"'),
         (("--score-only", questions, "--engine", "bm25"), "--score-only takes neither"),
-        (("-o", questions), "would be overwritten"),
+        (("-o", questions), "would overwrite an input"),
         (("-o", tmp_path), "--out"),
     ):
         failed = run(*args)

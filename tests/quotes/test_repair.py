@@ -440,9 +440,9 @@ def test_many_marks_take_bounded_time() -> None:
     started = time.process_time()
     for text in ("[" * 300_000 + "[ 1" * 5_000, "[ 1 Bing crosby ]" * 10_000):
         assert all(quote.verified for quote in repair(text, SOURCES).quotes)
-    with pytest.raises(InputError, match="too many marks"):
+    with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
         repair("[ 1 x ]" * 10_001, SOURCES)
-    with pytest.raises(InputError, match="too much to check"):
+    with pytest.raises(InputError, match="Too much to check"):
         repair("[ 1 x ]" * 5_000, [Source("y" * 3_000_000)])
     assert time.process_time() - started < 30
 

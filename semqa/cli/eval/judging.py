@@ -169,9 +169,7 @@ def open_judge(
     try:
         judge = create_judge(spec, options)
     except InputError as error:
-        name, colon, rest = str(error).partition(": ")
-        if name in _FLAGS:
-            error.args = (f"{_FLAGS[name]}{colon}{rest}",)
+        error.field = _FLAGS.get(error.field or "", error.field)
         raise
     if no_cache:
         return CachedJudge(judge, None)

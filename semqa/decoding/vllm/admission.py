@@ -23,15 +23,14 @@ _MOST_PENALTY = 1e6
 """What scores bear before they are infinite in 32 bits."""
 
 _REFUSED = {
-    "min_tokens": "it forbids the end where nothing else may follow",
-    "stop_token_ids": "they would end the answer inside a quote; use stop, or leave them out: the "
-    "model's own end tokens end an answer anyway",
-    "allowed_token_ids": "they may not hold what a quote goes on with; leave them out",
-    "bad_words": "they may forbid what a quote goes on with; leave them out",
-    "structured_outputs": "two grammars may have no token in common; leave one out",
-    "thinking_token_budget": "it forces tokens into quotes; leave it out",
-    "repetition_detection": "it cuts answers off inside quotes; leave it out",
-    "trace_decode_token_ids": "they replace what is written; leave them out",
+    "min_tokens": "it may forbid the end of the answer",
+    "stop_token_ids": "they could end the answer inside a quote; use stop",
+    "allowed_token_ids": "they may forbid the next token of a quote",
+    "bad_words": "they may forbid the next token of a quote",
+    "structured_outputs": "the two may have no token in common",
+    "thinking_token_budget": "it forces tokens into quotes",
+    "repetition_detection": "it cuts answers off inside quotes",
+    "trace_decode_token_ids": "they replace the answer",
 }
 """Sampling parameters that a constrained request cannot have, and why."""
 
@@ -52,32 +51,36 @@ def check_params(params: Any) -> ConstraintRequest | None:
     given: object = params.extra_args
     if not isinstance(given, Mapping | None):
         raise InputError(
-            f"extra_args: got {type(given).__name__}, expected keys and values; correct it"
+            f"must be keys and values, got {type(given).__name__}.", field="extra_args"
         )
     request = ConstraintRequest.from_extra_args(given)
     if request is None:
         if os.environ.get(REQUIRE_VARIABLE, "") not in ("", "0"):
             raise InputError(
-                f"{SOURCES}: got none, expected sources in every request, for this server was "
-                f"started with {REQUIRE_VARIABLE}; give them in vllm_xargs (beam search loses them "
-                "on its way, so do without it)"
+                f"is required in every request: the server was started with {REQUIRE_VARIABLE}.",
+                field=SOURCES,
+                hint="Give the sources in vllm_xargs. Beam search loses them.",
             )
         return None
     for name, reason in _REFUSED.items():
         if value := getattr(params, name, None):
-            shown = type(value).__name__ if len(repr(value)) > 60 else repr(value)
-            raise InputError(f"{name}: got {shown} with {SOURCES}, expected none, for {reason}")
+            raise InputError(
+                f"cannot be combined with {SOURCES}: {reason}.", field=name, value=value
+            )
     for token, bias in (params.logit_bias or {}).items():
         if not -_MOST_BIAS <= bias <= _MOST_BIAS:  # nor NaN
             raise InputError(
-                f"logit_bias: got {bias} for token {token} with {SOURCES}, expected finite numbers "
-                f"up to {_MOST_BIAS:g}, for it may forbid what a quote goes on with; use -100"
+                f"must hold finite numbers up to {_MOST_BIAS:g} with {SOURCES}, got {bias} for token {token}.",
+                field="logit_bias",
+                value=bias,
+                hint="Use -100.",
             )
     penalty = getattr(params, "repetition_penalty", 1.0)
     if not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
         raise InputError(
-            f"repetition_penalty: got {penalty} with {SOURCES}, expected {1 / _MOST_PENALTY:g} to "
-            f"{_MOST_PENALTY:g}, for it may forbid what a quote goes on with; use a milder one"
+            f"must be from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g} with {SOURCES}, got {penalty}.",
+            field="repetition_penalty",
+            value=penalty,
         )
     stops = stops_of(params)
     check_stops(stops, len(request.sources))

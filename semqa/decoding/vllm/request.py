@@ -72,10 +72,7 @@ class ConstraintRequest:
             if key not in _KEYS:
                 raise _unknown(key)
         if SOURCES not in ours:
-            raise InputError(
-                f"{SOURCES}: got none with {', '.join(sorted(ours))}, expected a list of texts; give "
-                "the sources, or leave out all keys of semqa"
-            )
+            raise InputError(f"is missing; {', '.join(sorted(ours))} need it.", field=SOURCES)
         bodies = _texts(SOURCES, ours[SOURCES])
         titles = _texts(TITLES, ours[TITLES]) if TITLES in ours else [""] * len(bodies)
         question = _text(QUESTION, ours.get(QUESTION, ""))
@@ -83,8 +80,7 @@ class ConstraintRequest:
         policy = _policy(ours)
         if policy.sources and policy.sources[-1] > len(bodies):
             raise InputError(
-                f"{QUOTE_FROM}: got {policy.sources[-1]}, expected numbers from 1 to {len(bodies)}; "
-                "name sources that are given"
+                f"names source {policy.sources[-1]}, but there are {len(bodies)}.", field=QUOTE_FROM
             )
         sources = tuple(Source(body, title) for body, title in zip(bodies, titles, strict=True))
         return cls(sources, policy, question)
@@ -122,8 +118,7 @@ def _most_source_bytes() -> int:
         return _MOST_BYTES
     if not (given.isascii() and given.isdigit()):
         raise InputError(
-            f"{SIZE_VARIABLE}: got {given!r}, expected a whole number of bytes; change it where the "
-            "server is started"
+            f"must be a whole number of bytes, got {given!r}.", field=SIZE_VARIABLE, value=given
         )
     return int(given)
 
@@ -135,49 +130,44 @@ def _is_ours(key: object) -> bool:
 def _unknown(key: str) -> InputError:
     names = [known.removeprefix(PREFIX) for known in _KEYS]
     close = difflib.get_close_matches(key.casefold().removeprefix(PREFIX), names, n=1)
-    advice = f"write {PREFIX}{close[0]}" if close else "leave it out"
+    hint = f"Did you mean {PREFIX}{close[0]}?" if close else None
     return InputError(
-        f"unknown key of semqa: got {key!r}, expected one of {', '.join(_KEYS)}; {advice}"
+        f"is not a key of semqa, which knows {', '.join(_KEYS)}.", field=key, hint=hint
     )
 
 
 def _texts(key: str, given: object) -> list[str]:
     if not isinstance(given, list | tuple):
-        raise InputError(
-            f"{key}: got {_shown(given)}, expected a list of texts; put it into a list"
-        )
+        raise InputError(f"must be a list of texts, got {_shown(given)}.", field=key)
     return [_text(f"{key}[{place}]", one) for place, one in enumerate(given)]
 
 
 def _text(key: str, given: object) -> str:
     if not isinstance(given, str):
-        raise InputError(f"{key}: got {_shown(given)}, expected a text; correct it")
+        raise InputError(f"must be text, got {_shown(given)}.", field=key)
     try:
         given.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"{key}: got half of a surrogate pair at character {error.start}, expected Unicode "
-            "text; remove it"
-        ) from None
+        raise InputError(f"holds a lone surrogate at character {error.start}.", field=key) from None
     return given
 
 
 def _check_sizes(bodies: list[str], titles: list[str], question: str) -> None:
     if not 0 < len(bodies) <= MOST_SOURCES:
         raise InputError(
-            f"{SOURCES}: got {len(bodies):,}, expected 1 to {MOST_SOURCES:,}; give some, or leave "
-            "out all keys of semqa"
+            f"must hold 1 to {MOST_SOURCES:,} sources, got {len(bodies):,}.", field=SOURCES
         )
     if len(titles) != len(bodies):
         raise InputError(
-            f"{TITLES}: got {len(titles):,}, expected {len(bodies):,}, one for each source; give an "
-            "empty text for a source without a title"
+            f"must hold one title per source, {len(bodies):,}, got {len(titles):,}.",
+            field=TITLES,
+            hint="A source without a title has an empty one.",
         )
     size = sum(len(text.encode()) for text in (*bodies, *titles, question))
     if size > (most := _most_source_bytes()):
         raise InputError(
-            f"{SOURCES}: got {size:,} bytes of text in all, expected at most {most:,}; give fewer "
-            f"or shorter ones, or raise {SIZE_VARIABLE} where the server is started"
+            f"holds {size:,} bytes of text; at most {most:,} are allowed ({SIZE_VARIABLE}).",
+            field=SOURCES,
         )
 
 
@@ -189,26 +179,21 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
         value = ours[key]
         if name == "quote_bias":
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise InputError(f"{key}: got {_shown(value)}, expected a number; correct it")
+                raise InputError(f"must be a number, got {_shown(value)}.", field=key)
         elif name == "sources":
             if not isinstance(value, list | tuple):
                 raise InputError(
-                    f"{key}: got {_shown(value)}, expected a list of numbers of sources; put it "
-                    "into a list"
+                    f"must be a list of numbers of sources, got {_shown(value)}.", field=key
                 )
             value = checked_numbers(key, value)
-            if not value:
-                raise InputError(
-                    f"{key}: got an empty list, expected numbers of sources; leave it out to quote "
-                    "from all"
-                )
         else:
             value = _text(key, value)
         settings[name] = value
     try:
         return QuotePolicy(**settings)
     except InputError as error:
-        raise InputError(f"{PREFIX}{error}") from None
+        error.field = f"{PREFIX}{error.field}"
+        raise
 
 
 def _shown(given: object) -> str:

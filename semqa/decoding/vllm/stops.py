@@ -45,26 +45,28 @@ def check_stops(stops: Sequence[str], sources: int) -> None:
     """
     if len(stops) > MOST_STOPS:
         raise InputError(
-            f"stop: got {len(stops)} texts with semqa_sources, expected at most {MOST_STOPS}; give "
-            "fewer"
+            f"must hold at most {MOST_STOPS} texts with semqa_sources, got {len(stops)}.",
+            field="stop",
         )
     for stop in stops:
         if len(stop) > LONGEST_STOP:
             raise InputError(
-                f"stop: got a text of {len(stop):,} characters with semqa_sources, expected at most "
-                f"{LONGEST_STOP:,}; shorten it"
+                f"must hold texts of at most {LONGEST_STOP:,} characters with semqa_sources, got {len(stop):,}.",
+                field="stop",
             )
         if "[" in stop or "]" in stop:
             raise InputError(
-                f"stop: got {stop!r} with semqa_sources, expected texts without brackets, for a "
-                "quote that is begun is closed; leave the brackets out"
+                f"must not hold brackets with semqa_sources, got {stop!r}.",
+                field="stop",
+                value=stop,
             )
         if not stop.strip(" 0123456789") and any(
             stop in f" {number} " for number in range(1, sources + 1)
         ):
             raise InputError(
-                f"stop: got {stop!r} with semqa_sources, expected a text that does not stand in "
-                "“[ 1 …”, with which every quote begins; choose another"
+                f"must not be part of “[ 1 ”, which begins every quote, got {stop!r}.",
+                field="stop",
+                value=stop,
             )
 
 

@@ -60,8 +60,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
         raw, title = _pages(library.PdfReader(io.BytesIO(data)), errors, name, limits)
     except errors.LimitReachedError as error:
         raise InputError(
-            f"{name}: too large when unpacked: got {one_line(str(error), 100)!r}, expected an "
-            "ordinary PDF; make it again, or leave it out"
+            f"The PDF is too large unpacked: {one_line(str(error), 100)}.", where=name
         ) from error
     raw = without_furniture(raw)
     words = {word for text in raw for word in _WORD.findall(text)}
@@ -87,13 +86,11 @@ def _pages(reader: Any, errors: Any, name: str, limits: Limits) -> tuple[list[st
         if reader.is_encrypted and not reader.decrypt(""):
             raise errors.WrongPasswordError("a password")
     except (errors.WrongPasswordError, errors.DependencyError, NotImplementedError) as error:
-        raise InputError(
-            f"{name}: locked: got a PDF that needs a password, expected one without; remove it"
-        ) from error
+        raise InputError("The PDF needs a password. Save it without one.", where=name) from error
     count = len(reader.pages)
     if count > limits.pages:
         raise InputError(
-            f"{name}: too long: got {count} pages, expected at most {limits.pages}; split it"
+            f"The PDF has {count:,} pages; at most {limits.pages:,} are read.", where=name
         )
     pages: list[list[_Line]] = []
     size = 0
@@ -102,8 +99,8 @@ def _pages(reader: Any, errors: Any, name: str, limits: Limits) -> tuple[list[st
         size += sum(len(line.text) + 1 for line in pages[-1])
         if size > limits.characters:
             raise InputError(
-                f"{name}: too long: got more than {limits.characters} characters of text, expected "
-                "no more; split it"
+                f"The PDF has more than {limits.characters:,} characters of text. Split it.",
+                where=name,
             )
     return _with_structure(pages), _title(reader)
 

@@ -63,8 +63,5 @@ def _decoded(data: bytes, encoding: str) -> str | None:
 
 def _checked(name: str, text: str | None) -> str:
     if text is None or len(_CONTROLS.findall(text[:_SAMPLE])) > len(text[:_SAMPLE]) // 50:
-        raise InputError(
-            f"{name}: of no kind that is read: got bytes that are no text in a known encoding, "
-            "expected UTF-8; save it as UTF-8"
-        )
+        raise InputError("The file is not text in a known encoding. Save it as UTF-8.", where=name)
     return text

@@ -28,10 +28,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     try:
         lines = table_lines(_within(rows, limits.characters))
     except csv.Error as error:
-        raise InputError(
-            f"{name}: line {rows.line_num}: cannot be read: got {error}, expected comma-separated "
-            "values; correct it"
-        ) from error
+        raise InputError(f"Invalid CSV: {error}.", where=f"{name}:{rows.line_num}") from error
     return "", "\n".join(lines), ()
 
 

@@ -37,7 +37,7 @@ _NEXT_PART = re.compile(
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"[\[\]]+")
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
@@ -320,8 +320,10 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     if len(kept) == 1:
         text = sources[kept[0].source - 1].text
         words = list(_WORD.finditer(text, kept[0].start, kept[0].end))
-        if len(words) > max_words:
-            kept = [kept[0]._replace(end=words[max_words - 1].end())]
+        count = min(max_words, len(words))
+        while count and len(_text(kept, sources, _unmarked).split()) > max_words:
+            kept = [kept[0]._replace(start=words[0].start(), end=words[count - 1].end())]
+            count -= 1
         if kept[0].kind == "item":
             kept = [kept[0]._replace(kind="sentence")]  # one item is no list
     return _text(kept, sources, canonical_mark)

@@ -112,14 +112,14 @@ class ExtractiveEngine:
         words: object = max_words
         if isinstance(words, bool) or not isinstance(words, int) or words < 1:
             raise InputError(
-                f"max_words: got {max_words!r}, expected a whole number from 1; leave it out for "
-                f"{DEFAULT_MAX_WORDS}"
+                f"must be a whole number from 1, got {max_words!r}.",
+                field="max_words",
+                value=max_words,
             )
         share: object = coverage
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise InputError(
-                f"coverage: got {coverage!r}, expected a number from 0 to 1; leave it out for "
-                f"{DEFAULT_COVERAGE}"
+                f"must be a number from 0 to 1, got {coverage!r}.", field="coverage", value=coverage
             )
         self.max_words = max_words
         self.coverage = float(coverage)
@@ -353,9 +353,7 @@ class ExtractiveEngine:
                 return listed
         picks = self._choose(inquiry, readings, sources, weights, self.max_words)
         if not picks:
-            raise InputError(
-                "no source has any text: got empty bodies and titles, expected words; give one"
-            )
+            raise InputError("No source has any text.")
         in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
         return write_paragraph(in_order, self.max_words, len(inquiry.words))
 

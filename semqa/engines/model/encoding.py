@@ -32,8 +32,7 @@ class PromptEncoder:
         has_template = bool(getattr(tokenizer, "chat_template", None))
         if form == "chat" and not has_template:
             raise InputError(
-                "form: got chat for a model without a chat template, expected completion or auto; "
-                "change it, or choose a model that was trained to chat"
+                "cannot be chat: the model has no chat template.", field="form", value=form
             )
         self.chat = has_template and form != "completion"
         self.reserved = _control_strings(tokenizer)
@@ -51,8 +50,7 @@ class PromptEncoder:
             text.encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"half of a surrogate pair: got {error.object[error.start]!a} in the question or a "
-                "source, expected Unicode text; remove it"
+                f"Lone surrogate in the question or a source: {error.object[error.start]!a}."
             ) from error
         # A chat template writes the control tokens itself.
         ids = self._tokenizer(text, add_special_tokens=not self.chat)["input_ids"]
@@ -98,8 +96,8 @@ class PromptEncoder:
             except (TemplateError, ValueError) as error:
                 failure = failure or error
         raise InputError(
-            f"the model's chat template refuses the prompt: got {str(failure)!r}, expected it to "
-            "take user and assistant turns; use the completion form"
+            f"The model's chat template refuses the prompt: {failure}.",
+            hint="Use the completion form (form=completion).",
         ) from failure
 
 

@@ -20,15 +20,13 @@ def folder_of(name: str) -> str | None:
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise InputError(
-                f"model {name}: no model in this folder: got no config.json, expected what "
-                "save_pretrained writes; give another folder"
-            )
+            raise InputError(f"{path} holds no model: config.json is missing.", value=name)
         return str(path)
     if name.startswith(("/", ".", "~")) or path.is_absolute() or name.count("/") > 1:
         raise InputError(
-            f"model {name}: no such folder: got {path}, expected a folder with config.json; give "
-            "the path of one, or a name of the Hub such as Qwen/Qwen2.5-0.5B-Instruct"
+            f"No such folder: {path}.",
+            hint="Give a folder with a config.json, or a name on the Hub such as Qwen/Qwen2.5-0.5B-Instruct.",
+            value=name,
         )
     return None
 
@@ -41,8 +39,7 @@ def check_revision(folder: str | None, revision: str | None) -> None:
     """
     if folder is not None and revision is not None:
         raise InputError(
-            f"revision: got {revision!r} with the folder {folder}, expected a model of the "
-            "Hub, for a folder has one state; leave it out"
+            f"applies to models on the Hub; {folder} is a folder.", field="revision", value=revision
         )
 
 
@@ -67,7 +64,6 @@ def load_tokenizer(name: str, folder: str | None, shared: dict[str, Any]) -> Any
         if folder is None:
             raise
         raise InputError(
-            f"model {name}: no tokenizer in this folder: got {first_line(error)!r}, expected the "
-            "files that the tokenizer's save_pretrained writes, such as tokenizer.json; put them "
-            "next to config.json"
+            f"{folder} has no tokenizer ({first_line(error)}).",
+            hint="Put its files, such as tokenizer.json, next to config.json.",
         ) from error

@@ -95,37 +95,33 @@ def explained(
         )
     if caused_by(errors.GatedRepoError):
         return InputError(
-            f"model {name}: access is restricted: got no permission, expected accepted terms; "
-            f"accept them at https://huggingface.co/{name}, then run: hf auth login"
+            f"Access to model {name} is restricted.",
+            hint=f"Accept its terms at https://huggingface.co/{name}, then run: hf auth login",
         )
     if caused_by(errors.RepositoryNotFoundError):
         return InputError(
-            f"model {name}: not found: got no such folder, nor such a model on the Hub, expected "
-            "one of them; correct the name, or log in if the model is private: hf auth login"
+            f"Model {name} not found, neither as a folder nor on the Hub.",
+            hint="If it is private, run: hf auth login",
         )
     if caused_by(errors.RevisionNotFoundError):
         return InputError(
-            f"model {name}: no such revision: got {revision!r}, expected a branch, tag or "
-            "commit of the model; correct it or leave it out"
+            f"must be a branch, tag or commit of {name}, got {revision!r}.",
+            field="revision",
+            value=revision,
         )
     if caused_by(errors.HFValidationError):
         return InputError(
-            f"model: not a name: got {name!r}, expected a folder or a name such as "
-            "Qwen/Qwen2.5-0.5B-Instruct; correct it"
+            f"{name!r} is neither a folder nor a valid name on the Hub, such as Qwen/Qwen2.5-0.5B-Instruct."
         )
     if caused_by(errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError):
         return _unreached(name)
     if caused_by(errors.HfHubHTTPError):
         return UnavailableError(
-            f"model {name}: the Hub failed: got {first_line(error)!r}, expected the model's files; "
-            "try again later, or give a folder"
+            f"The Hub failed to deliver model {name}: {first_line(error)}. Try again later, or give a folder."
         )
     if caused_by(ConnectionError, TimeoutError) or any(map(_is_of_a_client, causes)):
         return _unreached(name)
-    return InputError(
-        f"model {name}: cannot be loaded: got {first_line(error)!r}, expected {wanted}; choose "
-        "another model or other options"
-    )
+    return InputError(f"Model {name} cannot be loaded: {first_line(error)} (expected {wanted}).")
 
 
 def first_line(error: BaseException) -> str:
@@ -137,8 +133,7 @@ def first_line(error: BaseException) -> str:
 
 def _unreached(name: str) -> UnavailableError:
     return UnavailableError(
-        f"model {name}: not here, and the Hub was not reached: got no whole copy of it on this "
-        "machine, expected one, or a connection; try again online, or give a folder"
+        f"Model {name} is not in the cache, and the Hub cannot be reached. Try again online, or give a folder."
     )
 
 

@@ -59,8 +59,10 @@ class AnswerOptions:
             if name not in cls.names_of_all():
                 close = difflib.get_close_matches(name, cls.names_of_all(), n=1)
                 raise InputError(
-                    f"no such setting: got {name}={value!r}, expected a field of {cls.__name__}; "
-                    f"{f'did you mean {close[0]}?' if close else 'leave it out'}"
+                    f"is not a setting of {cls.__name__}.",
+                    field=name,
+                    value=value,
+                    hint=f"Did you mean {close[0]}?" if close else None,
                 )
         return object.__new__(cls)
 
@@ -68,19 +70,17 @@ class AnswerOptions:
         if self.constraint not in self.SWITCHES:
             *most, last = self.SWITCHES
             raise InputError(
-                f"constraint: got {self.constraint!r}, expected {', '.join(most)} or {last}; "
-                "choose one of them"
+                f"must be {', '.join(most)} or {last}, got {self.constraint!r}.",
+                field="constraint",
+                value=self.constraint,
             )
         for name, least in _LEAST.items():
             check_whole(name, getattr(self, name), least)
-        check_range("temperature", self.temperature, 0.0, 100.0, "0 takes the likeliest token")
-        check_range("top_p", self.top_p, 0.0, 1.0, "1 leaves every token in", least_given=False)
+        check_range("temperature", self.temperature, 0.0, 100.0)
+        check_range("top_p", self.top_p, 0.0, 1.0, least_given=False)
         if self.temperature == 0 and (self.top_p < 1 or self.top_k > 0):
             name = "top_p" if self.top_p < 1 else "top_k"
-            raise InputError(
-                f"{name}: got {getattr(self, name):g} with temperature=0, expected draws to choose "
-                "from; give a temperature, or leave it out"
-            )
+            raise InputError("needs a temperature above 0.", field=name, value=getattr(self, name))
         object.__setattr__(self, "quote_from", checked_numbers("quote_from", self.quote_from))
         _ = self.policy
 
@@ -106,8 +106,9 @@ class AnswerOptions:
         """
         if self.constrained and self.quote_from and self.quote_from[-1] > count:
             raise InputError(
-                f"quote_from: got {self.quote_from[-1]}, expected numbers from 1 to {count}; name "
-                "sources that are given"
+                f"names source {self.quote_from[-1]}, but there are {count}.",
+                field="quote_from",
+                value=self.quote_from,
             )
 
     @classmethod
@@ -134,11 +135,16 @@ class LocalOptions(AnswerOptions):
     def __post_init__(self) -> None:
         AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew
         if self.decoding not in (None, *_DECODINGS):
-            raise InputError(f"decoding: got {self.decoding!r}, expected {' or '.join(_DECODINGS)}")
+            raise InputError(
+                f"must be {' or '.join(_DECODINGS)}, got {self.decoding!r}.",
+                field="decoding",
+                value=self.decoding,
+            )
         if self.decoding == "spans" and not self.can_choose_spans:
             raise InputError(
-                "decoding must be tokens unless the constraint is on and decoding is greedy (no "
-                "temperature, num_beams or repetition_penalty), got 'spans'."
+                "can be spans only with the constraint on and greedy decoding (no temperature, num_beams or repetition_penalty).",
+                field="decoding",
+                value=self.decoding,
             )
 
     @property
@@ -159,12 +165,12 @@ def check_whole(name: str, value: object, least: int) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
         raise InputError(
-            f"{name}: got {value!r}, expected a whole number from {least}; change or leave it out"
+            f"must be a whole number from {least}, got {value!r}.", field=name, value=value
         )
 
 
 def check_range(
-    name: str, value: object, least: float, most: float, hint: str, *, least_given: bool = True
+    name: str, value: object, least: float, most: float, *, least_given: bool = True
 ) -> None:
     """See that a setting is a number of a range.
 
@@ -173,7 +179,6 @@ def check_range(
         value: what was given.
         least: the least value.
         most: the greatest value.
-        hint: what a reader may want to know.
         least_given: whether the least value belongs to the range.
 
     Raises:
@@ -183,4 +188,6 @@ def check_range(
     fits = number and math.isfinite(value) and least <= value <= most  # type: ignore[arg-type,operator]
     if not fits or (value == least and not least_given):
         start = f"from {least:g}" if least_given else f"above {least:g}"
-        raise InputError(f"{name}: got {value!r}, expected a number {start} to {most:g}; {hint}")
+        raise InputError(
+            f"must be a number {start} to {most:g}, got {value!r}.", field=name, value=value
+        )

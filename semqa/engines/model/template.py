@@ -20,25 +20,19 @@ def default_prompts() -> PromptBuilder:
     return PromptBuilder("qsum", exemplars, len(exemplars))
 
 
-def check_template(template: Template, constraint: str) -> None:
-    """See that a template asks for what the constraint allows.
-
-    Args:
-        template: the template.
-        constraint: the setting, any but ``off``.
+def check_template(template: Template) -> None:
+    """Check that a template can be used with the constraint.
 
     Raises:
-        InputError: it asks for something else than quotes, or a stop of it holds a bracket.
+        InputError: it does not ask for quotes, or one of its stop texts holds a bracket.
     """
     for stop in template.header.stop:
         if "[" in stop or "]" in stop:
             raise InputError(
-                f"prompt {template.name}: stop: got {stop!r} with constraint={constraint}, expected "
-                "texts without brackets, for a quote that is begun is closed; leave the brackets out"
+                f"Prompt {template.name}: a stop text must not hold brackets while the constraint is on, got {stop!r}."
             )
     if template.answers != "quotes":
         raise InputError(
-            f"prompt {template.name}: asks for {template.answers}: got it with "
-            f"constraint={constraint}, expected a prompt for quotes, for the constraint allows "
-            "nothing else; turn the constraint off or choose another prompt"
+            f"Prompt {template.name} asks for {template.answers}, which the constraint does not allow.",
+            hint="Turn the constraint off, or choose a prompt for quotes.",
         )

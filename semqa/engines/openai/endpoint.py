@@ -82,13 +82,13 @@ def _checked_url(url: str) -> str:
     if parts.username is not None or parts.password is not None:
         # Not shown: what stands there may be secret.
         raise InputError(
-            "base_url: got an address with a user or password in it, expected one without; give a "
-            f"key in {_KEYS[0]}"
+            f"must not hold a user or password; set a key in {_KEYS[0]}.", field="base_url"
         )
     if parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment:
         raise InputError(
-            f"base_url: got {url!r}, expected an http or https address, such as "
-            "http://localhost:8000/v1; correct it"
+            f"must be an http or https address such as http://localhost:8000/v1, got {url!r}.",
+            field="base_url",
+            value=url,
         )
     return url.rstrip("/")
 
@@ -98,7 +98,7 @@ def _checked_key(key: str) -> str | None:
         return None
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError(
-            "api_key: got one with white space or characters that no key has, expected printable "
-            f"ASCII; look for a line break or a quotation mark in {_KEYS[0]} or {_KEYS[1]}"
+            f"holds white space or characters that no key has. Check {_KEYS[0]} and {_KEYS[1]} for a line break or a quotation mark.",
+            field="api_key",
         )
     return key

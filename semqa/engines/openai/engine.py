@@ -96,7 +96,7 @@ class OpenAIEngine:
         self._model = model
         self._prompts = prompts or default_prompts()
         if self.options.constrained:
-            check_template(self._prompts.template, self.options.constraint)
+            check_template(self._prompts.template)
         self._connection = connection or Connection(
             model, Endpoint.find(base_url, api_key), _patience(self.options)
         )
@@ -249,9 +249,7 @@ class OpenAIEngine:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise InputError(
-                "engine: closed: got a question after close(), expected none; make another"
-            )
+            raise InputError("The engine is closed.")
 
     def _way(self) -> Offer:
         """Return the way to take; found out once for all engines that share the connections."""
@@ -332,10 +330,7 @@ def _check_unicode(text: str, where: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"half of a surrogate pair: got {error.object[error.start]!a} in {where}, expected "
-            "Unicode text; remove it"
-        ) from error
+        raise InputError(f"Lone surrogate in {where}: {error.object[error.start]!a}.") from error
 
 
 def _patience(options: OpenAIOptions) -> Patience:

@@ -182,8 +182,7 @@ def check_length(characters: int, budget: int) -> None:
     most = (budget + 16) * _CHARACTERS_A_TOKEN
     if characters > most:
         raise UnavailableError(
-            f"endpoint: more than was asked for: got {characters:,} characters for {budget:,} "
-            f"tokens, expected at most {most:,}; ask another server"
+            f"The endpoint ignored the token limit: {characters:,} characters for {budget:,} tokens."
         )
 
 

@@ -70,10 +70,7 @@ def read_piece(value: object, *, chat: bool) -> Piece:
         UnavailableError: it is none, it tells an error, or the endpoint withheld the answer.
     """
     if isinstance(value, dict) and value.get("error"):
-        raise UnavailableError(
-            f"endpoint: failed while it answered: got {_shown(value['error'])}, expected the rest "
-            "of the answer; try again"
-        )
+        raise UnavailableError(f"The endpoint failed while answering: {_shown(value['error'])}.")
     choice = _choice(value)
     if choice is None:  # the event with the usage has none
         return Piece("", None, _usage(value))
@@ -111,8 +108,7 @@ def _finished(choice: Mapping[str, object]) -> bool | None:
     if reason in _CUT_OFF:
         return False
     raise UnavailableError(
-        f"endpoint: no whole answer: got finish_reason {_shown(reason)}, expected stop or length; "
-        "ask otherwise, or another model"
+        f"The endpoint's answer is incomplete: finish_reason is {_shown(reason)}."
     )
 
 
@@ -135,8 +131,7 @@ def _sound(text: str) -> str:
 
 def _malformed(what: str, value: object) -> UnavailableError:
     return UnavailableError(
-        f"endpoint: not an answer: got {what} in {_shown(value)}, expected what the OpenAI API "
-        "answers; check --base-url"
+        f"Not an answer of an OpenAI-compatible endpoint: {what} in {_shown(value)}. Check --base-url."
     )
 
 

@@ -198,8 +198,7 @@ class Transport:
             reason = f"no answer within {patience.total:g} seconds ({reason})"
         raise UnavailableError(
             self._hidden(
-                f"{self.endpoint.url}: not answering: got {reason}{spoilt() or ''}, expected a whole "
-                "answer; see whether the server runs, and try again"
+                f"{self.endpoint.url} does not answer: {reason}{spoilt() or ''}. Check that the server runs."
             )
         )
 
@@ -226,8 +225,9 @@ class Transport:
                     await asyncio.shield(response.aclose())
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
             raise InputError(
-                f"base_url: got {self.endpoint.url!r} ({error}), expected the address of an "
-                "endpoint; correct it"
+                f"is not a valid address: {self.endpoint.url!r} ({error}).",
+                field="base_url",
+                value=self.endpoint.url,
             ) from error
         except httpx.TransportError as error:
             said = str(error)
@@ -252,9 +252,7 @@ class Transport:
                 )
             except (ImportError, OSError, ValueError) as error:
                 raise UnavailableError(
-                    f"network: cannot be used: got {error}, expected working proxy and certificate "
-                    "settings; check the environment variables HTTPS_PROXY, ALL_PROXY and "
-                    "SSL_CERT_FILE"
+                    f"Network settings are invalid ({error}). Check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
                 ) from error
         return self._http
 
@@ -266,10 +264,9 @@ class Transport:
             where = f"{target.scheme}://{target.host}{target.path}"[:300]
             raise InputError(
                 self._hidden(
-                    f"{self.endpoint.url}: redirects: got HTTP status {response.status_code} to "
-                    f"{where}, expected an answer, for neither question nor key is sent elsewhere; "
-                    "give that address as --base-url if you trust it"
-                )
+                    f"{self.endpoint.url} redirects to {where} (HTTP {response.status_code})."
+                ),
+                hint="If you trust that address, give it as --base-url.",
             )
         return target
 
@@ -329,8 +326,7 @@ class Transport:
     def _wrong(self, got: str, expected: str) -> UnavailableError:
         return UnavailableError(
             self._hidden(
-                f"{self.endpoint.url}: not an answer: got {got}, expected {expected}; check --base-url "
-                "(such as http://localhost:8000/v1)"
+                f"{self.endpoint.url} is not an OpenAI-compatible endpoint: got {got}, expected {expected}. Check --base-url (such as http://localhost:8000/v1)."
             )
         )
 

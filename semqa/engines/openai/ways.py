@@ -35,7 +35,7 @@ PROBE = Wording(_HELLO, _HELLO, "Hello", "auto")
 
 Dialect = Literal["lark", "gbnf"]
 
-_OUR_WORDS = re.compile(r"semqa_sources: got [^,]{1,80}, expected ")
+_OUR_WORDS = re.compile(r"semqa_sources must be a list of texts, got ")
 _PROBE_TOKENS = 64
 _SCHEMA_TOKENS = 256
 """More, because JSON is long and some models think before."""

@@ -103,8 +103,8 @@ class Decoder:
         highest = max(prompt, default=0)
         if highest >= self._known:
             raise InputError(
-                f"the prompt holds a token that the model does not know: got {highest}, expected "
-                f"less than {self._known}; use the tokenizer that the model was trained with"
+                f"The prompt holds token {highest}, but the model knows only {self._known}.",
+                hint="Use the model's own tokenizer.",
             )
 
     def close(self) -> None:
@@ -128,9 +128,7 @@ class Decoder:
             InputError: the decoder is closed, or the budget is too small for any answer.
         """
         if self._model is None:
-            raise InputError(
-                "engine: closed: got a question after close(), expected none; make another"
-            )
+            raise InputError("The engine is closed.")
         ids, attention = self._padded(prompts)
         given = ids.shape[1] if not self._is_encoder_decoder else 1
         criteria = [watcher] if watcher is not None else []
@@ -206,8 +204,8 @@ def _vocabulary(loaded: LoadedModel) -> Vocabulary:
         ends = {loaded.tokenizer.sep_token_id}  # as BERT's kin end a text
     if not ends:
         raise InputError(
-            "model: no end token: got none from its tokenizer and its generation_config.json, "
-            "expected at least one; set eos_token_id there"
+            "The model has no end token, neither in its tokenizer nor in generation_config.json.",
+            hint="Set eos_token_id there.",
         )
     known = max(width, len(loaded.tokenizer))
     whole = Vocabulary.from_tokenizer(loaded.tokenizer, known, ends)

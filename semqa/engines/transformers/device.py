@@ -26,8 +26,9 @@ def choose_device(given: str | None) -> str:
         usable = False
     if not usable:
         raise InputError(
-            f"device: got {given!r}, expected one of {', '.join(_devices())} here; choose one of "
-            "them, or leave it out"
+            f"must be one of {', '.join(_devices())} here, got {given!r}.",
+            field="device",
+            value=given,
         )
     return given
 

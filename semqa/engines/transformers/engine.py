@@ -96,7 +96,7 @@ class TransformersEngine:
         self.batch_size = self.options.batch_size
         self._prompts = prompts or default_prompts()
         if self.options.constrained:
-            check_template(self._prompts.template, self.options.constraint)
+            check_template(self._prompts.template)
         loaded = load_model(model, self.options) if isinstance(model, str) else model
         self._loaded: LoadedModel | None = loaded
         self._encoder = PromptEncoder(
@@ -124,7 +124,7 @@ class TransformersEngine:
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
             raise InputError(
-                "decoding: got 'spans' for a model with an encoder, expected tokens; change it"
+                "cannot be spans for a model with an encoder.", field="decoding", value=given
             )
         if given == "tokens" or not causal or not self.options.can_choose_spans:
             return None
@@ -326,9 +326,7 @@ class TransformersEngine:
 
     def _open(self) -> LoadedModel:
         if self._loaded is None:
-            raise InputError(
-                "engine: closed: got a question after close(), expected none; make another"
-            )
+            raise InputError("The engine is closed.")
         return self._loaded
 
     def _prepare(self, requests: Sequence[Request]) -> list[_Task]:
@@ -372,9 +370,10 @@ class TransformersEngine:
             constraint.start(self.options.max_new_tokens - self._decoder.forced)
         except InputError as error:
             forced = self._decoder.forced
-            besides = f" besides {forced} forced at the beginning" if forced else ""
-            problem = str(error).removeprefix("max_tokens").removesuffix(".")
-            raise InputError(f"max_new_tokens{problem}{besides}.") from error
+            if error.field == "max_tokens":
+                error.field = "max_new_tokens"
+                error.hint = f"The model forces {forced} more at the beginning." if forced else None
+            raise
         return constraint
 
     def _run(self, tasks: Sequence[_Task], watcher: Watcher | None = None) -> list[list[int]]:

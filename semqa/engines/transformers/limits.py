@@ -38,16 +38,18 @@ class Limits(NamedTuple):
         most = _last_position(loaded)
         if options.context is not None and options.context > most:
             raise InputError(
-                f"context: got {options.context:,}, expected at most {most:,}, as many positions "
-                "as the model has; lower it or leave it out"
+                f"must be at most {most:,}, the model's positions, got {options.context:,}.",
+                field="context",
+                value=options.context,
             )
         positions = options.context or _positions(loaded)
         # An encoder-decoder model reads a start token before the answer.
         taken = options.max_new_tokens + (1 if config.is_encoder_decoder else 0)
         if taken >= positions:
             raise InputError(
-                f"max_new_tokens: got {options.max_new_tokens}, expected less than the model's "
-                f"context of {positions:,} tokens; lower it"
+                f"must be less than the model's context of {positions:,} tokens, got {options.max_new_tokens:,}.",
+                field="max_new_tokens",
+                value=options.max_new_tokens,
             )
         return cls(positions if config.is_encoder_decoder else positions - taken)
 

@@ -74,9 +74,7 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
             missing = sorted(report["missing_keys"])
             if missing:
                 raise InputError(
-                    f"model {name}: not a whole language model: got no weights for {missing[0]}"
-                    f"{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}, expected "
-                    "all of them; choose a model that was trained to write text"
+                    f"Model {name} is not a complete language model: no weights for {missing[0]}{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}."
                 )
             check_tokenizer(name, tokenizer, model)
             if "device_map" not in weights:

@@ -28,15 +28,12 @@ def check_tokenizer(name: str, tokenizer: Any, model: Any) -> None:
     # Where there are no files, transformers makes a tokenizer of control tokens, or of a space.
     if not any(token.strip("▁Ġ ") for token in own):
         raise InputError(
-            f"model {name}: no tokenizer: got {len(tokenizer)} tokens without any text, expected "
-            "the files that the tokenizer's save_pretrained writes, such as tokenizer.json; put "
-            "them next to config.json"
+            f"Model {name} has no tokenizer: none of its tokens has any text.",
+            hint="Put the tokenizer's files, such as tokenizer.json, next to config.json.",
         )
     known = int(model.get_input_embeddings().num_embeddings)
     highest = max(own.values())
     if highest >= known:
         raise InputError(
-            f"model {name}: not its tokenizer: got token ids up to {highest:,}, expected less than "
-            f"{known:,}, as many as the model knows; put the files of the model's own tokenizer "
-            "next to config.json"
+            f"Model {name} has another model's tokenizer: its ids go up to {highest:,}, but the model knows {known:,} tokens."
         )

@@ -96,7 +96,7 @@ class VllmEngine:
         self.batch_size = self.options.batch_size
         self._prompts = prompts or default_prompts()
         if self.options.constrained:
-            check_template(self._prompts.template, self.options.constraint)
+            check_template(self._prompts.template)
         if isinstance(model, str):
             require_vllm(model)
             # Here, where it can be said that it takes long; vLLM's processes find it compiled. Even
@@ -112,8 +112,9 @@ class VllmEngine:
         )
         if self.options.max_new_tokens >= model.context:
             raise InputError(
-                f"max_new_tokens: got {self.options.max_new_tokens}, expected less than the model's "
-                f"context of {model.context:,} tokens; lower it"
+                f"must be less than the model's context of {model.context:,} tokens, got {self.options.max_new_tokens:,}.",
+                field="max_new_tokens",
+                value=self.options.max_new_tokens,
             )
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:

@@ -304,10 +304,7 @@ class Collection:
         return self._store.kept(name, lambda: self._store.open(name))
 
     def _gone(self) -> NotFoundError:
-        return NotFoundError(
-            f"collection: not found: got {self.name!a}, which was removed, expected one that is "
-            "there; make it again"
-        )
+        return NotFoundError(f"The collection {self.name!a} was deleted.")
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -319,7 +316,7 @@ class Collection:
                 # Its tables go after it was struck off, one by one.
                 if not self._listed():
                     raise self._gone() from error
-            raise UnavailableError(f"collection {self.name!a}: {error}") from error
+            raise UnavailableError(f"Collection {self.name!a}: {error}") from error
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -347,10 +344,7 @@ class Collection:
     def _row(self, document_id: str, columns: Sequence[str]) -> Any:
         rows = self._read(columns, f"id = {literal(document_id)}")
         if not rows:
-            raise NotFoundError(
-                f"document: not found: got {document_id[:80]!a}, expected the id of a document of "
-                f"the collection {self.name}; list them"
-            )
+            raise NotFoundError(f"No document {document_id[:80]!a} in the collection {self.name}.")
         return rows[0]
 
     def _document_row(self, each: Prepared, write: str) -> dict[str, object]:

@@ -59,15 +59,11 @@ class Reranker:
                     [(query, text) for text in texts], batch_size=BATCH, show_progress_bar=False
                 )
             except Exception as error:
-                raise InputError(
-                    f"reranker {self.name}: failed: got {said(error)!r}, expected a number for "
-                    "each passage; choose another --reranker"
-                ) from error
+                raise InputError(f"Reranker {self.name} failed: {said(error)}.") from error
         scores = np.asarray(found, dtype=np.float32)
         if scores.shape != (len(texts),) or not np.isfinite(scores).all():
             raise InputError(
-                f"reranker {self.name}: not usable: got numbers of shape {scores.shape} or infinite "
-                f"ones, expected {len(texts)}, one a passage; choose another --reranker"
+                f"Reranker {self.name} returned scores of shape {scores.shape}, or infinite numbers, for {len(texts)} passages."
             )
         return scores
 

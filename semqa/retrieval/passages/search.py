@@ -65,11 +65,10 @@ class Search:
         """
         if not query.strip() or len(query) > LONGEST_QUERY:
             raise InputError(
-                f"query: not usable: got {len(query)} characters, {len(query.split())} words, "
-                f"expected words, at most {LONGEST_QUERY} characters; ask a shorter question"
+                f"A query has words, and at most {LONGEST_QUERY} characters; got {len(query.split())} words in {len(query)} characters."
             )
         if not 1 <= limit <= MOST:
-            raise InputError(f"limit: out of range: got {limit}, expected 1 to {MOST}; correct it")
+            raise InputError(f"must be 1 to {MOST}, got {limit}.", field="limit", value=limit)
         asked = query[-READ:]
         many = max(LOOKED_AT, 3 * limit)
         ways = self._ways(asked, many)

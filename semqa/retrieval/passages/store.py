@@ -118,8 +118,7 @@ class Store:
             said = next(iter(str(error).splitlines()), type(error).__name__)
             said = _PLACE.sub("", said)
             raise UnavailableError(
-                f"{self.where}: the collections there failed: got {said[:300]!r}, expected a disk "
-                "with room and tables that are whole; see that the folder can be written"
+                f"{self.where}: The collections cannot be read or written: {said[:300]}. Check the disk and the folder's permissions."
             ) from error
 
 

@@ -135,7 +135,7 @@ def test_removed_documents_are_gone(notes: Collection) -> None:
     assert notes.documents() == [other]
     assert [each.document_id for each in notes.search("harbour")] == [other.id]
     for call in (notes.remove, notes.document, notes.find):
-        with pytest.raises(NotFoundError, match="document: not found"):
+        with pytest.raises(NotFoundError, match="No document"):
             call(info.id)
 
 
@@ -195,11 +195,11 @@ def test_names_of_collections(library: Library) -> None:
         " a",
         "\ud800",
     ):
-        with pytest.raises(InputError, match="collection: not a name"):
+        with pytest.raises(InputError, match="A collection's name"):
             library.create("", name)
         with pytest.raises((NotFoundError, UnavailableError)):
             library.collection("", name)
-    with pytest.raises(InputError, match="already there"):
+    with pytest.raises(InputError, match="already exists"):
         library.create("", "x.y")
     assert {each.name for each in library.collections()} == {
         "Meine Akten 2024",
@@ -220,10 +220,10 @@ def test_any_question_can_be_asked(notes: Collection, query: str) -> None:
 
 def test_questions_that_cannot_be(notes: Collection) -> None:
     for query in ("", "  \n", "x" * 10_001):
-        with pytest.raises(InputError, match="query: not usable"):
+        with pytest.raises(InputError, match="A query has words"):
             notes.search(query)
     for limit in (0, 101):
-        with pytest.raises(InputError, match="limit: out of range"):
+        with pytest.raises(InputError, match="limit must be"):
             notes.search("harbour", limit)
     assert notes.search("harbour") == []
 
@@ -408,7 +408,7 @@ def test_only_a_write_that_was_cut_off_has_all_passages_looked_through(
 
 def test_a_disk_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(UnavailableError, match="collections there failed"):
+    with pytest.raises(UnavailableError, match="cannot be read or written"):
         Library(tmp_path / "file" / "library", encoder=None)
 
 
@@ -561,7 +561,7 @@ def test_one_whose_tables_are_damaged_is_named_and_can_be_removed(
             damage(path)
         opened = Library(tmp_path / "library", encoder=None)
         for call in (opened.collections, opened.collection("", name).info):
-            with pytest.raises(UnavailableError, match=f"collection '{name}': "):
+            with pytest.raises(UnavailableError, match=f"Collection '{name}': "):
                 call()
         assert opened.names() == sorted(["good", name])
         opened.delete("", name)

@@ -73,7 +73,7 @@ class ModelSettings:
         check_whole("batch_size", self.batch_size, 1)
         check_whole("stride", self.stride, 0)
         check_whole("longest_answer", self.longest_answer, 1)
-        check_range("threshold", self.threshold, -1e6, 1e6, "0 takes the likelier")
+        check_range("threshold", self.threshold, -1e6, 1e6)
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):
             raise InputError(
                 f"words: got {self.words!r}, expected two or three different words, such as 1/0; "
