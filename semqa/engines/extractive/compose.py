@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from semqa.engines.extractive.lexicon import PREPOSITIONS, PRONOUNS, is_verb
@@ -24,12 +25,7 @@ __all__ = [
     "write_paragraph",
 ]
 
-_BEFORE_TITLE = ("As for ", "And ", "Then there is ")
-_BEFORE_CLAUSE = ("Also, ", "In addition, ", "Further, ", "Besides, ")
-"""Each is used at most once in an answer."""
-
-_MANY = 3
-"""With more sources than this only the last one has a connector."""
+_YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?![\d,.]\d|\d)")
 
 _DANGLING = " \t\r\n\u00a0:;,(-–—"
 """Characters that no quote ends with."""
@@ -182,31 +178,37 @@ def write_list(picks: Sequence[Pick], max_words: int) -> str | None:
     return _list(kept, _marked) if kept else None
 
 
-def write_paragraph(picks: Sequence[Pick], max_words: int, variant: int = 0) -> str:
+def write_paragraph(picks: Sequence[Pick], max_words: int) -> str:
     """Join the picks, in the order given, to one paragraph of marked text.
 
-    A connector is left out where it would not read well or not fit, and none is used twice.
+    Glue says only what the quotes bear out: "Later" and "Earlier" where all years of a quote are
+    after or before those of the quote before it, and once "Also" between two statements.
 
     Args:
         picks: what to quote; at least one.
         max_words: most words of the paragraph, connectors included.
-        variant: which connector comes first; any whole number from 0.
     """
     room = max_words - sum(words_of(pick) for pick in picks)
-    before_title, before_clause = (
-        iter([*some[variant % len(some) :], *some[: variant % len(some)]])
-        for some in (_BEFORE_TITLE, _BEFORE_CLAUSE)
-    )
     out = _piece(picks[0], _marked)
-    for number, pick in enumerate(picks[1:], start=2):
-        connector = ""
-        if len(picks) <= _MANY or number == len(picks):
-            if pick.title and pick.span:
-                connector = next(before_title, "")
-            elif pick.follows:
-                connector = next(before_clause, "")
-        if count_words(connector) > room:
+    used: set[str] = {""}
+    for before, pick in pairwise(picks):
+        connector = _connector(before, pick)
+        if connector in used or count_words(connector) > room:
             connector = ""
+        used.add(connector)
         room -= count_words(connector)
         out += f" {connector}{_piece(pick, _marked)}"
     return out
+
+
+def _connector(before: Pick, pick: Pick) -> str:
+    titled = bool(pick.title and pick.span)
+    if not (titled or pick.follows):
+        return ""
+    old, new = (list(map(int, _YEAR.findall(each.span))) for each in (before, pick))
+    if old and new and before.source != pick.source:
+        if min(new) > max(old):
+            return "Later, "
+        if max(new) < min(old):
+            return "Earlier, "
+    return "" if titled else "Also, "

@@ -332,8 +332,7 @@ class ExtractiveEngine:
         if not picks:
             return self.compose(*read[0], sources, weights)
         in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
-        words = max(len(inquiry.words) for inquiry, _ in read)
-        return write_paragraph(in_order, self.max_words, words)
+        return write_paragraph(in_order, self.max_words)
 
     def compose(
         self,
@@ -355,7 +354,7 @@ class ExtractiveEngine:
         if not picks:
             raise InputError("No source has any text.")
         in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
-        return write_paragraph(in_order, self.max_words, len(inquiry.words))
+        return write_paragraph(in_order, self.max_words)
 
     def _choose(
         self,
