@@ -23,8 +23,7 @@ from fit_extractive import logistic
 
 from semqa.engines.extractive.documents import Reading, read, write
 from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
-from semqa.engines.extractive.matching import Match, match
-from semqa.engines.extractive.selection import Model, judge, select
+from semqa.engines.extractive.matching import Match, Model, judge, match, select
 from semqa.metrics.docqa import (
     DocsPrediction,
     DocsQuestion,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from semqa.engines.extractive.selection import Judgement
+    from semqa.engines.extractive.matching import Judgement
 
     Array = NDArray[np.float64]
 

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.engines.extractive.matching import match
-from semqa.engines.extractive.selection import blend, judge, select
-from semqa.engines.extractive.units import read_units
+from semqa.engines.extractive.matching import blend, judge, match, read_units, select
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from semqa.engines.extractive.matching import Match
-    from semqa.engines.extractive.selection import Judgement, Model
-    from semqa.engines.extractive.units import Units
+    from semqa.engines.extractive.matching import Judgement, Match, Model, Units
     from semqa.quotes import QuotedAnswer, Source
     from semqa.retrieval.encoder import SentenceEncoder
 

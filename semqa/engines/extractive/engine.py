@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.base import check_request
 from semqa.engines.extractive import documents, tuning
-from semqa.engines.extractive.asked import questions_in
-from semqa.engines.extractive.bearing import bears_on
-from semqa.engines.extractive.chooser import Chooser
 from semqa.engines.extractive.compose import (
+    Chooser,
     Pick,
+    other_part,
     span_text,
     words_of,
     write_list,
     write_paragraph,
 )
 from semqa.engines.extractive.evidence import expansions, trust
-from semqa.engines.extractive.languages import language_of
-from semqa.engines.extractive.parts import other_part
-from semqa.engines.extractive.passage import split_words
-from semqa.engines.extractive.ranker import load_weights
-from semqa.engines.extractive.reading import read_request
-from semqa.engines.extractive.title import quotable
-from semqa.engines.extractive.units import read_units, texts_of
+from semqa.engines.extractive.lexicon import language_of
+from semqa.engines.extractive.matching import read_units, texts_of
+from semqa.engines.extractive.passage import quotable, split_words
+from semqa.engines.extractive.question import questions_in
+from semqa.engines.extractive.reading import bears_on, load_weights, read_request
 from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError, UnavailableError
 from semqa.quotes import QuotedAnswer
@@ -40,9 +37,8 @@ from semqa.quotes import QuotedAnswer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.engines.extractive.inquiry import Inquiry
-    from semqa.engines.extractive.ranker import Weights
-    from semqa.engines.extractive.reading import Reading
+    from semqa.engines.extractive.question import Inquiry
+    from semqa.engines.extractive.reading import Reading, Weights
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
 
