@@ -33,7 +33,7 @@ from semqa.metrics.docqa import (
     DocsScorer,
 )
 from semqa.quotes import QuotedAnswer, Source
-from semqa.quotes.render.verdict import LOW
+from semqa.quotes.render.common import LOW
 from semqa.retrieval.encoder import packaged_encoder
 
 if TYPE_CHECKING:

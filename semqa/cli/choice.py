@@ -125,7 +125,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
             del own["encoder"]
     settings = PromptSettings(**own)
     if "base_url" in accepted and "base_url" not in options:
-        from semqa.engines.openai.endpoint import default_url
+        from semqa.engines.openai.client import default_url
 
         options["base_url"] = default_url()  # so that records name the endpoint
     if "constraint" not in accepted:
@@ -140,7 +140,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
 
 def _as_learned(engine: str, own: Mapping[str, object], habits: Collection[str]) -> dict[str, Any]:
     """Return the options of prompts, with what a trained model learned for those not given."""
-    from semqa.engines.model.learned import learned_settings
+    from semqa.engines.model.options import learned_settings
 
     kind, _, model = engine.partition(":")
     learned = learned_settings(model) if kind in ("transformers", "vllm") else {}

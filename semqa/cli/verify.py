@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.quotes import Quote, QuotedAnswer, Source
-    from semqa.quotes.nearest import Nearest, NearestSearch
+    from semqa.quotes.locate import Nearest, NearestSearch
 
 __all__ = ["verify"]
 
@@ -49,7 +49,7 @@ def verify(
     why, or if nothing is quoted. Words outside of quotes that claim something
     are listed, and do not change the exit code.
     """
-    from semqa.quotes.nearest import NearestSearch
+    from semqa.quotes.locate import NearestSearch
 
     check_stdin_once(answer, *(source or []), sources)
     result, question = _read(answer, source or [], sources)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import (
+from semqa.quotes.words import (
     function_words,
     glue_words,
     language_of,

@@ -16,9 +16,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
-from semqa.documents.clean import clean, one_line
-from semqa.documents.limits import Limits
-from semqa.documents.names import stem_of
+from semqa.documents.document import Limits, clean, one_line, stem_of
 from semqa.errors import InputError, MissingExtraError
 
 __all__ = ["main", "read"]

@@ -21,7 +21,7 @@ from semqa.errors import InputError, MissingExtraError, UnavailableError
 if TYPE_CHECKING:
     from typing import IO
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["READERS", "Read", "Readers"]
 

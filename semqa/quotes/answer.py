@@ -223,7 +223,7 @@ class QuotedAnswer:
             return Verdict.ABSTAINED
         if self.dropped or not all(quote.verified for quote in self.quotes):
             return Verdict.UNVERIFIED
-        from semqa.quotes.glue import has_content
+        from semqa.quotes.words import has_content
 
         telling = any(has_content(quote.text, question) for quote in self.quotes)
         if not telling or self.claims(question):
@@ -233,7 +233,7 @@ class QuotedAnswer:
     def claims(self, question: str = "") -> tuple[Claim, ...]:
         """Return the runs of words outside of quotes that claim something, in reading order.
 
-        Such words are neither glue (`semqa.quotes.glue`) nor words of the question. Words of the
+        Such words are neither glue (`semqa.quotes.words`) nor words of the question. Words of the
         question claim something where a whole sentence quotes nothing. An abstention claims nothing.
 
         Args:
@@ -249,7 +249,7 @@ class QuotedAnswer:
             >>> [claim.text for claim in answer.claims("Was the bridge finished?")]
             ['bridge', 'finished']
         """
-        from semqa.quotes.glue import leaks
+        from semqa.quotes.words import leaks
 
         if self.abstained:
             return ()

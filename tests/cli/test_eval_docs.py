@@ -13,7 +13,7 @@ import pytest
 from semqa.engines import registry
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
-from semqa.retrieval.passages import dense
+from semqa.retrieval.passages import search
 from tests.attribution.commands import Command, command_in
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "eval-docs"
@@ -32,7 +32,7 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Command:
     """Call as `semqa eval docs` with the questions of the example."""
-    monkeypatch.setattr(dense, "find_spec", lambda _name: None)  # words alone: no model is loaded
+    monkeypatch.setattr(search, "find_spec", lambda _name: None)  # words alone: no model is loaded
     command = command_in(tmp_path, monkeypatch, capsys)
     return lambda *args: command("eval", "docs", questions, *args)
 

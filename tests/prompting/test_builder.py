@@ -107,7 +107,7 @@ def test_control_tokens_are_spelled_out() -> None:
     text=st.text("ab <", max_size=30),
 )
 def test_nothing_reserved_is_left(reserved: list[str], text: str) -> None:
-    from semqa.prompting.reserved import Spelling
+    from semqa.prompting.prompt import Spelling
 
     spelled = Spelling(reserved)(text)
     assert spelled.replace(" ", "") == text.replace(" ", "")

@@ -10,10 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from semqa import InputError, QuotedAnswer, Source
-from semqa.quotes import align
-from semqa.quotes.align import Aligner
 from semqa.quotes.render import to_ansi, to_html, to_markdown
-from semqa.quotes.repair import Repairer, repair
+from semqa.quotes.repair import Aligner, Repairer, repair
 
 SONG = Source(
     'In May 1942, Bing Crosby recorded "White Christmas" for Decca in just 18 minutes; sales did not '
@@ -448,7 +446,7 @@ def test_many_marks_take_bounded_time() -> None:
 
 
 def test_too_much_text_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(align, "MAX_SOURCE_CHARACTERS", 100)
+    monkeypatch.setattr("semqa.quotes.repair.MAX_SOURCE_CHARACTERS", 100)
     answer = repair("[ 1 bing Crosby ]", SOURCES)
     assert answer.dropped[0].reason.endswith("too much text to look for more")
     assert Aligner(SOURCES).find("bing Crosby", 1) is None

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from semqa.errors import UnavailableError
-from semqa.retrieval.embeddings import CHUNK, EmbeddingCache
+from semqa.retrieval.encoder import CHUNK, EmbeddingCache
 
 
 def lengths(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -73,7 +73,7 @@ WRITER = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from semqa.retrieval.embeddings import EmbeddingCache
+from semqa.retrieval.encoder import EmbeddingCache
 
 def compute(texts):
     time.sleep(float(sys.argv[3]))

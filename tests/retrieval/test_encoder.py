@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from semqa.errors import InputError, MissingExtraError, UnavailableError
-from semqa.retrieval.embeddings import EmbeddingCache
-from semqa.retrieval.encoder import PACKAGED_ENCODER, SentenceEncoder
+from semqa.retrieval.encoder import PACKAGED_ENCODER, EmbeddingCache, SentenceEncoder
 
 TEXTS = ["who sang it?", "by whom was it sung?", "how deep is the lake?"]
 

@@ -12,8 +12,7 @@ from semqa import InputError, Source
 from semqa.data.quotesum import Question, Reference, read_quotesum
 from semqa.prompting import Exemplar
 from semqa.retrieval import ExemplarPool
-from semqa.retrieval.pool import best_reference
-from semqa.retrieval.same import question_key
+from semqa.retrieval.exemplars import best_reference, question_key
 from tests.cli.conftest import EXAMPLES
 
 SOURCES = (Source("Ann sang it in 1943."), Source("Bob sang it in 2014."))

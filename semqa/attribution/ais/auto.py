@@ -24,7 +24,7 @@ from semqa.attribution.judges.base import Entailment, Pair
 from semqa.attribution.judges.length import TooLongError, unless_too_long
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
-from semqa.quotes.render.judged import Judged, JudgedSentence
+from semqa.quotes.render.common import Judged, JudgedSentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.replies import read_questions, read_span, read_verdict
 from semqa.attribution.prompts import JudgePrompt
 from semqa.engines.base import CompletingEngine, PromptTooLongError
-from semqa.engines.model.identity import model_identity
-from semqa.engines.openai.endpoint import default_url
+from semqa.engines.model.hub import model_identity
+from semqa.engines.openai.client import default_url
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ import zipfile
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents.parsers.blocks import numeral, table_lines
+from semqa.documents.parsers.plain import numeral, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["parse"]
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents.parsers.blocks import numeral, table_lines
-from semqa.documents.parsers.plain import decode
+from semqa.documents.parsers.plain import decode, numeral, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["parse", "text_of"]
 

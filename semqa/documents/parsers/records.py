@@ -11,7 +11,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["as_text", "parse"]
 

@@ -6,14 +6,13 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from semqa.documents.parsers.blocks import table_lines
-from semqa.documents.parsers.plain import decode
+from semqa.documents.parsers.plain import decode, table_lines
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["parse"]
 

@@ -1,19 +1,44 @@
-"""The settings that all engines that ask a language model share: decoding, and what an answer may do.
-
-Knows of no library that runs models, so that a wrong setting is found before one is loaded.
-"""
+"""Settings that all engines with a language model share: decoding, and what an answer may hold."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import math
-from dataclasses import dataclass, fields
-from typing import ClassVar, Self
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from semqa.data.files import decode_text, open_input
+from semqa.data.jsonl import as_row, decode_json
 from semqa.decoding.policy import QuotePolicy, checked_numbers
+from semqa.engines.base import PromptTooLongError
+from semqa.engines.model.text import AnswerText
 from semqa.errors import InputError
 
-__all__ = ["AnswerOptions", "LocalOptions", "check_range", "check_whole"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.decoding import Vocabulary
+    from semqa.engines.base import Request
+    from semqa.prompting import Form, PromptBuilder, Template
+
+__all__ = [
+    "AnswerOptions",
+    "LocalOptions",
+    "check_fits",
+    "check_range",
+    "check_template",
+    "check_whole",
+    "default_prompts",
+    "free_options",
+    "learned_files",
+    "learned_settings",
+    "read_text",
+    "seed_of",
+]
+
 
 _DECODINGS = ("spans", "tokens")
 
@@ -191,3 +216,116 @@ def check_range(
         raise InputError(
             f"must be a number {start} to {most:g}, got {value!r}.", field=name, value=value
         )
+
+
+def seed_of(seed: int, request: Request) -> int:
+    """Return the seed of one request: a number of 63 bits."""
+    digest = hashlib.sha256(str(seed).encode())
+    parts = (request.question, *(p for s in request.sources for p in (s.title, s.text)))
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data) + data)
+    return int.from_bytes(digest.digest()[:8], "big") >> 1
+
+
+_SETTINGS = "semqa-asked.json"
+_TEMPLATE = "semqa-prompt.jinja"
+
+
+def learned_files(template: Template, form: Form) -> dict[str, bytes]:
+    """Return the files, by name, for a model that learns from prompts of a template."""
+    settings = {"prompt": _TEMPLATE, "form": form, "shots": 0}
+    return {
+        _TEMPLATE: template.raw,
+        _SETTINGS: (json.dumps(settings, indent=1) + "\n").encode(),
+    }
+
+
+def learned_settings(model: str) -> dict[str, object]:
+    """Return the options by which a model is asked as it was trained; none for other models.
+
+    Args:
+        model: a folder, or a name on the Hub, for which nothing is known.
+
+    Raises:
+        InputError: the folder's file is damaged.
+    """
+    file = Path(model).expanduser() / _SETTINGS
+    if not file.is_file():
+        return {}
+    with open_input(file) as opened:
+        name = opened.name
+        found = as_row(decode_json(decode_text(opened.read_all(), name), name), name).fields
+    template = found.get("prompt")
+    if not isinstance(template, str) or Path(template).name != template:
+        raise InputError(f'{file}: "prompt" must name a file in the same folder.')
+    return {**found, "prompt": str(file.with_name(template))}
+
+
+def default_prompts() -> PromptBuilder:
+    """Return what asks a model that was given no prompts: with the exemplars that come with semqa."""
+    from semqa.prompting import PromptBuilder, ShippedExemplars
+
+    exemplars = ShippedExemplars()
+    return PromptBuilder("qsum", exemplars, len(exemplars))
+
+
+def check_template(template: Template) -> None:
+    """Check that a template can be used with the constraint.
+
+    Raises:
+        InputError: it does not ask for quotes, or one of its stop texts holds a bracket.
+    """
+    for stop in template.header.stop:
+        if "[" in stop or "]" in stop:
+            raise InputError(
+                f"Prompt {template.name}: a stop text must not hold brackets while the constraint is on, got {stop!r}."
+            )
+    if template.answers != "quotes":
+        raise InputError(
+            f"Prompt {template.name} asks for {template.answers}, which the constraint does not allow.",
+            hint="Turn the constraint off, or choose a prompt for quotes.",
+        )
+
+
+_Options = TypeVar("_Options", bound="AnswerOptions")
+
+_GREEDY = {
+    "constraint": "off",
+    "temperature": 0.0,
+    "top_p": 1.0,
+    "top_k": 0,
+    "num_beams": 1,
+    "repetition_penalty": 1.0,
+}
+
+
+def free_options(options: _Options, max_new_tokens: int) -> _Options:
+    """Return options with which the model writes freely and greedily.
+
+    Raises:
+        InputError: the number of tokens is out of its range.
+    """
+    known = {field.name for field in fields(options)}
+    changed: dict[str, Any] = {name: value for name, value in _GREEDY.items() if name in known}
+    return replace(options, max_new_tokens=max_new_tokens, **changed)
+
+
+def check_fits(tokens: int, limit: int) -> None:
+    """See that a prompt fits into a model's context.
+
+    Raises:
+        PromptTooLongError: it does not.
+    """
+    if tokens > limit:
+        raise PromptTooLongError(
+            f"the prompt is too long for the model: got {tokens:,} tokens, expected at most "
+            f"{limit:,}; shorten it"
+        )
+
+
+def read_text(tokens: Sequence[int], vocabulary: Vocabulary) -> str:
+    """Return the text of what a model wrote, without what stands around it."""
+    text = AnswerText(vocabulary, ())
+    pieces = [text.add(token) for token in tokens if token not in vocabulary.eos_ids]
+    return ("".join(pieces) + text.end()).strip()

@@ -23,12 +23,11 @@ from semqa.engines.model import (
     read_tokens,
 )
 from semqa.engines.model.spans import generic_prompt
-from semqa.engines.transformers.limits import Limits
-from semqa.engines.transformers.loading import LoadedModel, load_model
+from semqa.engines.transformers.loading import Limits, LoadedModel, load_model
 from semqa.engines.transformers.options import LOADING, TransformersOptions
 from semqa.errors import InputError
 from semqa.prompting import Prompt
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.generation import Generation
+    from semqa.engines.transformers.decoding import Watcher
     from semqa.engines.transformers.spans import SpanDecoder
-    from semqa.engines.transformers.watcher import Watcher
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
@@ -244,7 +243,7 @@ class TransformersEngine:
             yield generation.text
             return generation
         (task,) = self._prepare([request])
-        from semqa.engines.transformers.watcher import Watcher
+        from semqa.engines.transformers.decoding import Watcher
 
         watcher = Watcher()
         thread = Thread(

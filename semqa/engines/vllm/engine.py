@@ -20,17 +20,15 @@ from semqa.engines.model import (
     read_text,
     read_tokens,
 )
-from semqa.engines.model.continuation import ContinuationEncoder
-from semqa.engines.model.seeds import seed_of
-from semqa.engines.model.span_writer import SpanWriter
-from semqa.engines.model.spans import generic_prompt
+from semqa.engines.model.options import seed_of
+from semqa.engines.model.spans import ContinuationEncoder, SpanWriter, generic_prompt
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import LOADING, VllmOptions
 from semqa.engines.vllm.service import Written
 from semqa.engines.vllm.spans import SpanTask, write_spans
 from semqa.errors import InputError
 from semqa.prompting import Prompt
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:

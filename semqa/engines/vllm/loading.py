@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vllm.engine import NAME, vocabulary_of
-from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, first_line, is_on_disk_only
-from semqa.engines.model.quiet import quiet
+from semqa.engines.model.hub import (
+    check_revision,
+    explained,
+    first_line,
+    folder_of,
+    is_on_disk_only,
+    load_tokenizer,
+    quiet,
+)
 from semqa.engines.vllm.service import Service
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require

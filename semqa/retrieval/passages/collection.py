@@ -16,25 +16,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from semqa.documents import Document, Limits, extract, split
-from semqa.documents.names import check_name
+from semqa.documents.document import check_name
 from semqa.errors import NotFoundError, UnavailableError
 from semqa.quotes import Source
-from semqa.retrieval.passages.index import keep_indexed, make_indexes
-from semqa.retrieval.passages.info import CollectionInfo, DocumentInfo
-from semqa.retrieval.passages.leftovers import clear, noted
-from semqa.retrieval.passages.live import Live
-from semqa.retrieval.passages.schemas import documents_schema, passages_schema
-from semqa.retrieval.passages.search import Search
-from semqa.retrieval.passages.store import literal
+from semqa.retrieval.passages.search import Live, Search, keep_indexed, make_indexes
+from semqa.retrieval.passages.store import (
+    CollectionInfo,
+    DocumentInfo,
+    clear,
+    documents_schema,
+    literal,
+    noted,
+    passages_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.documents import Passage
-    from semqa.retrieval.passages.dense import Dense
-    from semqa.retrieval.passages.info import Found
-    from semqa.retrieval.passages.reranker import Reranker
-    from semqa.retrieval.passages.store import Store
+    from semqa.retrieval.passages.search import Dense, Reranker
+    from semqa.retrieval.passages.store import Found, Store
 
 __all__ = ["Collection", "Prepared"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.documents import SUFFIXES
-from semqa.documents.names import check_name
+from semqa.documents.document import check_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
-from semqa.retrieval.passages.dense import Dense
-from semqa.retrieval.passages.reranker import Reranker
+from semqa.retrieval.passages.search import Dense, Reranker
 from semqa.retrieval.passages.store import Store, literal
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from semqa.documents import Limits
     from semqa.quotes import Source
-    from semqa.retrieval.passages.info import CollectionInfo
+    from semqa.retrieval.passages.store import CollectionInfo
 
 __all__ = ["Library"]
 

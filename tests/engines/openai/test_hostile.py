@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from semqa import InputError
-from semqa.engines.openai import OpenAIEngine, OpenAIOptions, transport
-from semqa.engines.openai.endpoint import Endpoint
+from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
+from semqa.engines.openai.client import Endpoint
 from semqa.errors import UnavailableError
 from tests.engines.openai.conftest import KEY, QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.server import Answer, Asked, Server, chunks, error, serving
@@ -243,7 +243,7 @@ def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
 
 
 def test_nobody_waits_for_what_follows_a_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_REST_SECONDS", 0.2)
+    monkeypatch.setattr(client, "_REST_SECONDS", 0.2)
     answer = Answer("By.", usage=None, done=False)
     whole = len(chunks(Asked("/chat/completions", {}, {}), answer))
     with serving(Answer("By.", stall_after=whole)) as server:
@@ -281,7 +281,7 @@ def test_silence_is_limited() -> None:
 
 @BOTH
 def test_size_is_limited(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(client, "MAX_BYTES", 10_000)
     for kind in ("application/json", "text/event-stream"):
         with serving(Answer(body=b"", drip=b" " * 1_000 + b"\n", kind=kind)) as server:
             assert "more than 10,000 bytes" in refused(ask, server, UnavailableError)

@@ -96,7 +96,7 @@ def test_the_seed_decides_draws_and_nothing_else_does() -> None:
 
 
 def test_draws_follow_the_probabilities() -> None:
-    from semqa.engines.transformers.draws import Draws
+    from semqa.engines.transformers.decoding import Draws
 
     scores = torch.tensor([[0.0, 1.0, -torch.inf, 2.0]])
     draws = Draws([7])

@@ -10,7 +10,7 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.retrieval.passages import Library
-from semqa.retrieval.passages.reranker import Reranker
+from semqa.retrieval.passages.search import Reranker
 
 WORDS = [
     "[PAD]",

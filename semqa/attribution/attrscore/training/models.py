@@ -7,9 +7,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from semqa.attribution.attrscore.label import LABELS, RELATIONS, Label
-from semqa.engines.model.files import folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
-from semqa.engines.model.quiet import quiet
+from semqa.engines.model.hub import (
+    explained,
+    folder_of,
+    for_weights,
+    is_on_disk_only,
+    load_tokenizer,
+    quiet,
+)
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require
 

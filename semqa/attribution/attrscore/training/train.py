@@ -20,7 +20,7 @@ from semqa.attribution.attrscore.prompting import AttrPrompt
 from semqa.attribution.attrscore.training.models import load, require_trainer
 from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
-from semqa.engines.model.quiet import quiet
+from semqa.engines.model.hub import quiet
 from semqa.errors import InputError
 from semqa.trainer import Progress, Ranks, Session, TrainingFolder
 from semqa.trainer.session import versions

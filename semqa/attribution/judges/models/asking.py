@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.models.batches import in_batches, padded
-from semqa.engines.model.quiet import quiet_log
+from semqa.engines.model.hub import quiet_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

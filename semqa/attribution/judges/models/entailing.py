@@ -19,7 +19,7 @@ from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.lexical_words import sentences
 from semqa.attribution.judges.models.batches import in_batches, padded, rounded
 from semqa.attribution.judges.models.labels import read_labels
-from semqa.engines.model.quiet import quiet_log
+from semqa.engines.model.hub import quiet_log
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from semqa.engines.model.encoding import PromptEncoder
-from semqa.engines.model.files import folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
-from semqa.engines.model.identity import model_identity
-from semqa.engines.model.quiet import quiet
-from semqa.engines.transformers.device import choose_device
-from semqa.engines.transformers.loading import dtype_option
-from semqa.engines.transformers.tokenizer import check_tokenizer
+from semqa.engines.model.hub import (
+    explained,
+    folder_of,
+    for_weights,
+    is_on_disk_only,
+    load_tokenizer,
+    model_identity,
+    quiet,
+)
+from semqa.engines.model.text import PromptEncoder
+from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
 from semqa.errors import InputError, SemqaError
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
     from semqa.attribution.judges.models.settings import ModelSettings

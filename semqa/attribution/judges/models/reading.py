@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from semqa.attribution.judges.base import Span
 from semqa.attribution.judges.length import TooLongError
 from semqa.attribution.judges.models.batches import in_batches, padded, rounded
-from semqa.engines.model.quiet import quiet_log
+from semqa.engines.model.hub import quiet_log
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

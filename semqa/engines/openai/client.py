@@ -1,31 +1,255 @@
-"""Requests to an endpoint over HTTP: tried again where that may help, bounded in time and size.
+"""Requests to an OpenAI-compatible endpoint over HTTP: retried, and bounded in time and size.
 
-Knows nothing of what is asked. The key goes to the endpoint's own host only, and appears in no message.
+The `openai` client was not used here: it reads bodies and streams without a bound, follows redirects to
+other hosts with the key, and shows the key in errors.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
+import os
 import random
+import time
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from urllib.parse import urlsplit
 
-from semqa.engines.openai.reading import cut, pause_asked, read_body, read_error
-from semqa.engines.openai.sse import EventReader
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterator,
+        Mapping,
+    )
 
     import httpx
 
-    from semqa.engines.openai.endpoint import Endpoint
+__all__ = [
+    "HOSTED",
+    "MAX_BYTES",
+    "Endpoint",
+    "EventReader",
+    "Patience",
+    "RefusedError",
+    "Sink",
+    "Transport",
+    "cut",
+    "default_url",
+    "pause_asked",
+    "read_body",
+    "read_error",
+]
 
-__all__ = ["MAX_BYTES", "Patience", "RefusedError", "Sink", "Transport"]
+
+_URLS = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
+_KEYS = ("SEMQA_API_KEY", "OPENAI_API_KEY")
+_HIDDEN = "<key>"
+
+HOSTED = "https://api.openai.com/v1"
+"""OpenAI's own endpoint, which is asked unless another is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint, such as ``http://localhost:8000/v1``.
+
+    Attributes:
+        url: what the paths of requests are appended to; without a slash at its end.
+        key: sent as a bearer token; None sends none. It is left out of the representation.
+    """
+
+    url: str
+    key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def find(cls, base_url: str | None = None, api_key: str | None = None) -> Self:
+        """Return the endpoint that was given, or else that of the environment.
+
+        Args:
+            base_url: by default ``SEMQA_BASE_URL``, ``OPENAI_BASE_URL`` or OpenAI's own endpoint.
+            api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``, in the other order for OpenAI's
+                own endpoint; empty for none.
+
+        Raises:
+            InputError: the address or the key is invalid, or OpenAI's endpoint has no key.
+        """
+        url = _checked_url(_given(base_url, _URLS) or HOSTED)
+        hosted = urlsplit(url).hostname == urlsplit(HOSTED).hostname
+        key = _checked_key(_given(api_key, _KEYS[::-1] if hosted else _KEYS))
+        if hosted and key is None:
+            raise InputError(
+                f"{HOSTED} needs an API key: set {_KEYS[1]} or {_KEYS[0]}. For another endpoint, give "
+                f"its address (--base-url, for a judge --judge-url) or set {_URLS[0]}."
+            )
+        return cls(url, key)
+
+    def hide(self, text: str) -> str:
+        """Return a text without the key, which some servers repeat in their errors."""
+        return text if not self.key else text.replace(self.key, _HIDDEN)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers that every request has."""
+        return {} if not self.key else {"Authorization": f"Bearer {self.key}"}
+
+
+def default_url() -> str:
+    """Return the address that is asked if none is given."""
+    return _given(None, _URLS) or HOSTED
+
+
+def _given(value: str | None, names: tuple[str, ...]) -> str:
+    found = value if value is not None else next(filter(None, map(os.environ.get, names)), "")
+    return found.strip()
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if parts.username is not None or parts.password is not None:
+        # Not shown: what stands there may be secret.
+        raise InputError(
+            f"must not hold a user or password; set a key in {_KEYS[0]}.", field="base_url"
+        )
+    if parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment:
+        raise InputError(
+            f"must be an http or https address such as http://localhost:8000/v1, got {url!r}.",
+            field="base_url",
+            value=url,
+        )
+    return url.rstrip("/")
+
+
+def _checked_key(key: str) -> str | None:
+    if not key:
+        return None
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise InputError(
+            f"holds white space or characters that no key has. Check {_KEYS[0]} and {_KEYS[1]} for a line break or a quotation mark.",
+            field="api_key",
+        )
+    return key
+
+
+_MOST_OF_AN_ERROR = 1 << 20
+_LONGEST = 300
+
+
+async def read_body(response: httpx.Response, most: int) -> bytes | None:
+    """Return the body; None if it is longer than it may be."""
+    blocks, size = [], 0
+    async for block in response.aiter_raw():
+        size += len(block)
+        if size > most:
+            return None
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+async def read_error(response: httpx.Response) -> str:
+    """Return what an endpoint says of an error, in its own words."""
+    data = await read_body(response, _MOST_OF_AN_ERROR) or b""
+    text = data.decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return "" if "html" in response.headers.get("Content-Type", "") else text.strip()
+    for name in ("error", "message", "detail"):
+        if isinstance(value, dict) and value.get(name):
+            value = value[name]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def pause_asked(retry_after: str | None) -> float:
+    """Return the seconds of a Retry-After header: a number, or a date."""
+    if not retry_after:
+        return 0.0
+    try:
+        return max(0.0, float(retry_after)) if len(retry_after) < 20 else 0.0
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, OverflowError, TypeError):
+        return 0.0
+
+
+def cut(text: str) -> str:
+    """Return as much of a text as a message may hold."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+MAX_EVENT = 1 << 20
+"""Characters of one event; more is no piece of an answer."""
+
+
+class EventReader:
+    r"""Reads a stream of events.
+
+    Example:
+        >>> reader = EventReader()
+        >>> [list(reader.add(piece)) for piece in (b"data: {", b"}\r", b"\n\r\n: x\n\ndata: 1\n")]
+        [[], [], ['{}']]
+        >>> list(reader.end())
+        ['1']
+    """
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
+        self._line = ""
+        self._data: list[str] = []
+        self._size = 0
+
+    def add(self, piece: bytes) -> Iterator[str]:
+        """Take more bytes, and give the data of the events that are whole now.
+
+        Raises:
+            ValueError: the bytes are no UTF-8, or an event does not end.
+        """
+        yield from self._take(self._decoder.decode(piece))
+
+    def end(self) -> Iterator[str]:
+        """Give the data of an event that the stream ended with.
+
+        Raises:
+            ValueError: as `add`.
+        """
+        yield from self._take(self._decoder.decode(b"", final=True) + "\n\n")
+
+    def _take(self, text: str) -> Iterator[str]:
+        # A carriage return may be half of a line's end.
+        lines = (self._line + text).replace("\r\n", "\n")
+        last = "\r" if lines.endswith("\r") else ""
+        *whole, rest = lines.removesuffix("\r").replace("\r", "\n").split("\n")
+        self._line = rest + last
+        if len(self._line) + self._size > MAX_EVENT:
+            raise ValueError(f"an event of more than {MAX_EVENT:,} characters")
+        for line in whole:
+            if line:
+                self._read(line)
+            elif self._data:
+                data, self._data, self._size = self._data, [], 0
+                yield "\n".join(data)
+
+    def _read(self, line: str) -> None:
+        name, _, value = line.partition(":")
+        if name == "data":
+            self._data.append(value.removeprefix(" "))
+            self._size += len(value)
+
 
 MAX_BYTES = 32 << 20
 """Bytes of one reply; more is no answer."""

@@ -1,9 +1,4 @@
-"""Capability probe: which ways of keeping a model to verbatim quotes an endpoint offers.
-
-Many servers ignore what they do not know, with HTTP status 200. So a way counts as offered by its
-outcome alone: the processor by its own words of refusal, a grammar or a JSON schema by an output that
-no model would write without it.
-"""
+"""Capability probe: how an endpoint can keep a model to verbatim quotes."""
 
 from __future__ import annotations
 
@@ -13,8 +8,8 @@ import secrets
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from semqa.engines.generation import Way
-from semqa.engines.openai.remote import Wording
-from semqa.engines.openai.transport import RefusedError
+from semqa.engines.openai.client import RefusedError
+from semqa.engines.openai.replies import Wording
 from semqa.errors import InputError, UnavailableError
 from semqa.prompting import Message
 from semqa.quotes.pointing import object_schema, parts_schema
@@ -28,6 +23,7 @@ if TYPE_CHECKING:
     """Asks the model anything, with further fields in the request and a budget of tokens."""
 
 __all__ = ["PROBE", "Dialect", "Offer", "find_way", "grammar_fields", "schema_fields"]
+
 
 _HELLO = (Message("user", "Say hello."),)
 PROBE = Wording(_HELLO, _HELLO, "Hello", "auto")
