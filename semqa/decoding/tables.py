@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from semqa.decoding.trie import Trie
-    from semqa.decoding.vocabulary import Vocabulary
+    from semqa.decoding.vocabulary import Trie, Vocabulary
 
 __all__ = ["FreeTables", "VocabularyTables", "free_tables", "vocabulary_tables"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from semqa.decoding.masking import apply_masks, compile_masking
+from semqa.decoding.masks import apply_masks, compile_masking
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -19,7 +19,7 @@ try:
     import torch
     from transformers import LogitsProcessor
 
-    from semqa.decoding.device_masks import unpack_on_device
+    from semqa.decoding.masks import unpack_on_device
 except ModuleNotFoundError:  # names the command that installs them
     require("transformers", extra="local", purpose="semqa.decoding.transformers")
     raise

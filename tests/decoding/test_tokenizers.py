@@ -20,7 +20,7 @@ from tokenizers import (
     trainers,
 )
 
-from semqa.decoding.decoders import bytes_of_pieces
+from semqa.decoding.tokenizers import bytes_of_pieces
 from semqa.decoding.vocabulary import Vocabulary
 from semqa.errors import InputError
 from tests.decoding.vocabularies import mistral_data

@@ -10,8 +10,7 @@ import torch
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary, find_breach
-from semqa.decoding.device_masks import unpack_on_device
-from semqa.decoding.masking import apply_masks
+from semqa.decoding.masks import apply_masks, unpack_on_device
 from semqa.decoding.transformers import CopyConstraintLogitsProcessor
 from tests.models import FAMILIES, tiny
 

@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.decoding import vocabulary_cache
-from semqa.decoding.trie import DENSE_CHILDREN, Trie, build_trie
-from semqa.decoding.vocabulary import Vocabulary
+from semqa.decoding import vocabulary as vocabulary_module
+from semqa.decoding.vocabulary import DENSE_CHILDREN, Trie, Vocabulary, build_trie
 from semqa.errors import InputError
 from tests.decoding.vocabularies import (
     byte_vocabulary,
@@ -209,7 +208,7 @@ class TestCache:
     @pytest.fixture(autouse=True)
     def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv("SEMQA_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(vocabulary_cache, "_WORTH_A_FILE", 10)
+        monkeypatch.setattr(vocabulary_module, "_WORTH_A_FILE", 10)
         return tmp_path / "cache" / "vocabularies"
 
     @pytest.fixture
@@ -221,7 +220,7 @@ class TestCache:
             sizes.append(offsets.size - 1)
             return build_trie(blob, offsets)
 
-        monkeypatch.setattr(vocabulary_cache, "build_trie", counted)
+        monkeypatch.setattr(vocabulary_module, "build_trie", counted)
         return sizes
 
     def test_it_is_built_once(self, folder: Path, built: list[int]) -> None:
@@ -235,7 +234,7 @@ class TestCache:
     def test_a_small_vocabulary_leaves_no_file(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(vocabulary_cache, "_WORTH_A_FILE", 257)
+        monkeypatch.setattr(vocabulary_module, "_WORTH_A_FILE", 257)
         byte_vocabulary()
         assert not folder.exists()
 
@@ -244,7 +243,7 @@ class TestCache:
         ["empty", "cut", "bit", "noise", "foreign", "pickle", "out of range", "types", "folder"],
     )
     def test_what_is_not_whole_is_built_anew(self, built: list[int], damage: str) -> None:
-        path = vocabulary_cache.cache_path(byte_vocabulary().fingerprint)
+        path = vocabulary_module.cache_path(byte_vocabulary().fingerprint)
         data = path.read_bytes()
         with np.load(path) as file:
             arrays = dict(file)

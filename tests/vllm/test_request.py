@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from semqa import InputError, Source
 from semqa.decoding import QuotePolicy
 from semqa.decoding.vllm import ConstraintRequest, to_extra_args
-from semqa.decoding.vllm.admission import check_params
+from semqa.decoding.vllm.request import check_params
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 
@@ -171,7 +171,7 @@ def replace_sources(params: SimpleNamespace, count: int) -> SimpleNamespace:
 
 def test_the_form_loads_nothing_heavy() -> None:
     program = (
-        "import sys, semqa.decoding.vllm as v, semqa.decoding.vllm.admission\n"
+        "import sys, semqa.decoding.vllm as v, semqa.decoding.vllm.request\n"
         "print([m for m in ('vllm', 'torch', 'numba', 'transformers') if m in sys.modules])\n"
     )
     done = subprocess.run(

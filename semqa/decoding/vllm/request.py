@@ -1,13 +1,11 @@
-"""What a request to vLLM says of its sources: flat keys, for clients and for the engine.
-
-They travel in ``SamplingParams.extra_args``, over HTTP in ``vllm_xargs``, which lets through texts,
-numbers and lists of these, and nothing else. Knows neither vLLM nor torch.
-"""
+"""What a request to vLLM says of its sources, and what is refused because it could break a quote."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +14,18 @@ from semqa.errors import InputError
 from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["ConstraintRequest", "to_extra_args"]
+__all__ = [
+    "REQUIRE_VARIABLE",
+    "ConstraintRequest",
+    "check_params",
+    "check_stops",
+    "stops_of",
+    "to_extra_args",
+    "without_stops",
+]
+
 
 PREFIX = "semqa_"
 SOURCES, TITLES, QUESTION, QUOTE_FROM = (
@@ -201,3 +208,177 @@ def _shown(given: object) -> str:
     text = repr(given) if isinstance(given, bool | int | float | str | None) else ""
     short = text if len(text) <= 60 else f"{text[:57]}…"
     return f"{type(given).__name__} {short}".rstrip()
+
+
+MOST_STOPS = 16
+LONGEST_STOP = 1_000
+
+_NUMBER = re.compile(r"( ?)([0-9]+) ")
+# Halves of surrogate pairs, which no source holds.
+_BARRIER, _WORD_BARRIER = "\udc5b", "\udc5d"
+
+
+def stops_of(params: Any) -> list[str]:
+    """Return the stop texts of vLLM's sampling parameters, which may be one text, or None."""
+    given = params.stop
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def check_stops(stops: Sequence[str], sources: int) -> None:
+    """Refuse stop texts from which quotes cannot be kept free.
+
+    Args:
+        stops: the texts.
+        sources: how many sources there are.
+
+    Raises:
+        InputError: a stop holds a bracket or stands at the beginning of every quote, or there are
+            too many or too long ones.
+    """
+    if len(stops) > MOST_STOPS:
+        raise InputError(
+            f"must hold at most {MOST_STOPS} texts with semqa_sources, got {len(stops)}.",
+            field="stop",
+        )
+    for stop in stops:
+        if len(stop) > LONGEST_STOP:
+            raise InputError(
+                f"must hold texts of at most {LONGEST_STOP:,} characters with semqa_sources, got {len(stop):,}.",
+                field="stop",
+            )
+        if "[" in stop or "]" in stop:
+            raise InputError(
+                f"must not hold brackets with semqa_sources, got {stop!r}.",
+                field="stop",
+                value=stop,
+            )
+        if not stop.strip(" 0123456789") and any(
+            stop in f" {number} " for number in range(1, sources + 1)
+        ):
+            raise InputError(
+                f"must not be part of “[ 1 ”, which begins every quote, got {stop!r}.",
+                field="stop",
+                value=stop,
+            )
+
+
+def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Source]:
+    r"""Return sources of which nothing can be quoted that completes a stop text.
+
+    If a stop ends inside a word, the whole word is removed: its rest would count as another word.
+
+    Args:
+        sources: the sources.
+        stops: texts that `check_stops` has accepted.
+
+    Example:
+        >>> without_stops([Source("One. Two.\nThree.")], ["\n", "wo"])[0].text
+        'One. [.[Three.'
+    """
+    texts = sorted({text for stop in stops for text in _variants(stop, len(sources))})
+    return [Source(_barred(one.text, texts), _barred(one.title, texts)) for one in sources]
+
+
+def _variants(stop: str, sources: int) -> Iterable[str]:
+    """Return what of a stop may stand in a span: as it is, or without the frame ``[ k span ]``."""
+    heads = {0, int(stop.startswith(" "))}
+    number = _NUMBER.match(stop)
+    if number is not None and _ends_a_number(number[1], number[2], sources):
+        heads.add(number.end())
+    tails = {0, int(stop.endswith(" "))}
+    variants = {stop[head : len(stop) - tail] for head in heads for tail in tails}
+    return variants - {""}  # no span is empty
+
+
+def _ends_a_number(space: str, digits: str, sources: int) -> bool:
+    if len(digits) > len(str(sources)):
+        return False
+    return int(digits) <= sources if space or digits[0] != "0" else True
+
+
+def _barred(text: str, stops: Sequence[str]) -> str:
+    for stop in stops:
+        # Occurrences that overlap with one before hold its barrier, and so are none any more.
+        word = stop[-1].isalnum()
+        text = text.replace(stop, stop[:-1] + (_WORD_BARRIER if word else _BARRIER))
+    pieces = text.split(_WORD_BARRIER)
+    for place in range(len(pieces)):
+        piece, first = pieces[place], 0
+        last = len(piece)
+        while place and first < last and piece[first].isalnum():
+            first += 1
+        while place + 1 < len(pieces) and first < last and piece[last - 1].isalnum():
+            last -= 1
+        pieces[place] = piece[first:last]
+    return "[".join(pieces).replace(_BARRIER, "[")
+
+
+REQUIRE_VARIABLE = "SEMQA_VLLM_REQUIRE_SOURCES"
+
+_MOST_BIAS = 1e9
+_MOST_PENALTY = 1e6
+"""What scores bear before they are infinite in 32 bits."""
+
+_REFUSED = {
+    "min_tokens": "it may forbid the end of the answer",
+    "stop_token_ids": "they could end the answer inside a quote; use stop",
+    "allowed_token_ids": "they may forbid the next token of a quote",
+    "bad_words": "they may forbid the next token of a quote",
+    "structured_outputs": "the two may have no token in common",
+    "thinking_token_budget": "it forces tokens into quotes",
+    "repetition_detection": "it cuts answers off inside quotes",
+    "trace_decode_token_ids": "they replace the answer",
+}
+"""Sampling parameters that a constrained request cannot have, and why."""
+
+
+def check_params(params: Any) -> ConstraintRequest | None:
+    """Read and check a request.
+
+    Args:
+        params: vLLM's sampling parameters.
+
+    Returns:
+        None for a request without sources, which is none of ours.
+
+    Raises:
+        InputError: the request is wrong in itself, or its other parameters would break the
+            guarantee; or it has no sources where ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
+    """
+    given: object = params.extra_args
+    if not isinstance(given, Mapping | None):
+        raise InputError(
+            f"must be keys and values, got {type(given).__name__}.", field="extra_args"
+        )
+    request = ConstraintRequest.from_extra_args(given)
+    if request is None:
+        if os.environ.get(REQUIRE_VARIABLE, "") not in ("", "0"):
+            raise InputError(
+                f"is required in every request: the server was started with {REQUIRE_VARIABLE}.",
+                field=SOURCES,
+                hint="Give the sources in vllm_xargs. Beam search loses them.",
+            )
+        return None
+    for name, reason in _REFUSED.items():
+        if value := getattr(params, name, None):
+            raise InputError(
+                f"cannot be combined with {SOURCES}: {reason}.", field=name, value=value
+            )
+    for token, bias in (params.logit_bias or {}).items():
+        if not -_MOST_BIAS <= bias <= _MOST_BIAS:  # nor NaN
+            raise InputError(
+                f"must hold finite numbers up to {_MOST_BIAS:g} with {SOURCES}, got {bias} for token {token}.",
+                field="logit_bias",
+                value=bias,
+                hint="Use -100.",
+            )
+    penalty = getattr(params, "repetition_penalty", 1.0)
+    if not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
+        raise InputError(
+            f"must be from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g} with {SOURCES}, got {penalty}.",
+            field="repetition_penalty",
+            value=penalty,
+        )
+    stops = stops_of(params)
+    check_stops(stops, len(request.sources))
+    return request

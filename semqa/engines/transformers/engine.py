@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.decoding import warm_up
-from semqa.decoding.masking import compile_masking
+from semqa.decoding.masks import compile_masking
 from semqa.engines.base import Request, check_request
 from semqa.engines.model import (
     AnswerText,
