@@ -8,16 +8,18 @@ equal input and seed give equal figures, and nobody's global generator moves.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semqa.errors import InputError
 from semqa.metrics.example import METRICS
+from semqa.metrics.means import Mean
 from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -132,6 +134,30 @@ def mean_interval(
     """
     alone = [[(value,) for value in group] for group in groups]
     return geometric_interval(alone, resamples=resamples, seed=seed, confidence=confidence)
+
+
+def question_mean(
+    rows: Iterable[tuple[str, float | None]], *, resamples: int = 1000, seed: int = 0
+) -> Mean:
+    """Return the mean of all values, with an interval that draws whole questions.
+
+    Args:
+        rows: question and value of each answer. None counts nowhere, but its question is drawn.
+        resamples: how many corpora to draw.
+        seed: random seed.
+
+    Example:
+        >>> question_mean([("q1", 1.0), ("q1", 2.0), ("q2", None)])
+        Mean(value=1.5, n=2, interval=None)
+    """
+    groups: dict[str, list[float]] = {}
+    for qid, value in rows:
+        groups.setdefault(qid, []).extend(() if value is None else (value,))
+    values = [value for group in groups.values() for value in group]
+    if not values:
+        return Mean(None, 0, None)
+    interval = mean_interval(list(groups.values()), resamples=resamples, seed=seed)
+    return Mean(fmean(values), len(values), interval)
 
 
 def geometric_interval(
