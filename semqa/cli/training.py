@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from semqa.cli.bench_pace import Lines, duration
+from semqa.cli.bench_watch import Lines, duration
 from semqa.cli.output import say
 from semqa.cli.progress import progress_bar
 

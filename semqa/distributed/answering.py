@@ -9,8 +9,8 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.bench.answering import answer_items
 from semqa.bench.plan import HUMAN
+from semqa.bench.run import answer_items
 from semqa.distributed.prompts import ChosenExemplars, PackedPrompts
 from semqa.errors import InputError, SemqaError
 
@@ -31,7 +31,7 @@ class Job(NamedTuple):
     Attributes:
         plan: what is run.
         prompts: how questions are put to a model; None for engines that ask none.
-        expected: code and model of who handed it out, as `Plan.what_runs` tells them.
+        expected: code and model of who handed it out, as `Plan.versions` tells them.
         predict_only: leave the scores out.
     """
 
@@ -120,7 +120,7 @@ class Answerer:
         plan, packed = self._job.plan, self._job.prompts
         if plan.engine == HUMAN:
             return None
-        found = plan.what_runs(asking=packed is not None)
+        found = plan.versions(asking=packed is not None)
         for name, expected in self._job.expected.items():
             if found[name] != expected:
                 raise InputError(

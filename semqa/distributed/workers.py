@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from semqa.bench.answering import failed_record
+from semqa.bench.run import failed_record
 from semqa.distributed.answering import Failure, Job, Task
 from semqa.distributed.cluster import joined
 from semqa.distributed.placement import place_of, remote_args, room
@@ -61,7 +61,7 @@ def open_ray(
 
 
 class RayWorkers:
-    """Answers and scores on Ray; a `semqa.bench.workers.Workers`.
+    """Answers and scores on Ray; a `semqa.bench.run.Workers`.
 
     Args:
         ray: the module, joined to a cluster.
@@ -97,7 +97,7 @@ class RayWorkers:
         place = place_of(plan, self._settings, self._ray.cluster_resources())
         self._workers = room(place, self._settings, self._nodes())
         packed = None if prompts is None else PackedPrompts.of(prompts)
-        expected = plan.what_runs(asking=prompts is not None)
+        expected = plan.versions(asking=prompts is not None)
         # By value where it must be: a plan may be of a script that workers do not have.
         job = self._ray.cloudpickle.dumps(Job(plan, packed, expected, predict_only))
         tasks = _tasks(groups, prompts)

@@ -113,7 +113,7 @@ def test_comparisons_are_corrected_over_the_whole_table(runs: Path) -> None:
     assert [row[1].value for row in compared.rows] == pytest.approx(
         [tests[at].difference for at in (0, 4, 8)]
     )
-    with pytest.raises(InputError, match="baseline .* 'extractive'"):
+    with pytest.raises(InputError, match="'extractive'"):
         make_report(loaded, baseline="lead-9")
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from statistics import fmean, stdev
 
-from semqa.bench.disambig import rouge_of, sum_up
-from semqa.bench.labels import labels_of
+from semqa.bench.judging import rouge_of, sum_up
+from semqa.bench.plan import labels_of
 from semqa.bench.report.runs import RULES, FinishedRun, as_object, short_judge
 from semqa.bench.report.table import Cell, Table, figure, number, words
 from semqa.bench.results import RESAMPLES, SEED

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from semqa.bench.disambig import disambig_again
 from semqa.bench.folder import (
     ABOUT_FILE,
     EXAMPLES_FILE,
@@ -15,11 +14,11 @@ from semqa.bench.folder import (
     RESULTS_FILE,
     RUN_FILE,
     read_object,
+    read_records,
 )
-from semqa.bench.grid.run import GRID_FILE
-from semqa.bench.labels import labels_of, settings_of_identity
-from semqa.bench.plan import HUMAN, data_digest
-from semqa.bench.rescore import items_of, read_records
+from semqa.bench.grid import GRID_FILE
+from semqa.bench.judging import disambig_again
+from semqa.bench.plan import HUMAN, data_digest, items_of, labels_of, settings_of_identity
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.data.jsonl import decode_row, read_lines

@@ -1,8 +1,8 @@
-"""The file of a grid: YAML, read so that every setting knows its line.
+"""The YAML file of a grid, parsed so that every setting knows its line.
 
-Scalars stay text here, as on a command line: ``on`` is no boolean and ``1e3`` no number until an
-option reads it. So a key takes what its flag takes, and nothing else. Knows no option by name, but
-for the keys of its own.
+Scalars stay text, as on a command line: ``on`` is not a boolean and ``1e3`` not a number until an
+option parses it. So a key takes what its flag takes. Knows no option by name, except the keys of its
+own.
 """
 
 from __future__ import annotations
@@ -10,51 +10,32 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.data.files import ByteBudget, decode_text, display_name, open_input
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["GridConfig", "Setting", "read_config"]
-
 MAX_BYTES = 2**20
-"""Longest file of settings."""
-
 MAX_CELLS = 10_000
-"""Most cells of a grid; more is a slip, such as a list in a place where none was meant."""
+MAX_NODES = 100_000  # values in a file, counting repetitions by aliases
 
-MAX_NODES = 100_000
-"""Most values in a file, those counted again that an alias repeats."""
-
-OBJECTS = ("gen_kwargs", "engine_args")
-"""Keys whose value may be a mapping; it is handed on as JSON."""
+OBJECTS = ("engine_args",)
+"""Keys whose value may be a mapping; it is passed on as JSON."""
 
 POLICY, RUNS, NAME, ENGINE = "policy", "runs", "name", "engine"
 
 
-_HINTS = {
-    "character '\\t'": "put spaces where the tab is",
-    "mapping values": "put quotes around a value with a colon, and one key on a line",
-    "another document": "remove the line ---",
-    "undefined alias": "put quotes around a value that begins with *, or define it with & before",
-    "expected ',' or": "close the list or mapping that begins above",
-    "end of stream": "close what is open above",
-}
-"""By a part of what the parser says: what most likely is to be done."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One value of one key.
 
     Attributes:
-        key: with underscores, whatever the file has.
-        text: the value as written; None for null, which means that it is not given.
+        key: its name, with underscores.
+        text: the value as written; None for null, which means "not set".
         where: ``file:line``, or the flag, for messages.
         axis: whether it is one of several values of its key.
         own: whether it stands in an item of ``runs``.
@@ -66,28 +47,47 @@ class Setting:
     axis: bool = False
     own: bool = False
 
+    @property
+    def shown(self) -> str:
+        """The key as messages spell it."""
+        return self.key.replace("_", "-")
+
+    def error(self, message: str, hint: str | None = None) -> InputError:
+        """Return an error about this setting."""
+        return InputError(message, field=self.shown, value=self.text, hint=hint, where=self.where)
+
+
+Settings = dict[str, "Sequence[Setting]"]
+
 
 @dataclass(frozen=True, slots=True)
 class GridConfig:
-    """What a file says.
+    """Contents of a file.
 
     Attributes:
         path: as messages show it.
-        settings: the values of each key at the top, one or, of an axis, several.
-        policies: the bundles of settings that vary together.
+        settings: the values of each key at the top; an axis has several.
+        policies: bundles of settings that vary together.
         runs: the items of ``runs``, each like `settings`.
     """
 
     path: str
-    settings: Mapping[str, Sequence[Setting]]
+    settings: Settings
     policies: Sequence[Sequence[Setting]]
-    runs: Sequence[Mapping[str, Sequence[Setting]]]
+    runs: Sequence[Settings]
+
+    def every(self) -> Iterator[tuple[str, Sequence[Setting]]]:
+        """Yield each key of the file with its values."""
+        for settings in (self.settings, *self.runs):
+            yield from settings.items()
+        for bundle in self.policies:
+            yield from ((each.key, [each]) for each in bundle)
 
     def cells(self) -> list[dict[str, Setting]]:
         """Return the settings of each cell: those of the grid first, then those of ``runs``.
 
-        The grid is the product of all lists at the top, the last varying fastest; there is one
-        where ``engine`` is at the top. A run takes over what is no list at the top.
+        The grid is the product of all lists at the top, the last varying fastest; it needs ``engine``
+        at the top. A run takes over everything at the top that is not a list.
 
         Raises:
             InputError: there is no cell, or there are too many.
@@ -99,25 +99,18 @@ class GridConfig:
         for run in self.runs:
             found += self._product({**single, **run}, [()], already=len(found))
         if not found:
-            raise InputError(
-                f"{self.path}: nothing to run: got no engine and no runs, expected one of them; "
-                "write such as engine: extractive"
-            )
+            raise InputError("There is nothing to run: add an engine or runs.", where=self.path)
         return found
 
     def _product(
-        self,
-        settings: Mapping[str, Sequence[Setting]],
-        bundles: Sequence[Sequence[Setting]],
-        already: int = 0,
+        self, settings: Settings, bundles: Sequence[Sequence[Setting]], already: int = 0
     ) -> Iterator[dict[str, Setting]]:
         count = already + len(bundles)
         for values in settings.values():
             count *= len(values)
         if count > MAX_CELLS:
             raise InputError(
-                f"{self.path}: too many runs: got {count:,}, expected at most {MAX_CELLS:,}; "
-                "shorten a list"
+                f"There are {count:,} runs, and at most {MAX_CELLS:,} are allowed.", where=self.path
             )
         for chosen in itertools.product(*settings.values()):
             for bundle in bundles:
@@ -125,13 +118,13 @@ class GridConfig:
 
 
 def read_config(path: Path | str) -> GridConfig:
-    """Read a file of settings.
+    """Parse a file of settings.
 
     Args:
         path: the file; ``-`` is standard input.
 
     Raises:
-        InputError: it is not to be read; the message names file and line.
+        InputError: it is invalid; the message names file and line.
     """
     import yaml
 
@@ -143,16 +136,13 @@ def read_config(path: Path | str) -> GridConfig:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{name}:{mark.line + 1}" if mark is not None else name
-        problem = getattr(error, "problem", None) or "lists or mappings without end"
-        hint = next((hint for part, hint in _HINTS.items() if part in problem), "mend it")
-        raise InputError(
-            f"{where}: not YAML: got {problem!r}, expected lines such as engine: extractive; {hint}"
-        ) from error
-    return _Reader(name).config(top)
+        problem = getattr(error, "problem", None) or "lists or mappings nested too deeply"
+        raise InputError(f"This is not YAML: {problem}.", where=where) from error
+    return _Parser(name).config(top)
 
 
-class _Reader:
-    """Takes YAML's nodes apart."""
+class _Parser:
+    """Turns YAML nodes into settings."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -160,65 +150,51 @@ class _Reader:
 
     def config(self, top: Any) -> GridConfig:
         if top is None:
-            raise InputError(
-                f"{self._name}: no settings: got an empty file, expected lines such as engine: "
-                "extractive; write some"
-            )
-        settings: dict[str, Sequence[Setting]] = {}
+            raise InputError("There are no settings in this file.", where=self._name)
+        settings: Settings = {}
         policies: list[Sequence[Setting]] = []
-        runs: list[Mapping[str, Sequence[Setting]]] = []
-        for key, node in self._pairs(top, "a mapping of settings"):
+        runs: list[Settings] = []
+        for key, node in self._pairs(top, None):
             if key == RUNS:
                 runs = [self._run(each) for each in self._items(node, RUNS)]
             elif key == POLICY:
                 policies = [self._bundle(each) for each in self._items(node, POLICY)]
             elif key == NAME:
-                raise InputError(
-                    f"{self._where(node)}: name: got it for all runs, expected it in an item of "
-                    "runs; move it there"
-                )
+                raise self._wrong(node, key, "belongs to an item of runs, not to all of them.")
             else:
                 settings[key] = self._values(key, node)
         return GridConfig(self._name, settings, policies, runs)
 
-    def _run(self, node: Any) -> dict[str, Sequence[Setting]]:
-        found: dict[str, Sequence[Setting]] = {}
-        for key, value in self._pairs(node, "a mapping of settings, such as - engine: human"):
+    def _run(self, node: Any) -> Settings:
+        found: Settings = {}
+        for key, value in self._pairs(node, RUNS):
             if key == POLICY:
-                if value.id != "mapping":
-                    raise self._wrong(value, key, "one mapping here")
                 found |= {each.key: [each] for each in self._bundle(value, own=True)}
             else:
                 found[key] = self._values(key, value, own=True)
         return found
 
     def _bundle(self, node: Any, own: bool = False) -> list[Setting]:
-        pairs = self._pairs(node, "a mapping, such as {free: any}")
+        pairs = self._pairs(node, POLICY)
         return [self._setting(key, value, axis=not own, own=own) for key, value in pairs]
 
     def _items(self, node: Any, key: str) -> list[Any]:
         if node.id != "sequence" or not node.value:
-            raise self._wrong(node, key, "a list with an item or more")
+            raise self._wrong(node, key, f"must be a list, got {_kind(node)}.")
         return list(node.value)
 
-    def _pairs(self, node: Any, rule: str) -> Iterator[tuple[str, Any]]:
+    def _pairs(self, node: Any, field: str | None) -> Iterator[tuple[str, Any]]:
         if node.id != "mapping":
-            raise InputError(
-                f"{self._where(node)}: got {_kind(node)}, expected {rule}; write key: value"
-            )
+            what = "must hold mappings" if field else "Settings must be a mapping"
+            raise self._wrong(node, field, f"{what} such as engine: human, got {_kind(node)}.")
         seen: dict[str, str] = {}
         for key_node, value in node.value:
             where = self._where(key_node)
             if key_node.id != "scalar":
-                raise InputError(
-                    f"{where}: got {_kind(key_node)} for a key, expected the name of a flag; mend it"
-                )
+                raise InputError(f"A key must be text, got {_kind(key_node)}.", where=where)
             key = key_node.value.removeprefix("--").replace("-", "_")
             if key in seen:
-                raise InputError(
-                    f"{where}: {key_node.value}: got it a second time, expected it once (first at "
-                    f"{seen[key]}); leave one out"
-                )
+                raise self._wrong(key_node, key, f"is set twice, first at {seen[key]}.")
             seen[key] = where
             yield key, value
 
@@ -226,35 +202,30 @@ class _Reader:
         if node.id != "sequence":
             return [self._setting(key, node, own=own)]
         if not node.value:
-            raise self._wrong(node, key, "at least one value")
+            raise self._wrong(node, key, "needs at least one value.")
         found = [self._setting(key, each, axis=len(node.value) > 1, own=own) for each in node.value]
         seen: set[str | None] = set()
         for setting in found:
             if setting.text in seen:
-                raise InputError(
-                    f"{setting.where}: {key}: got {setting.text!r} twice, expected each value once; "
-                    "leave one out"
-                )
+                raise setting.error(f"has the value {setting.text!r} twice.")
             seen.add(setting.text)
         return found
 
     def _setting(self, key: str, node: Any, *, axis: bool = False, own: bool = False) -> Setting:
         where = self._where(node)
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise self._wrong(node, key, f"at most {MAX_NODES:,} values in all")
+        self._count(node, key)
         if node.id == "scalar":
             empty = node.tag == "tag:yaml.org,2002:null"
             return Setting(key, None if empty else node.value, where, axis, own)
         if key in OBJECTS and node.id == "mapping":
             return Setting(key, json.dumps(self._plain(key, node)), where, axis, own)
-        raise self._wrong(node, key, "a value" if key not in OBJECTS else "a value or a mapping")
+        raise self._wrong(node, key, f"must be a value, got {_kind(node)}.")
 
     def _plain(self, key: str, node: Any, depth: int = 0) -> object:
-        """Return what a node holds as JSON has it, where numbers and booleans are what they look."""
-        self._nodes += 1
-        if self._nodes > MAX_NODES or depth > 20:
-            raise self._wrong(node, key, "a mapping without end-less nesting")
+        """Return what a node holds as JSON values: numbers and booleans are what they look like."""
+        self._count(node, key)
+        if depth > 20:
+            raise self._wrong(node, key, "is nested too deeply.")
         if node.id == "mapping":
             return {
                 each.value: self._plain(key, value, depth + 1)
@@ -271,18 +242,20 @@ class _Reader:
             return value
         return str(node.value)
 
+    def _count(self, node: Any, key: str) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise self._wrong(node, key, f"passes the limit of {MAX_NODES:,} values in a file.")
+
     def _where(self, node: Any) -> str:
         return f"{self._name}:{node.start_mark.line + 1}"
 
-    def _wrong(self, node: Any, key: str, rule: str) -> InputError:
-        return InputError(
-            f"{self._where(node)}: {key.replace('_', '-')}: got {_kind(node)}, expected {rule}; "
-            "correct it"
-        )
+    def _wrong(self, node: Any, key: str | None, message: str) -> InputError:
+        field = None if key is None else key.replace("_", "-")
+        return InputError(message, field=field, where=self._where(node))
 
 
 def _kind(node: Any) -> str:
     if node.id == "scalar":
-        return "nothing" if not node.value else shown(node.value)
-    empty = "" if node.value else "an empty "
-    return f"{empty or 'a '}{'list' if node.id == 'sequence' else 'mapping'}"
+        return shown(node.value) if node.value else "nothing"
+    return "a list" if node.id == "sequence" else "a mapping"
