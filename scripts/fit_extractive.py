@@ -28,7 +28,7 @@ from semqa.engines.extractive.ranker import Weights
 from semqa.engines.extractive.reading import Reading, read_request
 from semqa.metrics import Example, ExampleScores, score_example, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
-from semqa.metrics.marks import split_marks
+from semqa.metrics.text import split_marks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,8 +28,8 @@ from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotes
 from semqa.errors import InputError
 from semqa.metrics import Example, score, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
-from semqa.metrics.quoted_f1 import quoted_f1
-from semqa.metrics.significance import adjust
+from semqa.metrics.scores import quoted_f1
+from semqa.metrics.statistics import adjust
 from semqa.quotes import Verdict
 from tests.server.browser.conftest import BROWSER, FLAGS
 

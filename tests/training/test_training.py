@@ -60,7 +60,7 @@ def test_a_finished_training_is_not_done_again(
     assert train(questions, questions, out, options(folder, "t5", **T5)) == record
     with pytest.raises(InputError, match="another training: its data"):
         train(questions[1:], questions, out, options(folder, "t5", **T5))
-    with pytest.raises(InputError, match="of another training: got other options"):
+    with pytest.raises(InputError, match="another training: its options"):
         train(questions, questions, out, options(folder, "t5", **T5, seed=5))
 
 

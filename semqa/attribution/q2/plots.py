@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.q2.meta import Level
-    from semqa.metrics.curves import PrecisionRecall
+    from semqa.metrics.agreement import PrecisionRecall
 
 __all__ = ["FORMATS", "plot_levels"]
 

@@ -25,7 +25,7 @@ from semqa.data.jsonl import decode_row, read_lines
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, ExampleScores, summarise
-from semqa.metrics.quoted_f1 import QuotedScores, quoted_f1, quoted_leave_one_out
+from semqa.metrics.scores import QuotedScores, quoted_f1, quoted_leave_one_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from semqa.bench.results import RESAMPLES, SEED
 from semqa.errors import InputError
 from semqa.metrics import summarise
 from semqa.metrics.bootstrap import paired_bootstrap, question_mean
-from semqa.metrics.significance import adjust
+from semqa.metrics.statistics import adjust
 from semqa.quotes import Verdict
 
 if TYPE_CHECKING:

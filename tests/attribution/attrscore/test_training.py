@@ -94,7 +94,7 @@ def test_a_finished_training_is_not_done_again(
     assert (out / "model/model.safetensors").stat().st_mtime_ns == weights
     with pytest.raises(InputError, match="another training: its data"):
         train(data[0][1:], data[1], out, options)
-    with pytest.raises(InputError, match="of another training: got other options"):
+    with pytest.raises(InputError, match="another training: its options"):
         train(*data, out, TrainingOptions(**{**record["options"], "seed": 5}))
 
 

@@ -6,21 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.metrics.marks import (
+from semqa.metrics.text import (
+    ARTICLES,
+    exact_match,
     non_quoted,
+    normalise,
+    normalise_answer,
+    normalised_tokens,
     only_quoted,
     quoted_sources,
     quotes_by_source,
     strip_marks,
-)
-from semqa.metrics.tokens import (
-    ARTICLES,
-    normalise,
-    normalised_tokens,
+    token_f1,
     token_overlap,
     words_of_spans,
 )
-from tests.metrics import reference
+from tests.reference import scores as reference
 
 pieces = st.sampled_from(
     ["a", "an", "The", "U.S.A.", "’", "-", "_", "x", "é", "\t", "\x00", "\x1f", " ", "—", "9"]
@@ -104,3 +105,28 @@ def test_hostile_brackets_take_linear_time() -> None:
     text = "[ 1 " * 200_000 + "x" + " ]" * 200_000
     assert quoted_sources(text) == [1]
     assert quotes_by_source("[ 1 " + " " * 400_000 + "]") == {1: " " * 399_999}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "f1"),
+    [
+        ("U.S.", "US", 1.0),
+        ("well-known", "well known", 0.0),
+        ("The Beatles", "beatles", 1.0),
+        ("", "", 1.0),
+        ("the", "", 1.0),
+        ("Paris", "", 0.0),
+        ("a b b", "b b c", 1.0 * 4 / 5),
+    ],
+)
+def test_tokens_are_compared_as_bags(a: str, b: str, f1: float) -> None:
+    assert token_f1(a, b) == pytest.approx(f1)
+
+
+@given(st.text(), st.text())
+def test_the_score_is_symmetric_and_one_exactly_where_the_bags_are_equal(a: str, b: str) -> None:
+    assert token_f1(a, b) == token_f1(b, a)
+    equal = sorted(normalise_answer(a).split()) == sorted(normalise_answer(b).split())
+    assert (token_f1(a, b) == 1.0) is equal
+    if exact_match(a, b):
+        assert equal

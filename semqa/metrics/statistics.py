@@ -1,35 +1,71 @@
-"""Tests of whether two rates differ, corrections for many tests, and intervals of a rate.
-
-A rate is ``count`` of ``n``. Tests of two rates take them as independent; `mcnemar` is for the same
-items judged twice. A test that its data leave undefined is unscored, with the reason, never a NaN.
-"""
+"""A figure that is a value, or says why it is none."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from semqa.errors import InputError
 from semqa.extras import require
-from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "Alternative",
-    "Correction",
-    "McNemar",
-    "RateTest",
-    "RateTestResult",
-    "adjust",
-    "bootstrap_interval",
-    "compare_rates",
-    "mcnemar",
-    "wilson_interval",
-]
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One figure and how many items it rests on; never a NaN.
+
+    Attributes:
+        value: the figure; None where `unscored` says why.
+        n: items that it rests on.
+        unscored: why there is no value; None where there is one.
+    """
+
+    value: float | None
+    n: int
+    unscored: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.value is None) is (self.unscored is None):
+            raise ValueError("a statistic has either a value or a reason why it has none")
+
+    @classmethod
+    def none(cls, reason: str, n: int = 0) -> Self:
+        """Return a figure without a value, for a reason."""
+        return cls(None, n, reason)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``value``, ``n`` and, where there is no value, ``unscored``."""
+        row: dict[str, Any] = {"value": self.value, "n": self.n}
+        if self.unscored is not None:
+            row["unscored"] = self.unscored
+        return row
+
+
+def percentile_interval(drawn: ArrayLike, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the bounds between which the middle of drawn scores lies.
+
+    Args:
+        drawn: the score of each resample, [resamples], at least one, and no NaN.
+        confidence: the mass between the bounds, in (0, 1).
+
+    Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13.
+
+    Example:
+        >>> percentile_interval(range(101), confidence=0.5)
+        (25.0, 75.0)
+    """
+    import numpy as np
+
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(np.asarray(drawn, dtype=np.float64), [tail, 100 - tail])
+    return float(low), float(high)
+
 
 RateTest = Literal["z", "fisher", "chi2", "welch"]
 """Pooled two-proportion z; Fisher's exact; χ² with Yates' correction; Welch's t on zeros and ones."""
@@ -123,7 +159,7 @@ def compare_rates(
     for count, n in (first, second):
         _check_rate(count, n)
     if test not in get_args(RateTest):
-        raise InputError(f"test: got {test!r}, expected one of {', '.join(get_args(RateTest))}")
+        raise _not_one_of("test", test, RateTest)
     if min(first[1], second[1]) < 1:
         return RateTestResult(None, unscored=TOO_FEW.format(least=1))
     if test == "z":
@@ -132,10 +168,7 @@ def compare_rates(
         return _fisher(first, second, alternative)
     if test == "chi2":
         if alternative != "two-sided":
-            raise InputError(
-                f"alternative: got {alternative!r} for χ², expected two-sided, for χ² has no "
-                "direction; take another test"
-            )
+            raise InputError("must be two-sided for χ².", field="alternative", value=alternative)
         return _chi2(first, second)
     return _welch(first, second, alternative)
 
@@ -161,8 +194,7 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     """
     if len(first) != len(second):
         raise InputError(
-            f"McNemar: got {len(first)} and {len(second)} judgements, expected the same items "
-            "twice; leave out what was judged once"
+            f"McNemar's test needs items judged twice, got {len(first)} and {len(second)} judgements."
         )
     pairs = list(zip(first, second, strict=True))
     both = sum(a and b for a, b in pairs)
@@ -212,9 +244,7 @@ def adjust(values: Sequence[float], method: Correction) -> list[float]:
             lowest = min(lowest, m / rank * values[place])
             adjusted[place] = lowest
         return adjusted
-    raise InputError(
-        f"correction: got {method!r}, expected one of {', '.join(get_args(Correction))}"
-    )
+    raise _not_one_of("correction", method, Correction)
 
 
 def wilson_interval(count: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
@@ -252,25 +282,40 @@ def bootstrap_interval(
         InputError: an argument is out of range.
     """
     _check_interval(count, n, confidence)
-    if resamples < 1:
-        raise InputError(f"resamples: got {resamples}, expected at least 1")
+    check_resampling(resamples, confidence)
     import numpy as np
 
     drawn = np.random.default_rng(seed).binomial(n, count / n, size=resamples) / n
     return percentile_interval(drawn, confidence)
 
 
+def check_resampling(resamples: int, confidence: float, *, least: int = 1) -> None:
+    """Raise if a number of resamples, or the mass of an interval, is out of range."""
+    if resamples < least:
+        raise InputError(
+            f"must be at least {least}, got {resamples}.", field="resamples", value=resamples
+        )
+    if not 0 < confidence < 1:
+        raise InputError(
+            f"must be between 0 and 1, got {confidence}.", field="confidence", value=confidence
+        )
+
+
+def _not_one_of(name: str, value: object, known: object) -> InputError:
+    choices = ", ".join(get_args(known))
+    return InputError(f"must be one of {choices}, got {value!r}.", field=name, value=value)
+
+
 def _check_rate(count: int, n: int) -> None:
     if not 0 <= count <= n:
-        raise InputError(f"rate: got {count} of {n}, expected a count of 0 to {max(n, 0)}")
+        raise InputError(f"A rate cannot be {count} of {n}.")
 
 
 def _check_interval(count: int, n: int, confidence: float) -> None:
     _check_rate(count, n)
     if n < 1:
-        raise InputError("rate: got 0 of 0, expected at least one item for an interval")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence: got {confidence}, expected a number between 0 and 1")
+        raise InputError("The interval of a rate needs at least one item.")
+    check_resampling(1, confidence)
 
 
 def _z(first: tuple[int, int], second: tuple[int, int], alternative: Alternative) -> RateTestResult:
