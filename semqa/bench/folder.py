@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from semqa.bench.record import Record
-from semqa.data.atomic import write_atomic
-from semqa.data.files import decode_text, display_name, open_input
+from semqa.data.files import decode_text, display_name, open_input, write_atomic
 from semqa.data.jsonl import Line, as_row, decode_json, decode_row, encode_row, read_rows
 from semqa.errors import InputError, UnavailableError
 

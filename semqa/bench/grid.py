@@ -19,8 +19,7 @@ from semqa.bench.folder import (
 )
 from semqa.bench.plan import Plan
 from semqa.bench.run import Progress, rescore, run
-from semqa.data.atomic import write_atomic
-from semqa.data.lock import locked
+from semqa.data.files import locked, write_atomic
 from semqa.engines import ConstrainedEngine, SharingEngine
 from semqa.errors import InputError, SemqaError
 from semqa.retrieval.shelf import ExemplarShelf

@@ -25,9 +25,8 @@ from semqa.bench.judging import judge_records
 from semqa.bench.plan import items_of
 from semqa.bench.record import Asked, Record, shown_scores
 from semqa.bench.results import describe_machine, make_results, score_item, score_items
-from semqa.data.atomic import write_atomic
+from semqa.data.files import locked, write_atomic
 from semqa.data.jsonl import encode_row, write_jsonl
-from semqa.data.lock import locked
 from semqa.errors import InputError, SemqaError
 from semqa.quotes import QuotedAnswer
 

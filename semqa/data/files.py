@@ -1,35 +1,24 @@
-"""Input files as bytes and text: opened, bounded and decoded with errors that name the place.
+"""Files: opened, bounded and decoded with errors that name the place; written atomically; locked.
 
-Knows nothing of what the text means; `jsonl.py` and `sources.py` do.
+Knows nothing of what the text means.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
+import secrets
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semqa.errors import InputError
+from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
-
-__all__ = [
-    "BYTES_SETTING",
-    "LINE_BYTES_SETTING",
-    "MAX_BYTES",
-    "MAX_LINE_BYTES",
-    "STDIN",
-    "ByteBudget",
-    "InputFile",
-    "decode_text",
-    "display_name",
-    "open_input",
-    "setting",
-]
 
 STDIN = "-"
 """The path that means standard input, as on every command line."""
@@ -238,3 +227,122 @@ def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
             f"{where}: invalid UTF-8: got byte 0x{body[err.start]:02x} at offset {at}, expected "
             "UTF-8 text; convert the file to UTF-8"
         ) from err
+
+
+def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
+    """Write a file so that readers find the old content or the new, never a part.
+
+    The new content goes to a temporary file beside it, reaches the disk, and takes the name. A
+    symbolic link keeps pointing where it does; what is no regular file (a pipe, ``/dev/null``) is
+    written straight.
+
+    Raises:
+        InputError: the folder does not exist or may not be written.
+        UnavailableError: the disk failed or is full; the old content is still there.
+    """
+    name = display_name(path)
+    if "\0" in str(path):
+        raise InputError(
+            f"{name!r}: cannot be written: got a path with a NUL character, expected a path; "
+            "choose another path"
+        )
+    try:
+        target = Path(path)
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not target.is_file():
+            # Under its own name: what a pipe's link resolves to cannot be opened.
+            with target.open("wb") as stream:
+                stream.writelines(chunks)
+            return
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+        try:
+            with temporary.open("xb") as stream:
+                stream.writelines(chunks)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(target.parent)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as err:
+        raise InputError(
+            f"{name}: cannot be written: got {err.strerror!r}, expected a file in an existing "
+            "folder with write permission; choose another path"
+        ) from err
+    except OSError as err:
+        raise UnavailableError(
+            f"{name}: could not be written: got {err.strerror or err!r}, expected room on a "
+            "working disk; free some space and try again"
+        ) from err
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a renaming in `folder` survive a power cut, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+WAIT_SECONDS = 600.0
+"""How long one process waits for another that holds the lock."""
+
+
+@contextmanager
+def locked(path: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock of the file `path`, waiting while another process or thread holds it.
+
+    The file is made where it is missing.
+
+    Raises:
+        UnavailableError: another holds it for longer than `wait_seconds`.
+        OSError: the file cannot be made.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(path, timeout=wait_seconds, poll_interval=0.05):
+            yield
+    except Timeout as err:
+        raise UnavailableError(
+            f"{path}: locked: got no turn in {wait_seconds:g} s, expected another semqa to finish "
+            "its work there; wait for it or end it, and try again"
+        ) from err
+
+
+WHOLE = 16 * 2**20
+"""Largest file that is read from beginning to end."""
+
+EVERY = 4 * 2**20
+SAMPLE = 2**16
+"""Of a larger file, so many bytes are read at each multiple of `EVERY`, and at the end."""
+
+
+def folder_digest(folder: Path) -> str:
+    """Return the SHA-256, in hex, of what a folder holds: names, sizes and contents of its files.
+
+    Weights of gigabytes are sampled throughout, so that another training of the same model is told
+    apart in seconds. Hidden files and Markdown do not count: they change without the model.
+
+    Args:
+        folder: the folder; what is below it counts with its path, links as what they point to.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if path.name.startswith(".") or path.suffix.lower() == ".md":
+            continue
+        size = path.stat().st_size
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
+        with path.open("rb") as stream:
+            if size <= WHOLE:
+                digest.update(stream.read())
+                continue
+            for start in (*range(0, size - SAMPLE, EVERY), size - SAMPLE):
+                stream.seek(start)
+                digest.update(stream.read(SAMPLE))
+    return digest.hexdigest()

@@ -13,8 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from semqa.data.atomic import write_atomic
-from semqa.data.files import BOM, decode_text, open_input
+from semqa.data.files import BOM, decode_text, open_input, write_atomic
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

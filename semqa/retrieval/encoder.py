@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.data.digest import folder_digest
 from semqa.data.fetch import cache_folder
+from semqa.data.files import folder_digest
 from semqa.errors import InputError
 from semqa.retrieval.embeddings import EmbeddingCache
 from semqa.retrieval.plain_bert import PlainBert

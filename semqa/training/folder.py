@@ -23,10 +23,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import semqa
-from semqa.data.atomic import sync_folder, write_atomic
-from semqa.data.files import decode_text, open_input
+from semqa.data.files import decode_text, locked, open_input, sync_folder, write_atomic
 from semqa.data.jsonl import as_row, decode_json
-from semqa.data.lock import locked
 from semqa.engines.model.identity import model_versions
 from semqa.errors import InputError, SemqaError, UnavailableError
 

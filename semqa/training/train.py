@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from semqa.data.atomic import write_atomic
+from semqa.data.files import write_atomic
 from semqa.data.jsonl import encode_row
 from semqa.engines.base import Request
 from semqa.engines.model.identity import model_identity

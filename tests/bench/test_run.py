@@ -95,7 +95,7 @@ def test_verdicts_are_recorded_and_worked_out_for_earlier_records(
 
 
 def test_the_examples_file_serves_as_predictions(tmp_path: Path) -> None:
-    from semqa.data.predictions import read_predictions
+    from semqa.data.quotesum import read_predictions
 
     run(Plan(DATA, "lead-1"), tmp_path)
     assert list(read_predictions(tmp_path / "examples.jsonl")) == [

@@ -180,7 +180,7 @@ def test_mistakes_in_the_sources(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text('{"text": "fine"}\n{"text": \n')
     (tmp_path / "half.jsonl").write_text('{"text": "\\ud800"}\n')
     assert "no-such.txt: cannot be read" in fails("answer", "Who?", "--source", "no-such.txt")
-    assert "empty.txt: empty source" in fails("answer", "Who?", "--source", "empty.txt")
+    assert "empty.txt: This source has no text" in fails("answer", "Who?", "--source", "empty.txt")
     assert "got a NUL byte" in fails("answer", "Who?", "--source", "binary.txt")
     assert "invalid UTF-8: got byte 0xe9 at offset 3" in fails(
         "answer", "Who?", "--source", "latin1.txt"
@@ -190,8 +190,8 @@ def test_mistakes_in_the_sources(fails: Fails, tmp_path: Path) -> None:
     )
     assert "broken.jsonl:2: invalid JSON" in fails("answer", "Who?", "--sources", "broken.jsonl")
     assert "lone surrogate" in fails("answer", "Who?", "--sources", "half.jsonl")
-    assert "<stdin>: empty source" in fails("answer", "Who?")
-    assert "no sources: got an empty array" in fails("answer", "Who?", stdin=b"[]")
+    assert "<stdin>: This source has no text" in fails("answer", "Who?")
+    assert "The array is empty" in fails("answer", "Who?", stdin=b"[]")
     assert "<stdin>:2: invalid JSON" in fails("answer", "Who?", stdin=b'{"text": "a"}\n{"text": ')
     assert "named twice" in fails("answer", "Who?", "--source", "-", "--sources", "-")
     assert "a folder" in fails("answer", "Who?", "--source", tmp_path)

@@ -85,11 +85,11 @@ def test_mistakes(
     def message(predictions: list[dict[str, str]]) -> str:
         return fails("score", "-r", REFERENCES, "-p", write(tmp_path / "p.jsonl", predictions))
 
-    assert 'unknown qid: got "EXAMPLE_9"' in message(
+    assert 'qid "EXAMPLE_9" is not among' in message(
         [*rows, {"qid": "EXAMPLE_9", "prediction": ""}]
     )
-    assert "missing predictions: got none for 1 of 3" in message(rows[1:])
-    assert "p.jsonl:4: doubled qid" in message([*rows, rows[0]])
+    assert "1 of 3 questions have no prediction" in message(rows[1:])
+    assert "already has a prediction" in message([*rows, rows[0]])
     assert "p.jsonl:1: missing field 'prediction'" in message([{"qid": rows[0]["qid"]}])
     assert "nothing to read" in message([])
     assert "named twice" in fails("score", "-r", "-", "-p", "-")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.data import read_rows, write_jsonl
-from semqa.data.atomic import write_atomic
+from semqa.data.files import write_atomic
 from semqa.errors import InputError, UnavailableError
 
 

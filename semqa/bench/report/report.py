@@ -32,7 +32,7 @@ from semqa.bench.report.tables import (
     quoting_table,
     records_table,
 )
-from semqa.data.atomic import write_atomic
+from semqa.data.files import write_atomic
 from semqa.errors import InputError
 from semqa.quotes.render.safe import safe_text
 

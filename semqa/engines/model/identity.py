@@ -6,7 +6,7 @@ import importlib.metadata
 from contextlib import suppress
 from pathlib import Path
 
-from semqa.data.digest import folder_digest
+from semqa.data.files import folder_digest
 
 __all__ = ["model_identity", "model_versions"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.data.fetch import cache_folder
-from semqa.data.lock import locked
+from semqa.data.files import locked
 from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
 

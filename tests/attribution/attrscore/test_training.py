@@ -240,7 +240,7 @@ def test_an_interrupted_training_evaluates_no_part_of_an_epoch(
 def test_two_processes_do_not_train_in_one_folder(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
-    from semqa.data.lock import locked
+    from semqa.data.files import locked
 
     (tmp_path / "out").mkdir()
     options = TrainingOptions(model=str(tmp_path))
