@@ -95,16 +95,6 @@ def _words_of_any(span: str) -> list[str]:
     return words
 
 
-def normalise(text: str) -> str:
-    """Return the normalised tokens, joined by a space.
-
-    Example:
-        >>> normalise("The B.B.C.,  in a word")
-        'b b c in word'
-    """
-    return " ".join(normalised_tokens(text))
-
-
 def rouge_tokens(text: str) -> list[str]:
     """Return the tokens that ROUGE compares: lower-cased runs of a-z and 0-9, not stemmed.
 
@@ -134,29 +124,6 @@ def _rouge_words(text: str) -> str:
     return text.encode("ascii", "replace").translate(_ROUGE_BYTES).decode("ascii")
 
 
-def token_overlap(target: Sequence[str], prediction: Sequence[str]) -> Overlap:
-    """Compare two bags of tokens; order does not count, repetition does.
-
-    Two empty bags agree fully. Nothing predicted is precise (precision 1), nothing wanted is
-    recalled (recall 1), and either has F1 0.
-
-    Example:
-        >>> token_overlap(["may", "4", "1990"], ["may", "1990"]).precision
-        1.0
-    """
-    if not target or not prediction:
-        return Overlap(
-            f1=float(len(target) == len(prediction)),
-            recall=float(not target),
-            precision=float(not prediction),
-        )
-    shared = (Counter(target) & Counter(prediction)).total()
-    if not shared:
-        return Overlap(0.0, 0.0, 0.0)
-    recall, precision = shared / len(target), shared / len(prediction)
-    return Overlap(2 * precision * recall / (precision + recall), recall, precision)
-
-
 _ONE_DIGIT = re.compile(r"\[ ([1-9]) ([^\[\]]*) \]")
 _ANY_NUMBER = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]*) \]")
 
@@ -180,67 +147,6 @@ def strip_marks(text: str, *, all_sources: bool = False) -> str:
     pieces = split_marks(text, all_sources=all_sources)
     del pieces[1::3]
     return "".join(pieces)
-
-
-def non_quoted(text: str, *, all_sources: bool = False) -> str:
-    """Return only what stands outside of the marks.
-
-    Example:
-        >>> non_quoted("Released in [ 1 May 1942 ].")
-        'Released in .'
-    """
-    return "".join(split_marks(text, all_sources=all_sources)[::3])
-
-
-def only_quoted(
-    text: str,
-    *,
-    sources: Collection[int] | None = None,
-    separator: str = " ",
-    all_sources: bool = False,
-) -> str:
-    """Return the spans in their order, joined.
-
-    Args:
-        text: marked text.
-        sources: the source numbers whose spans are wanted; None for all.
-        separator: what stands between two spans.
-        all_sources: read numbers of up to nine digits, not of one only.
-
-    Example:
-        >>> only_quoted("[ 1 a ] [ 2 b ] [ 1 c ]", sources=[1], separator="|")
-        'a|c'
-    """
-    pieces = split_marks(text, all_sources=all_sources)
-    return separator.join(
-        span
-        for number, span in zip(pieces[1::3], pieces[2::3], strict=True)
-        if sources is None or int(number) in sources
-    )
-
-
-def quoted_sources(text: str, *, all_sources: bool = False) -> list[int]:
-    """Return the numbers of the sources that are quoted, ascending.
-
-    Example:
-        >>> quoted_sources("[ 3 a ] [ 1 b ] [ 3 c ] [ 0 d ]")
-        [1, 3]
-    """
-    return sorted(set(map(int, split_marks(text, all_sources=all_sources)[1::3])))
-
-
-def quotes_by_source(text: str, *, all_sources: bool = False) -> dict[int, str]:
-    """Return for each quoted source its spans, joined by a space.
-
-    Example:
-        >>> quotes_by_source("[ 2 b ] and [ 1 a ] [ 2 c ]")
-        {2: 'b c', 1: 'a'}
-    """
-    pieces = split_marks(text, all_sources=all_sources)
-    quotes: dict[int, str] = {}
-    for number, span in zip(map(int, pieces[1::3]), pieces[2::3], strict=True):
-        quotes[number] = f"{quotes[number]} {span}" if number in quotes else span
-    return quotes
 
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)

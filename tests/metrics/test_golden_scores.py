@@ -16,15 +16,9 @@ from semqa.metrics.official import (
     official_sem_recall,
     rouge_percentiles,
 )
-from semqa.metrics.text import (
-    non_quoted,
-    normalise,
-    only_quoted,
-    quoted_sources,
-    quotes_by_source,
-    token_overlap,
-)
 from semqa.metrics.text import strip_marks as strip
+from tests.metrics.marks import non_quoted, normalise, only_quoted, quoted_sources, quotes_by_source
+from tests.reference.scores import token_overlap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

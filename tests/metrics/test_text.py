@@ -9,18 +9,13 @@ from hypothesis import strategies as st
 from semqa.metrics.text import (
     ARTICLES,
     exact_match,
-    non_quoted,
-    normalise,
     normalise_answer,
     normalised_tokens,
-    only_quoted,
-    quoted_sources,
-    quotes_by_source,
     strip_marks,
     token_f1,
-    token_overlap,
     words_of_spans,
 )
+from tests.metrics.marks import non_quoted, normalise, only_quoted, quoted_sources, quotes_by_source
 from tests.reference import scores as reference
 
 pieces = st.sampled_from(
@@ -57,13 +52,6 @@ def test_words_of_spans_are_the_normalised_words_but_for_articles(spans: list[st
 )
 def test_articles_next_to_odd_characters(text: str, expected: list[str]) -> None:
     assert normalised_tokens(text) == expected
-
-
-@given(words, words)
-def test_token_overlap_equals_its_definition(target: list[str], prediction: list[str]) -> None:
-    got = token_overlap(target, prediction)
-    assert got == pytest.approx(reference.token_overlap(target, prediction), rel=0, abs=1e-12)
-    assert all(0 <= value <= 1 for value in got)
 
 
 @given(marked)
