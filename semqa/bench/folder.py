@@ -225,7 +225,7 @@ class Journal:
                 self._synced = time.monotonic()
         except OSError as error:
             raise UnavailableError(
-                f"Cannot write {self._path}: {error.strerror or error!r}. Free some space and run "
+                f"Cannot write {self._path}: {error.strerror or repr(error)}. Free some space and run "
                 "again; finished examples are kept."
             ) from error
         self.records[record.id] = record

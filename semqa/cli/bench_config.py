@@ -212,9 +212,7 @@ class ConfigReader:
             plan.check()
             why = self._check(choice, own)
         except InputError as error:
-            if error.where is None:
-                error.where = own.get(error.field or "", place).where
-            raise
+            raise self._placed(error, own.get(error.field or "", place)) from error
         except SemqaError as error:
             raise type(error)(f"{place.where}: {error}") from error
         if why is not None:
@@ -269,10 +267,17 @@ class ConfigReader:
             switch, place = own.get(CONSTRAINT), own.get("prompt")
             if template is not None and switch is not None and switch.axis:
                 return f"{choice.engine}: {error}"
-            if place is not None and error.where is None:
-                error.where = place.where
-            raise
+            raise self._placed(error, place) from error
         return None
+
+    def _placed(self, error: InputError, setting: Setting | None) -> InputError:
+        """Return an error with the line of the setting that it is about, if it has none yet."""
+        if setting is None or (error.where or "").startswith(f"{self._config.path}:"):
+            return error
+        if error.where is not None:
+            return InputError(str(error), where=setting.where)
+        error.where = setting.where
+        return error
 
     def _check_data(self, plans: Iterable[Plan]) -> None:
         """Read each file once, so that its mistakes are found before anything runs."""
@@ -293,10 +298,7 @@ class ConfigReader:
                     else:
                         read_quotesum(path)
                 except InputError as error:
-                    place = self.setting(key, path)
-                    if place is None:
-                        raise
-                    raise InputError(str(error), where=place.where) from error
+                    raise self._placed(error, self.setting(key, path)) from error
 
 
 def _report(wrong: list[InputError]) -> None:

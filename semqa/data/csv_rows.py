@@ -92,10 +92,7 @@ def csv_of(file: InputFile) -> CsvFile:
     lines = _Lines(file)
     records = list(_records(lines))
     if not records:
-        raise InputError(
-            f"{file.name}: nothing to read: got an empty file, expected CSV with a header; check "
-            "that it was written completely"
-        )
+        raise InputError("nothing to read: the file is empty.", where=file.name)
     header, *rows = records
     for row in rows:
         if len(row.cells) != len(header.cells):

@@ -276,5 +276,5 @@ def _sleep(seconds: float) -> None:
 
 def _cache_error(path: Path, err: OSError) -> UnavailableError:
     return UnavailableError(
-        f"Cannot use the cache {path}: {err.strerror or err!r}. Set {CACHE_SETTING} to another folder."
+        f"Cannot use the cache {path}: {err.strerror or repr(err)}. Set {CACHE_SETTING} to another folder."
     )

@@ -45,10 +45,7 @@ def setting(name: str, default: int) -> int:
     if not value:
         return default
     if not (value.isascii() and value.isdigit() and len(value) <= 18 and int(value) > 0):
-        raise InputError(
-            f"environment variable {name}: not a limit: got {value!r}, expected a whole number "
-            "above 0 of at most 18 digits; correct or unset it"
-        )
+        raise InputError(f"must be a whole number above 0, got {value!r}.", field=name, value=value)
     return int(value)
 
 
@@ -82,8 +79,9 @@ class ByteBudget:
         """Refuse `size` more bytes of the file `name` if they would pass the limit."""
         if self.used + size > self.limit:
             raise InputError(
-                f"{name}: too large: got {self.used + size} bytes or more, expected at most "
-                f"{self.limit} bytes in all; set {BYTES_SETTING} to read more"
+                f"too large: {self.used + size} bytes or more, at most {self.limit} are read.",
+                where=name,
+                hint=f"Set {BYTES_SETTING} to read more.",
             )
 
     def spend(self, size: int, name: str) -> None:
@@ -121,8 +119,9 @@ class InputFile:
         check_binary(raw, f"{self.name}:{line}", self._budget.used)
         if len(raw) > longest:
             raise InputError(
-                f"{self.name}:{line}: line too long: got more than {longest} bytes, expected at "
-                f"most {longest}; set {LINE_BYTES_SETTING} to read longer lines"
+                f"line too long: more than {longest} bytes.",
+                where=f"{self.name}:{line}",
+                hint=f"Set {LINE_BYTES_SETTING} to read longer lines.",
             )
         self._budget.spend(len(raw), self.name)
         return raw
@@ -143,10 +142,7 @@ class InputFile:
 
 def _unreadable(name: str, err: OSError) -> InputError:
     reason = "no such file" if isinstance(err, FileNotFoundError) else err.strerror or str(err)
-    return InputError(
-        f"{name}: cannot be read: got {reason!r}, expected a readable file; "
-        "check the path and its permissions"
-    )
+    return InputError(f"cannot be read: {reason}.", where=name)
 
 
 @contextmanager
@@ -160,24 +156,17 @@ def open_input(path: Path | str, budget: ByteBudget | None = None) -> Iterator[I
     budget = budget or ByteBudget()
     if str(path) == STDIN:
         if sys.stdin is None:
-            raise InputError(
-                "<stdin>: cannot be read: got no standard input, expected one; name a file"
-            )
+            raise InputError("cannot be read: there is no standard input.", where=name)
         yield InputFile(name, sys.stdin.buffer, budget)
         return
     try:
         if Path(path).is_dir():
-            raise InputError(
-                f"{name}: cannot be read: got a folder, expected a file; name a file in it"
-            )
+            raise InputError("cannot be read: it is a folder.", where=name)
         stream = Path(path).open("rb")  # noqa: SIM115 - closed below; only opening is guarded here
     except OSError as err:
         raise _unreadable(name, err) from err
     except ValueError as err:  # a NUL character in the path
-        raise InputError(
-            f"{name!r}: cannot be read: got a path with a NUL character, expected a path; "
-            "check the path"
-        ) from err
+        raise InputError("cannot be read: the path has a NUL character.", where=name) from err
     with stream:
         budget.check(os.fstat(stream.fileno()).st_size, name)
         yield InputFile(name, stream, budget)
@@ -197,8 +186,9 @@ def check_binary(raw: bytes, where: str, offset: int) -> None:
     # UTF-16 text is the one common file full of NUL bytes that a user can easily mend.
     utf16 = offset == 0 and raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     raise InputError(
-        f"{where}: not text: got a NUL byte at offset {offset + at}, expected UTF-8 text; "
-        + ("save the file as UTF-8, not UTF-16" if utf16 else "check that this is the right file")
+        f"not text: got a NUL byte at offset {offset + at}.",
+        where=where,
+        hint="Save the file as UTF-8, not UTF-16." if utf16 else None,
     )
 
 
@@ -224,8 +214,7 @@ def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
     except UnicodeDecodeError as err:
         at = offset + len(raw) - len(body) + err.start
         raise InputError(
-            f"{where}: invalid UTF-8: got byte 0x{body[err.start]:02x} at offset {at}, expected "
-            "UTF-8 text; convert the file to UTF-8"
+            f"invalid UTF-8: got byte 0x{body[err.start]:02x} at offset {at}.", where=where
         ) from err
 
 
@@ -242,10 +231,7 @@ def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
     """
     name = display_name(path)
     if "\0" in str(path):
-        raise InputError(
-            f"{name!r}: cannot be written: got a path with a NUL character, expected a path; "
-            "choose another path"
-        )
+        raise InputError("cannot be written: the path has a NUL character.", where=name)
     try:
         target = Path(path)
         if target.is_dir():
@@ -267,14 +253,10 @@ def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
             temporary.unlink(missing_ok=True)
         sync_folder(target.parent)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as err:
-        raise InputError(
-            f"{name}: cannot be written: got {err.strerror!r}, expected a file in an existing "
-            "folder with write permission; choose another path"
-        ) from err
+        raise InputError(f"cannot be written: {err.strerror}.", where=name) from err
     except OSError as err:
         raise UnavailableError(
-            f"{name}: could not be written: got {err.strerror or err!r}, expected room on a "
-            "working disk; free some space and try again"
+            f"{name}: could not be written: {err.strerror or repr(err)}. Free some space and try again."
         ) from err
 
 
@@ -310,8 +292,7 @@ def locked(path: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
             yield
     except Timeout as err:
         raise UnavailableError(
-            f"{path}: locked: got no turn in {wait_seconds:g} s, expected another semqa to finish "
-            "its work there; wait for it or end it, and try again"
+            f"{path} is locked by another semqa that works there. Wait for it or end it."
         ) from err
 
 

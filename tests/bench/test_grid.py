@@ -379,7 +379,7 @@ def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: 
         ("engine: lead-1".encode("utf-16"), "runs.yaml: not text: got a NUL byte"),
         (b"prompt: caf\xe9", "runs.yaml: invalid UTF-8: got byte 0xe9"),
         (b"\x7fELF\x02\x01\x01\x00", "runs.yaml: not text: got a NUL byte"),
-        (b"engine: lead-1\n" + b"# more\n" * 160_000, "runs.yaml: too large: got "),
+        (b"engine: lead-1\n" + b"# more\n" * 160_000, "runs.yaml: too large: "),
         (b"engine: " + b"[" * 20_000, "runs.yaml: This is not YAML"),
     ],
     ids=["empty", "text", "list", "crlf", "bom", "utf-16", "latin-1", "binary", "long", "deep"],

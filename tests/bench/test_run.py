@@ -212,7 +212,7 @@ def test_one_folder_one_process(tmp_path: Path) -> None:
 
     with (
         FileLock(tmp_path / ".lock"),
-        pytest.raises(UnavailableError, match="locked: got no turn in 0 s"),
+        pytest.raises(UnavailableError, match="is locked by another semqa"),
     ):
         run(Plan(DATA, "lead-1"), tmp_path)
 

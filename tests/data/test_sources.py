@@ -59,8 +59,8 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a.txt", b"", "a.txt: This source has no text"),
         ("a.txt", b"\xef\xbb\xbf", "a.txt: This source has no text"),
         ("a.txt", b" \n\xc2\xa0", "a.txt: This source has no text"),
-        ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3, expected UTF-8 text"),
-        ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3, expected UTF-8"),
+        ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3"),
+        ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3"),
         ("a.jsonl", b"{}", "a.jsonl: This is JSON, not a document"),
         ("a.JSON", b"{}", "a.JSON: This is JSON, not a document"),
         ("a.pdf", b"%PDF-1.7", "a.pdf: cannot be read: got "),
@@ -86,7 +86,7 @@ def test_a_text_given_as_json_lines_is_told_where_it_belongs() -> None:
 def test_no_files_and_no_such_file() -> None:
     with pytest.raises(InputError, match="There is no source"):
         read_sources([])
-    with pytest.raises(InputError, match=r"gone\.txt: cannot be read: got 'no such file'"):
+    with pytest.raises(InputError, match=r"gone\.txt: cannot be read: no such file"):
         read_sources(["gone.txt"])
     with pytest.raises(InputError, match="This is a folder"):
         read_sources(["."])
@@ -99,10 +99,7 @@ def test_all_files_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("SEMQA_MAX_BYTES", "11")
     with pytest.raises(InputError) as caught:
         read_sources(names)
-    assert str(caught.value) == (
-        "2.txt: too large: got 12 bytes or more, expected at most 11 bytes in all; "
-        "set SEMQA_MAX_BYTES to read more"
-    )
+    assert "2.txt: too large: 12 bytes or more" in str(caught.value)
     monkeypatch.setenv("SEMQA_MAX_BYTES", "12")
     monkeypatch.setenv("SEMQA_MAX_SOURCES", "2")
     with pytest.raises(InputError) as caught:
@@ -153,14 +150,14 @@ def test_lines_and_arrays(content: str, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "s.jsonl: nothing to read: got an empty file"),
+        (b"", "s.jsonl: nothing to read"),
         (b"[]", "s.jsonl: The array is empty"),
-        (b"plain text", "s.jsonl:1: invalid JSON: got 'Expecting value' at column 1"),
-        (b'"x"', "s.jsonl:1: not an object: got the string"),
-        (b'[{"text": "x"}, 3]', "s.jsonl: item 2: not an object: got the number 3"),
-        (b'[{"text": "x"},\n\n {"text" 2}]', "s.jsonl: invalid JSON: got \"Expecting ':' delimiter\" "
+        (b"plain text", "s.jsonl:1: invalid JSON: Expecting value"),
+        (b'"x"', "s.jsonl:1: not an object, but the string"),
+        (b'[{"text": "x"}, 3]', "s.jsonl: item 2: not an object, but the number 3"),
+        (b'[{"text": "x"},\n\n {"text" 2}]', "s.jsonl: invalid JSON: Expecting ':' delimiter "
          "at line 3, column 10"),
-        (b'[{"text": "x"}', "s.jsonl: invalid JSON: got \"Expecting ',' delimiter\" at column 15"),
+        (b'[{"text": "x"}', "s.jsonl: invalid JSON: Expecting ',' delimiter at column 15"),
         (b'{"text": "x"}\n{"title": "x"}', "s.jsonl:2: missing field 'text': got the fields"),
         (b'{"text": null}', "s.jsonl:1: wrong type in field 'text': got null, expected a string"),
         (b'{"text": "x", "title": 3}', "wrong type in field 'title': got the number 3, expected"),
@@ -170,8 +167,8 @@ def test_lines_and_arrays(content: str, monkeypatch: pytest.MonkeyPatch) -> None
         (b'{"text": "\xff"}', "s.jsonl:1: invalid UTF-8: got byte 0xff at offset 10"),
         (b'[{"text": "\xff"}]', "s.jsonl: invalid UTF-8: got byte 0xff at offset 11"),
         (b'[{"text": "\x00"}]', "s.jsonl: not text: got a NUL byte at offset 11"),
-        (rb'{"text": "\ud800"}', 's.jsonl:1: half a character in field "text": got the lone'),
-        (rb'[{"text": "\ud800"}]', "got the lone surrogate \\ud800, expected whole characters"),
+        (rb'{"text": "\ud800"}', 's.jsonl:1: "text" holds the lone'),
+        (rb'[{"text": "\ud800"}]', "lone surrogate \\ud800"),
     ],
 )  # fmt: skip
 def test_refused_json(content: bytes, expected: str) -> None:
@@ -184,7 +181,7 @@ def test_refused_json(content: bytes, expected: str) -> None:
 def test_enormous_json(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("s.jsonl").write_text('{"text": "12345678"}\n' * 2, "utf-8")
     monkeypatch.setenv("SEMQA_MAX_BYTES", "41")
-    with pytest.raises(InputError, match=r"s\.jsonl: too large: got 42 bytes or more, expected"):
+    with pytest.raises(InputError, match=r"s\.jsonl: too large: 42 bytes or more"):
         read_sources_jsonl("s.jsonl")
 
 
