@@ -30,7 +30,7 @@ from machine import describe_machine  # noqa: E402
 from score import made_up_questions  # noqa: E402
 
 from semqa.distributed import RaySettings, open_ray  # noqa: E402
-from semqa.distributed.scoring import BLOCK  # noqa: E402
+from semqa.distributed.tasks import BLOCK  # noqa: E402
 from semqa.metrics import Example, score_example  # noqa: E402
 
 if TYPE_CHECKING:

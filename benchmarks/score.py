@@ -33,8 +33,8 @@ sys.path.insert(0, str(ROOT))
 from machine import describe_machine  # noqa: E402
 
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise  # noqa: E402
-from semqa.metrics.target import target_for  # noqa: E402
-from tests.metrics import reference  # noqa: E402
+from semqa.metrics.scores import target_for  # noqa: E402
+from tests.reference import scores as reference  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,7 +27,7 @@ from semqa.engines.extractive.question import read_inquiry
 from semqa.engines.extractive.reading import Reading, Weights, read_request
 from semqa.metrics import Example, ExampleScores, score_example, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
-from semqa.metrics.marks import split_marks
+from semqa.metrics.text import split_marks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

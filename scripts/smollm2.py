@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from semqa.data.fetch import cache_folder
-from semqa.data.lock import locked
+from semqa.data.files import locked
 from semqa.errors import InputError, SemqaError
 
 __all__ = ["gguf_file", "make_folder"]

@@ -10,8 +10,7 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 import semqa
-from semqa.data.atomic import write_atomic
-from semqa.data.files import STDIN, ByteBudget, decode_text, open_input
+from semqa.data.files import STDIN, ByteBudget, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
 

@@ -1,34 +1,28 @@
-"""The folder of a run: its files, and the one run that it holds."""
+"""The folder of a run: its files, the one run that it holds, and the journal of its examples.
+
+The journal has one JSON line per finished example, appended as it is finished. A process killed at
+any moment leaves whole lines and at most one torn line, which the next process cuts off. An example
+that failed may be tried again: its later row counts, until `Journal.tidy` leaves one row each.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from semqa.data.atomic import write_atomic
-from semqa.errors import InputError
+from semqa.bench.record import Record
+from semqa.data.files import decode_text, display_name, open_input, write_atomic
+from semqa.data.jsonl import Line, as_row, decode_json, decode_row, encode_row, read_rows
+from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-__all__ = [
-    "ABOUT_FILE",
-    "EXAMPLES_FILE",
-    "JUDGED_FILE",
-    "RESULTS_FILE",
-    "RUN_FILE",
-    "claim",
-    "make_folder",
-    "other_key",
-    "own_errors",
-    "pretty",
-    "read_object",
-    "release",
-]
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from io import FileIO
 
 ABOUT_FILE = "about.json"
 EXAMPLES_FILE = "examples.jsonl"
@@ -36,20 +30,15 @@ JUDGED_FILE = "judged.jsonl"
 RESULTS_FILE = "results.json"
 RUN_FILE = "run.json"
 
-_NAMES = ("data", "train")
-"""Keys of an identity that may differ: a renamed copy is the same data, which its digest tells."""
+_IGNORED = ("data", "train", "engines_sha256", "asking_sha256")
+"""Keys of an identity that may differ: file names, and digests of code that earlier versions kept."""
 
-_CHANGED = {
-    "data_sha256": " (the data has other content now)",
-    "train_sha256": " (the training data has other content now)",
-    "engines_sha256": " (semqa's engines have changed since)",
-    "asking_sha256": " (how semqa asks a model has changed since)",
-}
-"""What a digest that differs means, beside the others, which say it themselves."""
+SYNC_SECONDS = 1.0
+"""Work that a power cut may cost; a killed process loses nothing."""
 
 
 def make_folder(out: Path) -> None:
-    """Make a folder where there is none.
+    """Make a folder if it is missing.
 
     Raises:
         InputError: it cannot be made.
@@ -57,42 +46,36 @@ def make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            f"{out}: cannot be made: got {error.strerror!r}, expected a folder that can be written; "
-            "choose another --out"
-        ) from error
+        raise InputError(f"Cannot make the folder {out}: {error.strerror}.") from error
 
 
 @contextmanager
 def own_errors(out: Path) -> Iterator[None]:
-    """Name the folder where its files cannot be read or written.
-
-    What fails elsewhere while the block runs, such as in an engine, is left as it is.
-
-    Args:
-        out: the folder.
-
-    Raises:
-        InputError: the system refused a file of the folder.
-    """
+    """Turn system errors about files of a folder into an InputError; leave all others alone."""
     try:
         yield
     except OSError as error:
         if not _lies_in(error.filename, out):
             raise
         raise InputError(
-            f"{out}: cannot be used: got {error.strerror!r} for {error.filename}, expected a folder "
-            "whose files can be read and written; choose another --out"
+            f"Cannot use the folder {out}: {error.strerror} for {error.filename}."
         ) from error
 
 
+def _lies_in(name: object, folder: Path) -> bool:
+    if not isinstance(name, str):
+        return False
+    parent, own = os.path.split(name)  # a link that stands there is not followed
+    return Path(os.path.realpath(folder)) in Path(f"{os.path.realpath(parent)}/{own}").parents
+
+
 def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> bool:
-    """Make the folder a run's, or see that it is.
+    """Make a folder that of a run, or check that it is.
 
     Args:
         out: the folder.
-        identity: of the run, as `Plan.identity` tells it.
-        about: what else is said of it, as `Plan.about` does.
+        identity: result of `Plan.identity`.
+        about: result of `Plan.about`.
 
     Returns:
         Whether the run has just begun.
@@ -104,8 +87,8 @@ def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]
     if not path.exists():
         if (out / EXAMPLES_FILE).exists():
             raise InputError(
-                f"{out}: holds examples of an unknown run: got {EXAMPLES_FILE} without {RUN_FILE}, "
-                "expected both or neither; use another folder"
+                f"{out} holds examples of an unknown run: {RUN_FILE} is missing.",
+                hint="Use another folder.",
             )
         started = datetime.now(UTC).isoformat(timespec="seconds")
         write_atomic(out / ABOUT_FILE, [pretty({**about, "started": started})])
@@ -114,9 +97,8 @@ def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]
     found = read_object(path)
     if (key := other_key(found, identity)) is not None:
         raise InputError(
-            f"{out}: holds another run: got {key} {found.get(key)!r} in {RUN_FILE}, expected "
-            f"{identity.get(key)!r}{_CHANGED.get(key, '')}; use another folder, or remove this one to "
-            "start afresh"
+            f"{out} holds another run: its {key} is {found.get(key)!r}, not {identity.get(key)!r}.",
+            hint="Use another folder, or remove this one to start again.",
         )
     return False
 
@@ -128,43 +110,150 @@ def release(out: Path) -> None:
 
 
 def other_key(found: Mapping[str, object], identity: Mapping[str, object]) -> str | None:
-    """Return the first key in which a run's file is not of this identity, or None.
-
-    Args:
-        found: what ``run.json`` holds.
-        identity: as `Plan.identity` tells it.
-    """
-    expected = json.loads(json.dumps(identity))  # as the file went
-    keys = (key for key in {**expected, **found} if key not in _NAMES)
+    """Return the first key by which the contents of ``run.json`` are not of this identity."""
+    expected = json.loads(json.dumps(identity))
+    keys = (key for key in {**expected, **found} if key not in _IGNORED)
     return next((key for key in keys if found.get(key) != expected.get(key)), None)
 
 
 def read_object(path: Path) -> dict[str, object]:
-    """Read a file of a run that holds one JSON object.
+    """Read a file of one JSON object.
 
     Raises:
         InputError: it holds something else.
     """
-    from semqa.data.files import decode_text, open_input
-    from semqa.data.jsonl import as_row, decode_json
-
     with open_input(path) as file:
-        return as_row(
-            decode_json(decode_text(file.read_all(), file.name), file.name), file.name
-        ).fields
+        text = decode_text(file.read_all(), file.name)
+        return as_row(decode_json(text, file.name), file.name).fields
 
 
 def pretty(value: Mapping[str, object]) -> bytes:
-    """Return an object as a file of a run holds it."""
+    """Return an object as the text of a file."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return (text + "\n").encode("utf-8")
 
 
-def _lies_in(name: object, folder: Path) -> bool:
-    return isinstance(name, str) and Path(os.path.realpath(folder)) in Path(_place(name)).parents
+def read_records(path: Path) -> dict[str, Record]:
+    """Read the rows of a run by their ids, without changing the file.
+
+    If an example has several rows, the last with an answer counts, else the last. A torn line at the
+    end is ignored.
+
+    Raises:
+        InputError: a row is invalid.
+    """
+    found: dict[str, Record] = {}
+    raw = path.read_bytes()
+    offset = 0
+    for number, line in enumerate(raw[: raw.rfind(b"\n") + 1].splitlines(keepends=True), 1):
+        if line.strip():
+            row = decode_row(Line(f"{display_name(path)}:{number}", line, offset))
+            record = Record.read(row)
+            if record.error is None or record.id not in found or found[record.id].error is not None:
+                found[record.id] = record
+        offset += len(line)
+    return found
 
 
-def _place(name: str) -> str:
-    """Return where a file stands; a link that stands there is not followed."""
-    folder, own = os.path.split(name)
-    return f"{os.path.realpath(folder)}/{own}"
+class Journal:
+    """An append-only file of records; use it as a context manager.
+
+    Args:
+        path: the file, made if missing.
+        known: the ids that may occur.
+        retry_failed: count failed examples as not finished.
+
+    Attributes:
+        records: the finished examples by id.
+        failed: ids of those found in the file that have no answer.
+
+    Raises:
+        InputError: the file holds anything but examples of this run.
+    """
+
+    def __init__(self, path: Path, known: Iterable[str], *, retry_failed: bool = False) -> None:
+        self._path = path
+        ids = frozenset(known)
+        _cut_torn_line(path)
+        self.records: dict[str, Record] = {}
+        self._order: list[str] = []
+        failures: dict[str, Record] = {}
+        for row in read_rows(path) if path.stat().st_size else ():
+            key = row.text("id")
+            if key not in ids or key in self.records:
+                what = "occurs twice" if key in self.records else "is not of this run"
+                raise InputError(
+                    f"The id {key!r} {what}.", where=row.where, hint="Use another folder."
+                )
+            record = Record.read(row)
+            self._order.append(key)
+            if record.error is None:
+                self.records[key] = record
+                failures.pop(key, None)
+            else:
+                failures[key] = record
+        self.failed = frozenset(failures)
+        if not retry_failed:
+            self.records |= failures
+        self._stream: FileIO | None = None
+        self._synced = time.monotonic()
+
+    def __enter__(self) -> Self:
+        # Unbuffered: a row that could not be written is not tried again behind the caller's back.
+        self._stream = self._path.open("ab", buffering=0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def append(self, record: Record) -> None:
+        """Add a finished example; once this returns, killing the process does not lose it.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        if self._stream is None:
+            raise ValueError("a journal is written inside its `with` block")
+        try:
+            row = memoryview(encode_row(record.to_dict()))
+            while row:
+                row = row[self._stream.write(row) :]
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(self._stream.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise UnavailableError(
+                f"Cannot write {self._path}: {error.strerror or repr(error)}. Free some space and run "
+                "again; finished examples are kept."
+            ) from error
+        self.records[record.id] = record
+        self._order.append(record.id)
+
+    def tidy(self, order: Sequence[str]) -> None:
+        """Leave one row per example, in this order; call it when all are done.
+
+        Raises:
+            UnavailableError: the disk failed or is full; the file is unchanged.
+        """
+        if self._order != list(order):
+            write_atomic(self._path, (encode_row(self.records[key].to_dict()) for key in order))
+            self._order = list(order)
+
+
+def _cut_torn_line(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file.", hint="Use another folder.")
+    with path.open("ab+") as stream:
+        size = end = stream.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65_536)
+            stream.seek(start)
+            newline = stream.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            stream.truncate(end)

@@ -1,38 +1,40 @@
-"""A run under the eyes of a judge: AutoAIS, citation recall and precision, Disambig-F1 and DR.
+"""Judgements of a run: AutoAIS, citation recall and precision, Disambig-F1 and DR.
 
-A judge of entailment gives the first three, one that answers questions the others.
-
-Judgements are no part of a run's identity: a finished run can be judged later, by one judge and then
-by another, from the rows that it left. They change no other score.
+A judge of entailment gives the first three, one that answers questions the others. Judgements are not
+part of a run's identity: a finished run can be judged later, from its rows, by one judge or another.
+They change no other score.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
 from semqa.attribution.ais.auto_report import summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
-from semqa.attribution.judges import (
-    AnsweringJudge,
-    EntailmentJudge,
-    PatientJudge,
+from semqa.attribution.citations.asqa import (
+    DisambigScores,
+    disambig_scores,
+    dr_score,
+    score_pair,
 )
-from semqa.bench.disambig import disambig_to_dict, read_answers, rouge_of, sum_up
-from semqa.bench.results import RESAMPLES, SEED
-from semqa.metrics.bootstrap import mean_interval
+from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
+from semqa.attribution.citations.sub_questions import sub_questions
+from semqa.attribution.citations.text import remove_citations
+from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, PatientJudge
+from semqa.bench.results import RESAMPLES, SEED, score_item
+from semqa.errors import InputError
+from semqa.metrics.bootstrap import geometric_interval, question_mean
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.citations import CitationScores
     from semqa.attribution.judges import Judge
     from semqa.bench.plan import Item
     from semqa.bench.record import Record
-
-__all__ = ["Judged", "judge_records"]
 
 
 class Judged(NamedTuple):
@@ -40,22 +42,44 @@ class Judged(NamedTuple):
 
     Attributes:
         summary: the figures, for ``results.json``.
-        rows: one an example, with what was said of each sentence.
+        rows: one per example, with what was said of each sentence.
     """
 
     summary: dict[str, object]
     rows: list[dict[str, object]]
 
 
-def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge) -> Judged:
-    """Judge the answers of a run by all that a judge can do.
+class Disambig(NamedTuple):
+    """Disambig-F1 and DR of a run.
 
-    Answers that failed, or say nothing, count nowhere but in Disambig-F1, where they score 0.
+    Attributes:
+        f1: 0-100; None if no answer is scored.
+        interval: of it, over resamples of questions.
+        exact: sub-questions answered exactly, 0-100.
+        rouge: ROUGE-L of the same answers, as far as they have it.
+        dr: the geometric mean of `f1` and `rouge`.
+        dr_interval: of it, over resamples of questions.
+        n: answers scored.
+    """
+
+    f1: float | None
+    interval: tuple[float, float] | None
+    exact: float | None
+    rouge: float | None
+    dr: float | None
+    dr_interval: tuple[float, float] | None
+    n: int
+
+
+def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge) -> Judged:
+    """Judge the answers of a run by everything that a judge can do.
+
+    Answers that failed or are empty count in Disambig-F1 only, where they score 0.
 
     Args:
         items: what was to be answered.
         records: what became of them, in the same order.
-        judge: says what follows from what, or reads answers off a text, or both.
+        judge: of entailment, or one that answers questions, or both.
     """
     summary: dict[str, object] = {"judge": judge.name, "identity": judge.identity}
     rows: list[dict[str, object]] = [
@@ -77,7 +101,7 @@ def _judge_support(
     summary: dict[str, object],
     rows: list[dict[str, object]],
 ) -> int:
-    """Add what follows from what; return how much was too long for the judge."""
+    """Add what follows from what; return how many texts were too long for the judge."""
     answers = [
         ToCheck(
             item.question.question, QuotedAnswer.parse(record.prediction, item.question.sources)
@@ -90,17 +114,29 @@ def _judge_support(
         [CitedAnswer(cited_sentences(one.answer), one.answer.sources) for one in answers],
         cast("EntailmentJudge", patient),
     )
+    qids = [record.qid for record in records]
     summary |= {
         "margin": MARGIN,
-        "auto_ais": summarise_checks(
-            checks, qids=[record.qid for record in records], resamples=RESAMPLES, seed=SEED
-        ),
-        "citation_recall": _mean(records, [each.recall for each in citations]),
-        "citation_precision": _mean(records, [each.precision for each in citations]),
+        "auto_ais": summarise_checks(checks, qids=qids, resamples=RESAMPLES, seed=SEED),
+        "citation_recall": _mean(qids, [each.recall for each in citations]),
+        "citation_precision": _mean(qids, [each.precision for each in citations]),
     }
     for row, check, scores in zip(rows, checks, citations, strict=True):
-        row |= {"checks": check.to_dict(), "citations": _citations(scores)}
+        row["checks"] = check.to_dict()
+        row["citations"] = {
+            "recall": scores.recall,
+            "precision": scores.precision,
+            "sentences": [each.to_dict() for each in scores.sentences],
+        }
     return patient.too_long
+
+
+def _mean(qids: Sequence[str], values: Sequence[float | None]) -> dict[str, object]:
+    scored = [(qid, value) for qid, value in zip(qids, values, strict=True) if value is not None]
+    mean = question_mean(scored, resamples=RESAMPLES, seed=SEED)
+    found: dict[str, object] = {"value": mean.value, "interval": _listed(mean.interval)}
+    found["n"] = mean.n
+    return found if scored else {**found, "unscored": "no answer has any"}
 
 
 def _judge_readings(
@@ -110,37 +146,132 @@ def _judge_readings(
     summary: dict[str, object],
     rows: list[dict[str, object]],
 ) -> int:
-    """Add what can be read off the answers; return how much was too long for the judge."""
+    """Add what can be read off the answers; return how many texts were too long for the judge."""
     reader = PatientJudge(judge)
-    read = read_answers(items, records, cast("AnsweringJudge", reader))
+    read = _read_answers(items, records, cast("AnsweringJudge", reader))
     rouge = [
         rouge_of(item, record.prediction) if scores.pairs else None
         for item, record, scores in zip(items, records, read, strict=True)
     ]
-    summary |= disambig_to_dict(sum_up([each.qid for each in records], read, rouge), read)
+    told = sum_up([each.qid for each in records], read, rouge)
+    summary |= {
+        "disambig_f1": {
+            "value": told.f1,
+            "interval": _listed(told.interval),
+            "n": told.n,
+            "unscored": dict(Counter(each.unscored for each in read if each.unscored is not None)),
+        },
+        "disambig_em": {"value": told.exact, "n": told.n},
+        "dr": {
+            "value": told.dr,
+            "interval": _listed(told.dr_interval),
+            "rouge_l": told.rouge,
+            "n": told.n,
+        },
+    }
     for row, scores in zip(rows, read, strict=True):
-        told = {"pairs": [pair.to_dict() for pair in scores.pairs], "f1": scores.f1}
-        row["disambig"] = told | ({"unscored": scores.unscored} if scores.unscored else {})
+        found = {"pairs": [pair.to_dict() for pair in scores.pairs], "f1": scores.f1}
+        row["disambig"] = found | ({"unscored": scores.unscored} if scores.unscored else {})
     return reader.too_long
 
 
-def _mean(records: Sequence[Record], values: Sequence[float | None]) -> dict[str, object]:
-    """Return the mean of what is scored, with a percentile interval over resamples of questions."""
-    groups: dict[str, list[float]] = {}
-    for record, value in zip(records, values, strict=True):
-        if value is not None:
-            groups.setdefault(record.qid, []).append(value)
-    scored = [value for group in groups.values() for value in group]
-    if not scored:
-        return {"value": None, "interval": None, "n": 0, "unscored": "no answer has any"}
-    around = mean_interval(list(groups.values()), resamples=RESAMPLES, seed=SEED)
-    interval = None if around is None else list(around)
-    return {"value": fmean(scored), "interval": interval, "n": len(scored)}
+def _read_answers(
+    items: Sequence[Item], records: Sequence[Record], judge: AnsweringJudge
+) -> list[DisambigScores]:
+    """Have a judge read the short answers off each answer, without its marks and citations.
+
+    Only questions that come with sub-questions are scored: of QuoteSum, those from AmbigQA.
+
+    Source: Stelmakh et al. 2022, ASQA, section 4.
+    """
+    asked = [sub_questions(item.question) for item in items]
+    examples = [
+        AnswerExample(
+            record.id,
+            item.question.question,
+            QuotedAnswer.parse(record.prediction, item.question.sources).plain,
+            short_answers=wanted.pairs,
+        )
+        for item, record, wanted in zip(items, records, asked, strict=True)
+    ]
+    return [
+        DisambigScores(scores.pairs, None if scores.pairs else wanted.unscored)
+        for scores, wanted in zip(disambig_scores(examples, judge), asked, strict=True)
+    ]
 
 
-def _citations(scores: CitationScores) -> dict[str, object]:
-    return {
-        "recall": scores.recall,
-        "precision": scores.precision,
-        "sentences": [each.to_dict() for each in scores.sentences],
-    }
+def rouge_of(item: Item, prediction: str) -> float | None:
+    """Return ROUGE-L (ROUGE-Lsum) of an answer without its citations, whose numbers are no words."""
+    return score_item(item, remove_citations(prediction)).rougeLsum
+
+
+def sum_up(
+    qids: Sequence[str], scores: Sequence[DisambigScores], rouge: Sequence[float | None]
+) -> Disambig:
+    """Sum up Disambig-F1 and DR.
+
+    Source: Stelmakh et al. 2022, ASQA, section 4.
+
+    Args:
+        qids: the question of each answer; an interval draws questions.
+        scores: one per answer.
+        rouge: ROUGE-L of each answer, 0-100.
+    """
+    f1: list[tuple[str, float]] = []
+    exact: list[float] = []
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for qid, each, one in zip(qids, scores, rouge, strict=True):
+        if each.f1 is None or each.exact is None:
+            continue
+        f1.append((qid, each.f1))
+        exact.append(each.exact)
+        if one is not None:
+            pairs.setdefault(qid, []).append((each.f1, one))
+    if not f1:
+        return Disambig(None, None, None, None, None, None, 0)
+    mean = question_mean(f1, resamples=RESAMPLES, seed=SEED)
+    both = [pair for group in pairs.values() for pair in group]
+    found = fmean(one for _, one in both) if both else None
+    dr = dr_score(fmean(value for value, _ in both) if both else None, found)
+    around = geometric_interval(list(pairs.values()), resamples=RESAMPLES, seed=SEED)
+    return Disambig(mean.value, mean.interval, fmean(exact), found, dr, around, mean.n)
+
+
+def _listed(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else list(interval)
+
+
+def disambig_again(row: Mapping[str, Any], where: str) -> DisambigScores | None:
+    """Return the scores of a row of ``judged.jsonl``, computed again from what the judge read.
+
+    Args:
+        row: the row.
+        where: its place, for messages.
+
+    Returns:
+        None if the judge read nothing in this run.
+
+    Raises:
+        InputError: the row is invalid.
+    """
+    told = row.get("disambig")
+    if told is None:
+        return None
+    try:
+        return DisambigScores(
+            tuple(
+                score_pair(
+                    ShortAnswers(str(pair["question"]), tuple(map(str, pair["short_answers"]))),
+                    str(pair["found"]),
+                )
+                for pair in told["pairs"]
+            ),
+            told.get("unscored"),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"is not what a judge wrote ({error!r}).",
+            field="disambig",
+            where=where,
+            hint="Judge the run again.",
+        ) from error

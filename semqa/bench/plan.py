@@ -1,15 +1,16 @@
 """What a benchmark run does: which questions, which engine, which options.
 
-A plan has an identity; a folder holds the run of one identity only, so that a resumed run cannot
-mix two.
+A plan has an identity: data, prompt, options and versions. A folder holds the run of one identity
+only, so a resumed run cannot mix two.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
+from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import semqa
@@ -18,8 +19,7 @@ from semqa.engines.model.hub import model_identity, model_versions
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from importlib.resources.abc import Traversable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from semqa.data.quotesum import Question
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
     from semqa.retrieval.settings import ExemplarShelf
-
-__all__ = ["HUMAN", "Item", "Plan", "data_digest"]
 
 HUMAN = "human"
 """The engine name of the human row: each reference, scored against the others of its question."""
@@ -39,10 +37,10 @@ class Item:
     """One answer to be made and scored.
 
     Attributes:
-        key: names it in the run: the question's qid, for the human row the answer's unique_id.
+        key: its id in the run: the qid, or the answer's unique_id in the human row.
         question: the question.
-        left_out: for the human row, the place of the reference that is the prediction; the others
-            are the references then.
+        left_out: in the human row, the index of the reference that is the prediction; the others are
+            its references.
     """
 
     key: str
@@ -56,11 +54,11 @@ class Plan:
 
     Attributes:
         data: the QuoteSum file.
-        engine: a name that `semqa.engines.create_engine` takes, or ``human``.
-        options: the engine's options; None values count as not given.
-        limit: only the first so many questions.
+        engine: a name for `semqa.engines.create_engine`, or ``human``.
+        options: options of the engine; None values count as missing.
+        limit: number of questions, from the first; None for all.
         prompts: how questions are put to a language model; None for engines that ask none.
-        name: what people call the run; no part of its identity.
+        name: what people call the run; not part of its identity.
     """
 
     data: Path
@@ -72,23 +70,54 @@ class Plan:
 
     @property
     def given(self) -> dict[str, object]:
-        """The options that were given, by name."""
+        """The options that are set, by name."""
         return {name: value for name, value in sorted(self.options.items()) if value is not None}
 
+    @property
+    def folder(self) -> str:
+        """Name of its folder in a grid.
+
+        It depends on the settings of this run alone, so a grid that grows finds its finished runs.
+
+        Example:
+            >>> from pathlib import Path
+            >>> Plan(Path("dev.jsonl"), "lead-1").folder
+            'lead-1-941681b2'
+        """
+        settings: dict[str, object] = {
+            "data": self.data.name,
+            "engine": self.engine,
+            "options": {name: self.options[name] for name in sorted(self.options)},
+            "limit": self.limit,
+        }
+        if self.prompts is not None:
+            asked = self.prompts
+            settings["prompts"] = {
+                "template": asked.template,
+                "shots": asked.shots,
+                "exemplars": asked.strategy if asked.count else None,
+                "train": asked.train.name if asked.train is not None and asked.count else None,
+                "encoder": asked.encoder,
+                "form": asked.form,
+                "seed": asked.seed,
+            }
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+        name = self.name or self.engine.rstrip("/").rpartition("/")[2]
+        readable = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[:40]
+        return f"{readable or 'run'}-{digest.hexdigest()[:8]}"
+
     def check(self) -> None:
-        """See what can be seen to be wrong before anything is loaded.
+        """Check what can be checked before anything is loaded.
 
         Raises:
-            InputError: the human row is given options.
+            InputError: the human row has options.
         """
         if self.engine == HUMAN and self.given:
-            raise InputError(
-                f"the human row takes no options: got {', '.join(self.given)}, expected none; "
-                "leave them out"
-            )
+            first = next(iter(self.given))
+            raise InputError("is not an option of the human row, which has none.", field=first)
 
     def about(self) -> dict[str, object]:
-        """Return what a reader of the run likes to know and its identity leaves out."""
+        """Return what is useful to know about the run but not part of its identity."""
         found: dict[str, object] = {"data_path": str(self.data)}
         return found if self.name is None else {"name": self.name, **found}
 
@@ -100,24 +129,22 @@ class Plan:
         prepare: bool = True,
         shelf: ExemplarShelf | None = None,
     ) -> PromptBuilder | None:
-        """Make what puts questions to a model, with the exemplars of all questions looked for.
-
-        A question is no exemplar of itself, be it by its text or by its qid.
+        """Create the prompt builder. A question is never an exemplar of itself, by text or by qid.
 
         Args:
             questions: those of the run.
-            on_progress: called with how many questions are embedded, and of how many.
-            prepare: look for the exemplars now; their identity is known without.
-            shelf: has encoders and files that several runs share.
+            on_progress: called with the number of questions embedded, and their total.
+            prepare: choose the exemplars of all questions now; their identity needs no choice.
+            shelf: encoders and files that several runs share.
 
         Raises:
-            InputError: the template or the file of exemplars is not usable.
+            InputError: the template or the file of exemplars cannot be used.
             UnavailableError: the encoder of ``knn`` was not reached, or a package is missing.
         """
         if self.prompts is None:
             return None
         if self.prompts.train is not None:
-            _check_regular(self.prompts.train)
+            _check_regular(self.prompts.train, "train")
         asked = [(question.question, question.qid) for question in questions]
         builder = self.prompts.create_builder(asked, on_progress, shelf)
         if prepare:
@@ -130,8 +157,8 @@ class Plan:
         """Create the engine; None for the human row.
 
         Args:
-            prompts: what `create_prompts` made.
-            say: told in words what takes long, such as compiling.
+            prompts: result of `create_prompts`.
+            say: called with messages on slow steps, such as compiling.
 
         Raises:
             InputError: there is no such engine, or it does not take an option.
@@ -146,7 +173,7 @@ class Plan:
         return create_engine(self.engine, self.given | asking)
 
     def batch_size(self) -> int:
-        """Return how many questions the engine is given together, without loading it."""
+        """Return how many questions the engine answers together, without loading it."""
         from semqa.engines import batch_size_of
 
         return batch_size_of(self.engine, self.given)
@@ -155,11 +182,11 @@ class Plan:
         """Read the questions of the run.
 
         Raises:
-            InputError: the file or a row of it is not usable, or it is no regular file.
+            InputError: the file or a row of it is invalid, or it is not a regular file.
         """
         from semqa.data.quotesum import read_quotesum
 
-        _check_regular(self.data)
+        _check_regular(self.data, "data")
         return read_quotesum(self.data)[: self.limit]
 
     def items(self, questions: Sequence[Question]) -> list[Item]:
@@ -176,7 +203,7 @@ class Plan:
         """Return what must be equal for a run to be resumed, ready for JSON.
 
         Args:
-            prompts: what `create_prompts` made.
+            prompts: result of `create_prompts`.
         """
         identity: dict[str, object] = {
             "task": "quotesum",
@@ -186,58 +213,148 @@ class Plan:
             "data": display_name(self.data.name),
             "data_sha256": data_digest(self.data),
         }
-        if prompts is None:
-            return identity | self.what_runs(asking=False)
-        identity["prompts"] = prompts.identity()
-        if self.prompts is not None and self.prompts.count and self.prompts.train is not None:
-            identity["train"] = display_name(self.prompts.train.name)
-            identity["train_sha256"] = data_digest(self.prompts.train)
-        return identity | self.what_runs(asking=True)
+        if prompts is not None:
+            identity["prompts"] = prompts.identity()
+            if self.prompts is not None and self.prompts.count and self.prompts.train is not None:
+                identity["train"] = display_name(self.prompts.train.name)
+                identity["train_sha256"] = data_digest(self.prompts.train)
+        return identity | self.versions(asking=prompts is not None)
 
-    def what_runs(self, *, asking: bool) -> dict[str, object]:
-        """Return the part of the identity that tells the code and the model of this machine.
+    def versions(self, *, asking: bool) -> dict[str, object]:
+        """Return the part of the identity that depends on this machine: versions and weights.
 
         Args:
             asking: whether the engine asks a model.
         """
-        found: dict[str, object] = {
-            "semqa": semqa.__version__,
-            "engines_sha256": _code_digest("engines"),
-        }
+        found: dict[str, object] = {"semqa": semqa.__version__}
         if asking:
-            rooms = ("decoding", "kernels", "prompting", "retrieval")
-            found["asking_sha256"] = _code_digest(*rooms)
             found["model"] = model_identity(self.engine, self.options.get("revision"))
             found["model_versions"] = model_versions()
         return found
 
 
+def items_of(identity: Mapping[str, object], data: Path, out: Path) -> list[Item]:
+    """Return what a finished run was to answer.
+
+    Args:
+        identity: contents of its ``run.json``.
+        data: a QuoteSum file.
+        out: folder of the run, for messages.
+
+    Raises:
+        InputError: the file cannot be read, or is not that of the run.
+    """
+    limit = identity.get("limit")
+    first = limit if isinstance(limit, int) and limit > 0 else None
+    plan = Plan(data, str(identity.get("engine")), limit=first)
+    questions = plan.questions()
+    if data_digest(data) != identity.get("data_sha256"):
+        raise InputError(
+            f"{data} is not the data of {out}, which is {identity.get('data')!r} with another digest."
+        )
+    return plan.items(questions)
+
+
 def data_digest(path: Path) -> str:
-    """Return what tells a data file from another, in hex."""
+    """Return the SHA-256 of a file, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _check_regular(path: Path) -> None:
+def _check_regular(path: Path, key: str) -> None:
     if str(path) == "-" or (path.exists() and not path.is_file()):
         raise InputError(
-            f"{path}: not a regular file: got a pipe or a folder, expected a file that a resumed "
-            "run can read again; save the data first"
+            f"must be a regular file, which a resumed run can read again, got {path}.",
+            field=key,
+            value=str(path),
+            hint="Save the data to a file first.",
         )
 
 
-@cache
-def _code_digest(*rooms: str) -> str:
-    """Digest the code and weights of rooms: a run must not go on with other ones."""
-    digest = hashlib.sha256()
-    for room in rooms:
-        for path in _files_below(files(f"semqa.{room}")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+def settings_of(plan: Plan) -> dict[str, object]:
+    """Return the settings that distinguish a plan's run."""
+    found: dict[str, object] = {"engine": plan.engine}
+    if plan.prompts is not None:
+        asked = plan.prompts
+        found |= {"prompt": asked.template, "shots": asked.count}
+        if asked.count:
+            found["exemplars"] = asked.strategy
+    return found | plan.given | {"data": plan.data.name, "limit": plan.limit}
 
 
-def _files_below(folder: Traversable) -> Iterator[Traversable]:
-    for path in sorted(folder.iterdir(), key=lambda path: path.name):
-        if path.is_dir():
-            yield from _files_below(path)
-        elif path.name.endswith((".py", ".json")):
-            yield path
+def settings_of_identity(identity: Mapping[str, object]) -> dict[str, object]:
+    """Return the same settings from the ``run.json`` of a run."""
+    found: dict[str, object] = {"engine": str(identity.get("engine"))}
+    prompts = identity.get("prompts")
+    if isinstance(prompts, dict):
+        found |= {"prompt": prompts.get("template"), "shots": prompts.get("shots")}
+        if isinstance(prompts.get("exemplars"), dict):
+            found["exemplars"] = prompts["exemplars"].get("strategy")
+    options = identity.get("options")
+    found |= options if isinstance(options, dict) else {}
+    return found | {"data": identity.get("data"), "limit": identity.get("limit")}
+
+
+def labels_of(runs: Sequence[Mapping[str, object]]) -> list[str]:
+    """Return a unique label for each run: its engine, and the settings that distinguish it.
+
+    Example:
+        >>> labels_of([{"engine": "lead-1"}, {"engine": "t:m", "shots": 0}, {"engine": "t:m", "shots": 5}])
+        ['lead-1', 't:m, 0 shots', 't:m, 5 shots']
+    """
+    by_engine: dict[object, list[Mapping[str, object]]] = {}
+    for run in runs:
+        by_engine.setdefault(run["engine"], []).append(run)
+    # A prompt often follows from the shots, and rules of quoting from the constraint.
+    first = ("shots", "prompt", "exemplars", "constraint")
+    others = ("engine", "data", "limit")
+    own = {
+        engine: _distinguishing(
+            peers, [*first, *(key for peer in peers for key in peer if key not in others)]
+        )
+        for engine, peers in by_engine.items()
+    }
+    shared = _distinguishing(runs, ("data", "limit"))
+    labels = []
+    for run in runs:
+        keys = [key for key in own[run["engine"]] if key in run] + shared
+        labels.append(", ".join([str(run["engine"]), *(_said(k, run.get(k)) for k in keys)]))
+    alike = Counter(labels)
+    seen: Counter[str] = Counter()
+    for at, label in enumerate(labels):
+        if alike[label] > 1:
+            seen[label] += 1
+            labels[at] = f"{label} ({seen[label]})"
+    return labels
+
+
+def _distinguishing(runs: Sequence[Mapping[str, object]], keys: Sequence[str]) -> list[str]:
+    """Return the keys, in this order, that distinguish runs which those before do not."""
+    chosen: list[str] = []
+    apart = 1
+    for key in dict.fromkeys(keys):
+        found = len({tuple(_text(run.get(each)) for each in (*chosen, key)) for run in runs})
+        if found > apart:
+            chosen.append(key)
+            apart = found
+    return chosen
+
+
+def _said(key: str, value: object) -> str:
+    match key:
+        case "shots":
+            return f"{value} shot" if value == 1 else f"{value} shots"
+        case "prompt" | "exemplars" | "data":
+            return _text(value)
+        case "constraint":
+            said = {"on": "constrained", "off": "unconstrained"}
+            return said.get(_text(value), f"constraint {_text(value)}")
+        case "limit":
+            return "all questions" if value is None else f"{value} questions"
+        case _:
+            return f"{key.replace('_', ' ')} {_text(value)}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "none" if value is None else str(value)

@@ -1,13 +1,13 @@
-"""One finished example of a run, as the journal keeps it."""
+"""One finished example of a run, as a row of ``examples.jsonl``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
-from semqa.quotes import QuotedAnswer, Verdict
+from semqa.quotes import FreeText, QuotedAnswer, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,27 +17,26 @@ if TYPE_CHECKING:
     from semqa.metrics import ExampleScores
     from semqa.quotes import Quote
 
-__all__ = ["Asked", "Record"]
-
 MOST = 1e15
-"""Largest number of a row: sums of such are exact enough, and none is too large for a float."""
+"""Largest number in a row; sums of such numbers are exact enough and fit into a float."""
 
 
 class Asked(NamedTuple):
     """What a model was given for one answer, and what it wrote.
 
+    Each field but the first is None if the engine does not report it.
+
     Attributes:
-        exemplars: the qids of the exemplars in the prompt, as they stand there.
-        prompt_tokens: how many tokens it read; None where the engine does not tell.
-        new_tokens: how many tokens it wrote; None where the engine does not tell.
-        finished: whether it ended by itself; None where the engine does not tell.
-        constraint: how it was kept to verbatim quotes; None where the engine does not tell.
-        breach: which rule the text breaks for all that; None where it breaks none.
-        repaired: quotes that were repaired; None where the engine does not repair.
-        dropped: marks that lost their brackets; None likewise.
-        prompt: what it was given: one text, or the messages; None where the engine does not tell.
-        written: what it wrote, character for character, before anything was read or repaired; None
-            likewise.
+        exemplars: qids of the exemplars, in the order of the prompt.
+        prompt_tokens: tokens read.
+        new_tokens: tokens written.
+        finished: whether it ended by itself.
+        constraint: how it was kept to verbatim quotes.
+        breach: the rule that the text breaks nevertheless.
+        repaired: number of quotes that were repaired.
+        dropped: number of marks that lost their brackets.
+        prompt: one text, or the messages.
+        written: the raw text, before anything was parsed or repaired.
     """
 
     exemplars: tuple[str, ...]
@@ -53,54 +52,49 @@ class Asked(NamedTuple):
 
     @classmethod
     def by(cls, made: Generation, *, chat: bool = True) -> Self:
-        """Return what stands in a generation.
+        """Return what a generation tells.
 
         Args:
             made: the generation.
-            chat: whether the model was given messages; otherwise, one text.
+            chat: whether the model was given messages instead of one text.
         """
-        qids = tuple(exemplar.qid for exemplar in made.prompt.exemplars)
-        repaired = dropped = None
-        if made.repairs is not None:
-            repaired = sum(each is not None for each in made.repairs.quotes)
-            dropped = len(made.repairs.dropped)
+        repairs = made.repairs
         return cls(
-            qids,
+            tuple(exemplar.qid for exemplar in made.prompt.exemplars),
             made.prompt_tokens,
             made.new_tokens,
             made.finished,
             made.constraint,
             made.breach,
-            repaired,
-            dropped,
+            None if repairs is None else sum(each is not None for each in repairs.quotes),
+            None if repairs is None else len(repairs.dropped),
             [turn.to_dict() for turn in made.prompt.messages] if chat else made.prompt.text,
             made.text if made.written is None else made.written,
         )
 
     @classmethod
     def read(cls, row: Row) -> Self | None:
-        """Read it from a journal's row; None where no model was asked.
+        """Read it from a row; None if no model was asked.
 
         Raises:
-            InputError: a field is of the wrong type.
+            InputError: a field has the wrong type.
         """
-        exemplars = _texts(row, "exemplars")
-        if exemplars is None:
+        if row.fields.get("exemplars") is None:
             return None
-        finished = row.fields.get("finished")
-        if finished is not None and not isinstance(finished, bool):
-            raise _wrong(row, finished, "finished", "true or false")
-        tokens = (_count(row, "prompt_tokens"), _count(row, "new_tokens"))
+        prompt = row.fields.get("prompt")
+        if prompt is not None and not isinstance(prompt, str):
+            prompt = _list(row, "prompt", dict)
+        counts = {name: _count(row, name) for name in ("repaired", "dropped")}
         return cls(
-            exemplars,
-            *tokens,
-            finished,
-            _optional_text(row, "constraint"),
-            _optional_text(row, "breach"),
-            _count(row, "repaired"),
-            _count(row, "dropped"),
-            _prompt(row),
-            _optional_text(row, "written"),
+            tuple(_list(row, "exemplars", str)),
+            _count(row, "prompt_tokens"),
+            _count(row, "new_tokens"),
+            _typed(row, "finished", bool, "true or false"),
+            _typed(row, "constraint", str, "a string"),
+            _typed(row, "breach", str, "a string"),
+            **counts,
+            prompt=prompt,
+            written=_typed(row, "written", str, "a string"),
         )
 
 
@@ -109,22 +103,22 @@ class Record:
     """One answer and what became of it.
 
     Attributes:
-        id: names it in the run.
+        id: its id in the run.
         qid: the question.
         question: the question, in words.
         prediction: the answer, with canonical marks.
-        error: why there is no answer; None where there is one.
-        verdict: what checking the answer showed; of a missing answer, that nothing is quoted.
-        quotes: how many quotes have each status.
+        error: why there is no answer; None if there is one.
+        quotes: number of quotes of each status.
         words: words of the plain answer.
-        free_words: how many of them stand outside of quotes.
-        sources_quoted: sources that a verified quote names.
-        spans: each quote as it was read and checked.
-        scores: as `semqa.metrics.ExampleScores.to_dict` gives them, for readers of the file; the
-            results are computed from `prediction`. Empty where only predictions were wanted.
-        seconds: what the engine took; of questions answered together, an equal share.
-        asked: what a model was given and wrote; None for engines that ask none, and where there is
-            no answer. In a row, its fields stand among the others.
+        free_words: words outside of quotes.
+        sources_quoted: number of sources with a verified quote.
+        scores: result of `ExampleScores.to_dict`, for readers of the file; results are computed from
+            `prediction`. Empty if only predictions were wanted.
+        seconds: time of the engine; questions answered together have equal shares.
+        spans: each quote, parsed and checked.
+        verdict: of the answer; of a missing one, that nothing is quoted.
+        asked: what a model was given and wrote; None if none was asked, or there is no answer. Its
+            fields are written among the others.
     """
 
     id: str
@@ -154,23 +148,8 @@ class Record:
         error: str | None,
         asked: Asked | None = None,
     ) -> Record:
-        """Make the record of an answer that was just given.
-
-        Args:
-            key: names it in the run.
-            qid: the question.
-            question: the question, in words.
-            answer: as it was read and checked.
-            scores: None where only predictions are wanted.
-            seconds: that it took.
-            error: why there is no answer, in which case `answer` is empty.
-            asked: what a model was given and wrote.
-        """
-        from semqa.quotes import FreeText
-
+        """Make the record of an answer that was just given; it is empty if there is an error."""
         free = [s.text for s in answer.segments if isinstance(s, FreeText)]
-        shown = {} if scores is None else scores.to_dict()
-        shown.pop("qid", None)
         return cls(
             id=key,
             qid=qid,
@@ -181,7 +160,7 @@ class Record:
             words=len(answer.plain.split()),
             free_words=sum(len(text.split()) for text in free),
             sources_quoted=len({quote.source for quote in answer.quotes if quote.verified}),
-            scores=shown,
+            scores=shown_scores(scores),
             seconds=round(seconds, 6),
             asked=asked,
             spans=[_span(quote) for quote in answer.quotes],
@@ -190,41 +169,45 @@ class Record:
 
     @classmethod
     def read(cls, row: Row) -> Record:
-        """Read a record from a journal.
+        """Read a row.
 
         Raises:
-            InputError: a field is missing or of the wrong type.
+            InputError: a field is missing or has the wrong type.
         """
-        error = row.fields.get("error")
+        fields = row.fields
+        quotes = _required(row, "quotes", dict, "an object")
         return cls(
             id=row.text("id"),
             qid=row.text("qid"),
             question=row.text("question"),
             prediction=row.text("prediction"),
-            error=None if error is None else row.text("error"),
-            quotes={
-                name: int(_number(row, value, "quotes"))
-                for name, value in _object(row, "quotes").items()
-            },
-            words=int(_number(row, row.fields.get("words"), "words")),
-            free_words=int(_number(row, row.fields.get("free_words"), "free_words")),
-            sources_quoted=int(_number(row, row.fields.get("sources_quoted"), "sources_quoted")),
-            scores=_object(row, "scores"),
-            seconds=_number(row, row.fields.get("seconds"), "seconds"),
+            error=None if fields.get("error") is None else row.text("error"),
+            quotes={name: int(_number(row, n, "quotes")) for name, n in quotes.items()},
+            words=int(_number(row, fields.get("words"), "words")),
+            free_words=int(_number(row, fields.get("free_words"), "free_words")),
+            sources_quoted=int(_number(row, fields.get("sources_quoted"), "sources_quoted")),
+            scores=_required(row, "scores", dict, "an object"),
+            seconds=_number(row, fields.get("seconds"), "seconds"),
             asked=Asked.read(row),
-            spans=_spans(row),
+            spans=_list(row, "spans", dict),
             verdict=_verdict(row),
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the record as a journal's row."""
+        """Return the row."""
         row = {name: getattr(self, name) for name in self.__slots__ if name != "asked"}
         told = self.asked._asdict() if self.asked is not None else {}
         return row | {name: value for name, value in told.items() if value is not None}
 
 
+def shown_scores(scores: ExampleScores | None) -> dict[str, object]:
+    """Return scores as a row has them."""
+    shown = {} if scores is None else scores.to_dict()
+    shown.pop("qid", None)
+    return shown
+
+
 def _span(quote: Quote) -> dict[str, object]:
-    """Return a quote as a row keeps it: what it names and holds, its status, and its place."""
     span: dict[str, object] = {
         "source": quote.source,
         "text": quote.text,
@@ -240,7 +223,7 @@ def _span(quote: Quote) -> dict[str, object]:
 
 
 def _verdict(row: Row) -> Verdict:
-    """Return the verdict of a row; worked out for rows of earlier versions, which have none."""
+    """Return the verdict; rows of earlier versions have none, and theirs is worked out."""
     if "verdict" in row.fields:
         told = row.text("verdict")
         if told not in set(Verdict):
@@ -249,47 +232,32 @@ def _verdict(row: Row) -> Verdict:
     answer = QuotedAnswer.parse(row.text("prediction"), ())
     if answer.abstained:
         return Verdict.ABSTAINED
-    if _count(row, "dropped") or any(span.get("status") != "verified" for span in _spans(row)):
+    spans = _list(row, "spans", dict)
+    if _count(row, "dropped") or any(span.get("status") != "verified" for span in spans):
         return Verdict.UNVERIFIED
     if not answer.quotes or answer.claims(row.text("question")):
         return Verdict.UNQUOTED
     return Verdict.QUOTED
 
 
-def _spans(row: Row) -> list[Mapping[str, object]]:
-    value = row.fields.get("spans")
-    if not isinstance(value, list) or not all(isinstance(span, dict) for span in value):
-        raise _wrong(row, value, "spans", "an array of objects")
-    return value
+def _typed(row: Row, name: str, kind: type, noun: str) -> Any:
+    """Return a field of this type, or None if it is missing."""
+    return None if row.fields.get(name) is None else _required(row, name, kind, noun)
 
 
-def _prompt(row: Row) -> str | list[dict[str, str]] | None:
-    value = row.fields.get("prompt")
-    if value is None or isinstance(value, str):
-        return value
-    if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
-        raise _wrong(row, value, "prompt", "a string or an array of messages")
-    return value
-
-
-def _object(row: Row, name: str) -> dict[str, object]:
+def _required(row: Row, name: str, kind: type, noun: str) -> Any:
     value = row.fields.get(name)
-    if not isinstance(value, dict):
-        raise _wrong(row, value, name, "an object")
+    if not isinstance(value, kind):
+        raise _wrong(row, value, name, noun)
     return value
 
 
-def _texts(row: Row, name: str) -> tuple[str, ...] | None:
+def _list(row: Row, name: str, kind: type) -> list[Any]:
     value = row.fields.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise _wrong(row, value, name, "an array of strings")
-    return tuple(value)
-
-
-def _optional_text(row: Row, name: str) -> str | None:
-    return None if row.fields.get(name) is None else row.text(name)
+    if not isinstance(value, list) or not all(isinstance(each, kind) for each in value):
+        noun = "strings" if kind is str else "objects"
+        raise _wrong(row, value, name, f"an array of {noun}")
+    return value
 
 
 def _count(row: Row, name: str) -> int | None:
@@ -307,6 +275,8 @@ def _number(row: Row, value: object, name: str) -> float:
 
 def _wrong(row: Row, value: object, name: str, rule: str) -> InputError:
     return InputError(
-        f"{row.where}: not a row of a run: got {describe(value)} in the field {name!r}, expected "
-        f"{rule}; remove the line to have the example run again"
+        f"must be {rule}, got {describe(value)}.",
+        field=name,
+        where=row.where,
+        hint="Remove the line to run the example again.",
     )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
+import platform
+import sys
 from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
 import semqa
-from semqa.bench.machine import describe_machine
 from semqa.metrics import Example, ExampleScores, leave_one_out, score_example, summarise
 from semqa.quotes import Verdict
 
@@ -17,8 +21,6 @@ if TYPE_CHECKING:
 
     from semqa.bench.plan import Item
     from semqa.bench.record import Asked, Record
-
-__all__ = ["RESAMPLES", "SEED", "make_results", "score_item", "score_items"]
 
 RESAMPLES, SEED = 1_000, 0
 """Of the intervals of all runs and reports, which draw questions."""
@@ -117,7 +119,7 @@ def _exemplars(counts: Sequence[int], identity: Mapping[str, object]) -> dict[st
 
 
 def _tokens(asked: Sequence[Asked]) -> dict[str, object] | None:
-    """Return what models read and wrote, where engines tell."""
+    """Return what models read and wrote, if engines report it."""
     read = [each.prompt_tokens for each in asked if each.prompt_tokens is not None]
     wrote = [each.new_tokens for each in asked if each.new_tokens is not None]
     if not (read and wrote):
@@ -184,3 +186,33 @@ def _seconds(seconds: Sequence[float]) -> dict[str, float]:
 
 def _versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in ("numpy", "rapidfuzz")}
+
+
+def describe_machine() -> dict[str, object]:
+    """Return system, Python, processor, memory and the GPUs of this machine, ready for JSON.
+
+    GPUs are told where a model was loaded that could use them: torch is not loaded for this.
+    """
+    found: dict[str, object] = {
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "processor": _processor(),
+        "cpus": os.cpu_count(),
+    }
+    with suppress(AttributeError, OSError, ValueError):  # not on every system
+        found["memory_bytes"] = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        found["gpus"] = [
+            torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())
+        ]
+        found["cuda"] = torch.version.cuda
+    return found
+
+
+def _processor() -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

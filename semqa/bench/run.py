@@ -1,31 +1,34 @@
-"""Running a plan: answer, score, journal, and sum up; or go on where a killed run stopped."""
+"""Run a plan: answer, score, journal and sum up; or go on where a killed run stopped."""
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from semqa.bench.answering import answer_items
 from semqa.bench.folder import (
     EXAMPLES_FILE,
     JUDGED_FILE,
     RESULTS_FILE,
     RUN_FILE,
+    Journal,
     claim,
     make_folder,
     own_errors,
     pretty,
     read_object,
+    read_records,
     release,
 )
-from semqa.bench.journal import Journal
 from semqa.bench.judging import judge_records
-from semqa.bench.machine import describe_machine
-from semqa.bench.results import make_results
-from semqa.data.atomic import write_atomic
-from semqa.data.jsonl import write_jsonl
-from semqa.data.lock import locked
-from semqa.errors import SemqaError
+from semqa.bench.plan import items_of
+from semqa.bench.record import Asked, Record, shown_scores
+from semqa.bench.results import describe_machine, make_results, score_item, score_items
+from semqa.data.files import locked, write_atomic
+from semqa.data.jsonl import encode_row, write_jsonl
+from semqa.errors import InputError, SemqaError
+from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,26 +36,23 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges import Judge
     from semqa.bench.plan import Item, Plan
-    from semqa.bench.record import Record
-    from semqa.bench.workers import Workers
     from semqa.engines import Engine
+    from semqa.metrics import ExampleScores
     from semqa.prompting import PromptBuilder
-
-__all__ = ["Progress", "run"]
 
 
 class Progress(NamedTuple):
     """How far a run is.
 
     Attributes:
-        done: examples that have an answer, or failed just now.
-        total: of how many.
-        resumed: how many of them were answered earlier.
-        again: how many failed earlier and are tried again.
-        failed: how many failed just now.
-        new_tokens: what a model wrote for those done just now, where it tells.
-        seconds: what answering them took.
-        last: the last one; None at the start.
+        done: examples finished so far.
+        total: all examples.
+        resumed: finished in earlier processes.
+        again: failed earlier, and tried again.
+        failed: failed in this process.
+        new_tokens: tokens that a model wrote in this process.
+        seconds: time that the answers of this process took.
+        last: the last finished example; None at the start.
     """
 
     done: int
@@ -65,7 +65,7 @@ class Progress(NamedTuple):
     last: Record | None = None
 
     def after(self, record: Record) -> Progress:
-        """Return how far the run is with one more example."""
+        """Return the progress with one more example."""
         wrote = record.asked.new_tokens if record.asked is not None else None
         return self._replace(
             done=self.done + 1,
@@ -74,6 +74,41 @@ class Progress(NamedTuple):
             seconds=self.seconds + record.seconds,
             last=record,
         )
+
+
+class Workers(Protocol):
+    """Other processes that answer and score for a run (`semqa.distributed`); it writes its own files."""
+
+    def answer(
+        self,
+        plan: Plan,
+        prompts: PromptBuilder | None,
+        groups: Sequence[Sequence[Item]],
+        *,
+        predict_only: bool,
+    ) -> Iterator[Record]:
+        """Answer items as `answer_items` does, group by group.
+
+        Records come in any order, and one may come twice. Every item has a record in the end, a
+        failed one if need be.
+
+        Raises:
+            InputError: the engine cannot be created.
+            UnavailableError: something outside failed; earlier records are good.
+        """
+        ...
+
+    def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
+        """Return what `score_item` returns for each item, in order.
+
+        Raises:
+            UnavailableError: something outside failed.
+        """
+        ...
+
+    def describe(self) -> dict[str, object]:
+        """Return what worked for a run, for its record, ready for JSON."""
+        ...
 
 
 def run(
@@ -91,34 +126,31 @@ def run(
 ) -> dict[str, object]:
     """Run a plan to its end, in a folder that holds this run alone.
 
-    The folder gets ``run.json`` (what is run), ``about.json`` (its name, where the data lay, and
-    when it was started), ``examples.jsonl`` (a row for each example, written
-    as it is finished) and ``results.json``. A run that was killed goes on where it stopped, and
-    ends with the scores that it would have had; a finished one is summed up again, without loading
-    its engine. Examples that failed earlier are tried again where that is wanted. An engine that
-    answers several questions at once is always given the same ones together, resumed or not; but
-    what failed, and so was asked alone, is asked alone again.
+    The folder gets ``run.json`` (what is run), ``about.json`` (name, path of the data, start),
+    ``examples.jsonl`` (a row per example, written as it is finished) and ``results.json``. A run that
+    was killed goes on where it stopped and ends with the same scores; a finished one is summed up
+    again without loading its engine. An engine that answers several questions at once always gets the
+    same ones together, resumed or not; but what failed, and so was asked alone, is asked alone again.
 
     Args:
         plan: what to run.
-        out: the folder; made when it does not exist.
+        out: the folder, made if missing.
         on_progress: called at the start and after each example.
-        prompts: what ``plan.create_prompts`` made, where that was done before.
-        say: told in words what takes long, such as compiling; from any thread.
-        judge: who judges the answers when all are there, if anybody; the folder then gets
-            ``judged.jsonl`` too, what was said of each answer.
-        engines: gives the engine, and closes it when it likes; by default the plan creates one,
-            which is closed at the end.
-        predict_only: leave the scores out; `semqa.bench.rescore` adds them.
-        retry_failed: try examples again that failed earlier.
-        workers: answer and score, in place of this process, which loads no engine then.
+        prompts: result of ``plan.create_prompts``, if it is there already.
+        say: called with messages on slow steps, from any thread.
+        judge: judges the answers when all are there; what it said goes to ``judged.jsonl``.
+        engines: returns the engine, which it closes itself; by default the plan creates one, which is
+            closed at the end.
+        predict_only: leave the scores out; `rescore` adds them.
+        retry_failed: try failed examples again.
+        workers: answer and score instead of this process, which then loads no engine.
 
     Returns:
         The results, as in ``results.json``.
 
     Raises:
-        InputError: the data is not usable, or the folder holds another run.
-        UnavailableError: another process is at work in the folder, or the disk failed.
+        InputError: the data cannot be used, or the folder holds another run.
+        UnavailableError: another process works in the folder, or the disk failed.
     """
     plan.check()
     questions = plan.questions()
@@ -137,8 +169,8 @@ def run(
             closing.callback(getattr(made, "close", lambda: None))
             return made
 
-        # What is wrong with an engine is found before anything is written. Where a run has begun, it
-        # was right then, and loading it can wait until it is known that there is something to do.
+        # An engine that cannot be created is found before anything is written. If a run has begun, it
+        # was created then, and loading it waits until it is known that there is something to do.
         here = workers is None
         engine = create_engine() if here and not (out / RUN_FILE).exists() else None
         loaded = engine is not None
@@ -149,7 +181,9 @@ def run(
             keys = [item.key for item in items]
             journal = Journal(out / EXAMPLES_FILE, keys, retry_failed=retry_failed)
             resumed, again = len(journal.records), len(journal.failed) if retry_failed else 0
-            before = _ran_where(out) if resumed == len(items) else {}
+            # Summing up is not running, and what was judged stays judged.
+            kept = ("versions", "machine", "judged")
+            before = _earlier(out, kept) if resumed == len(items) else {}
             with journal:
                 progress = Progress(resumed, len(items), resumed, again)
                 on_progress(progress)
@@ -157,28 +191,23 @@ def run(
                     engine = create_engine()
                 elif resumed < len(items) and prompts is not None:
                     prompts.prepare([question.question for question in questions])
-                size = _size(engine) if here else plan.batch_size()
-                waiting = [one for group in _groups(items, size) for one in _to_ask(group, journal)]
+                size = _batch_size(engine) if here else plan.batch_size()
+                groups = _groups(items, size, journal)
                 try:
-                    for record in _answers(
-                        plan, prompts, waiting, engine, workers, predict_only=predict_only
-                    ):
+                    for record in _answers(plan, prompts, groups, engine, workers, predict_only):
                         if record.id not in journal.records:
                             journal.append(record)
                             progress = progress.after(record)
                             on_progress(progress)
                 except SemqaError:
                     if begun and not here and not journal.records:
-                        release(out)  # as where an engine that cannot be made is found before
+                        release(out)  # as if the engine had been created before
                     raise
             journal.tidy(keys)
             records = [journal.records[key] for key in keys]
+            scorer = None if workers is None else workers.score
             results = make_results(
-                items,
-                records,
-                identity,
-                predict_only=predict_only,
-                scorer=None if workers is None else workers.score,
+                items, records, identity, predict_only=predict_only, scorer=scorer
             )
             if workers is not None:
                 results["machine"] = {**describe_machine(), **workers.describe()}
@@ -191,16 +220,54 @@ def run(
     return results
 
 
-def _ran_where(out: Path) -> dict[str, object]:
-    """Return what an earlier summary says of versions, machine and judge.
+def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, object]:
+    """Score the predictions of a finished run again; no engine, model or prompt is needed.
 
-    Summing up is not running, and what was judged is judged.
+    Answers, times, versions, machine and judgements stay as they were.
+
+    Args:
+        out: the folder of the run.
+        data: the QuoteSum file of the run, under any name.
+        workers: score instead of this process.
+
+    Returns:
+        The results, as in ``results.json``.
+
+    Raises:
+        InputError: the folder holds no finished run, or the data is not that of the run.
+        UnavailableError: another process works in the folder, or the disk failed.
     """
+    if not (out / RUN_FILE).is_file():
+        raise InputError(f"{out} holds no run to score again.")
+    with own_errors(out), locked(out / ".lock", wait_seconds=0):
+        identity = read_object(out / RUN_FILE)
+        items = items_of(identity, data, out)
+        found = read_records(out / EXAMPLES_FILE) if (out / EXAMPLES_FILE).is_file() else {}
+        missing = [item.key for item in items if item.key not in found]
+        if missing:
+            raise InputError(
+                f"{out} is not finished: {len(missing)} of {len(items)} examples have no answer, "
+                f"such as {missing[0]!r}."
+            )
+        records = [found[item.key] for item in items]
+        score = score_items if workers is None else workers.score
+        scores = score(items, [record.prediction for record in records])
+        records = [
+            replace(record, scores=shown_scores(each))
+            for record, each in zip(records, scores, strict=True)
+        ]
+        results = make_results(items, records, identity, scorer=lambda _items, _texts: scores)
+        results |= _earlier(out, ("versions", "machine", "judged"))
+        write_atomic(out / EXAMPLES_FILE, (encode_row(each.to_dict()) for each in records))
+        write_atomic(out / RESULTS_FILE, [pretty(results)])
+    return results
+
+
+def _earlier(out: Path, keys: Sequence[str]) -> dict[str, object]:
+    """Return these parts of the results that are there already."""
     path = out / RESULTS_FILE
-    if not path.is_file():
-        return {}
-    found = read_object(path)
-    return {key: found[key] for key in ("versions", "machine", "judged") if key in found}
+    found = read_object(path) if path.is_file() else {}
+    return {key: found[key] for key in keys if key in found}
 
 
 def _answers(
@@ -209,33 +276,124 @@ def _answers(
     groups: Sequence[Sequence[Item]],
     engine: Engine | None,
     workers: Workers | None,
-    *,
     predict_only: bool,
 ) -> Iterator[Record]:
-    """Give the records of items as they are answered, here or elsewhere."""
-    if workers is not None:
-        if groups:
-            yield from workers.answer(plan, prompts, groups, predict_only=predict_only)
-        return
-    for group in groups:
-        yield from answer_items(group, engine, predict_only=predict_only)
+    if workers is None:
+        for group in groups:
+            yield from answer_items(group, engine, predict_only=predict_only)
+    elif groups:
+        yield from workers.answer(plan, prompts, groups, predict_only=predict_only)
 
 
-def _size(engine: Engine | None) -> int:
+def _batch_size(engine: Engine | None) -> int:
     from semqa.engines import BatchEngine
 
     return engine.batch_size if isinstance(engine, BatchEngine) else 1
 
 
-def _groups(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """Cut the items into groups that are answered together, by their places alone."""
-    return (items[start : start + size] for start in range(0, len(items), size))
+def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence[Item]]:
+    """Return what to answer together: groups by position, without those that are finished."""
+    groups: list[Sequence[Item]] = []
+    for start in range(0, len(items), size):
+        group = items[start : start + size]
+        waiting = [item for item in group if item.key not in journal.records]
+        if waiting and not any(item.key in journal.failed for item in group):
+            groups.append(group)
+        else:
+            groups += [[item] for item in waiting]
+    return groups
 
 
-def _to_ask(group: Sequence[Item], journal: Journal) -> Iterator[Sequence[Item]]:
-    """Return what of a group is asked, and what of it together."""
-    waiting = [item for item in group if item.key not in journal.records]
-    if waiting and not any(item.key in journal.failed for item in group):
-        yield group
+def answer_items(
+    items: Sequence[Item], engine: Engine | None, *, predict_only: bool = False
+) -> list[Record]:
+    """Answer and score some items.
+
+    An example that cannot be answered does not end the run: its record says why. What fails outside
+    (`UnavailableError`) does, and is tried again when the run is resumed.
+
+    Args:
+        items: what is answered together.
+        engine: what answers; None for the human row.
+        predict_only: leave the scores out.
+    """
+    from semqa.engines import BatchEngine
+
+    if isinstance(engine, BatchEngine) and len(items) > 1:
+        started = time.perf_counter()
+        try:
+            answers = _ask(items, engine)
+        except InputError:
+            # One of them, found before any was answered: it shows when each is asked alone.
+            return [_record(item, engine, predict_only) for item in items]
+        share = (time.perf_counter() - started) / len(items)
+        return [
+            _scored(item, answer, answer.marked, share, predict_only, asked)
+            for item, (answer, asked) in zip(items, answers, strict=True)
+        ]
+    return [_record(item, engine, predict_only) for item in items]
+
+
+def failed_record(
+    item: Item, error: str, *, predict_only: bool = False, seconds: float = 0.0
+) -> Record:
+    """Return the record of an example without an answer, which is scored as an empty one."""
+    nothing = QuotedAnswer.parse("", item.question.sources)
+    return _scored(item, nothing, "", seconds, predict_only, error=error)
+
+
+def _record(item: Item, engine: Engine | None, predict_only: bool) -> Record:
+    question = item.question
+    started = time.perf_counter()
+    if item.left_out is not None:
+        text = question.references[item.left_out].text
+        answer = QuotedAnswer.parse(text, question.sources)
+        return _scored(item, answer, text, time.perf_counter() - started, predict_only)
+    if engine is None:
+        raise ValueError("an item without a reference needs an engine")
+    try:
+        ((answer, asked),) = _ask([item], engine)
+    except InputError as failure:
+        seconds = time.perf_counter() - started
+        return failed_record(item, str(failure), predict_only=predict_only, seconds=seconds)
+    return _scored(item, answer, answer.marked, time.perf_counter() - started, predict_only, asked)
+
+
+def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Asked | None]]:
+    """Answer items, with what the model was asked if the engine asks one."""
+    from semqa.engines import BatchEngine, GeneratingEngine, PromptedEngine, Request
+
+    requests = [Request(item.question.question, item.question.sources) for item in items]
+    if isinstance(engine, GeneratingEngine):
+        chat = bool(getattr(engine, "chat", True))
+        return [
+            (made.read(request.sources), Asked.by(made, chat=chat))
+            for request, made in zip(requests, engine.generate(requests), strict=True)
+        ]
+    if isinstance(engine, BatchEngine) and len(items) > 1:
+        answers = engine.answer_batch(requests)
     else:
-        yield from ([item] for item in waiting)
+        answers = [engine.answer(*request) for request in requests]
+    if not isinstance(engine, PromptedEngine):
+        return [(answer, None) for answer in answers]
+    prompts = [engine.prompt(*request) for request in requests]
+    return [
+        (answer, Asked(tuple(exemplar.qid for exemplar in prompt.exemplars)))
+        for answer, prompt in zip(answers, prompts, strict=True)
+    ]
+
+
+def _scored(
+    item: Item,
+    answer: QuotedAnswer,
+    text: str,
+    seconds: float,
+    predict_only: bool,
+    asked: Asked | None = None,
+    error: str | None = None,
+) -> Record:
+    scores = None if predict_only else score_item(item, text)
+    question = item.question
+    return Record.of(
+        item.key, question.qid, question.question, answer, scores, seconds, error, asked
+    )

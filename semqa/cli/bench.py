@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_results import show_results
-from semqa.cli.bench_watch import watch_run
+from semqa.cli.bench_watch import outcomes_table, show_results, watch_grid, watch_run
 from semqa.cli.checking import open_named_judge
 from semqa.cli.choice import choose
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
@@ -20,9 +20,8 @@ from semqa.cli.eval.judging import (
     JudgeUrl,
     NoJudgeCache,
 )
-from semqa.cli.gen_kwargs import with_gen_kwargs
+from semqa.cli.flags import fields_as_flags, flag
 from semqa.cli.limit import read_limit, resolve_limit
-from semqa.cli.lm_eval_flags import LmEvalCommand
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.ray_options import (
@@ -34,10 +33,11 @@ from semqa.cli.ray_options import (
     opened_ray,
 )
 from semqa.cli.saved import with_default
+from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from semqa.attribution.judges import CachedJudge
 
@@ -51,7 +51,7 @@ def _bench() -> None:
     """Benchmark engines on public datasets."""
 
 
-@app.command("quotesum", cls=LmEvalCommand)
+@app.command("quotesum")
 @takes_engine_options
 def quotesum(
     options: EngineOptions,
@@ -87,15 +87,6 @@ def quotesum(
         typer.Option(
             metavar="N|SHARE",
             help="Only the first so many questions, or below 1 that share of them.",
-            show_default=False,
-        ),
-    ] = None,
-    gen_kwargs: Annotated[
-        str | None,
-        typer.Option(
-            "--gen-kwargs",
-            metavar="NAME=VALUE,…",
-            help="Decoding in one string, or as JSON: temperature=0.7,top_p=0.9,max_gen_toks=128.",
             show_default=False,
         ),
     ] = None,
@@ -151,121 +142,57 @@ def quotesum(
         "judge_device": judge_device,
         "judge_url": judge_url,
     }
-    spread: dict[str, object] = {
+    ray: dict[str, object] = {
         "distributed": distributed,
         "ray_address": ray_address,
         "workers": workers,
         "num_cpus": num_cpus,
         "num_gpus": num_gpus,
     }
-    _check_together(
-        options,
-        predict_only=predict_only,
-        retry_failed=retry_failed,
-        rescore=rescore,
-        judge=judge,
-    )
+    for name in ("predict_only", "retry_failed", "judge"):
+        if rescore and name in options.typed:
+            raise InputError(f"cannot go with {flag(name)}.", field="--rescore")
+    first = None if limit is None else _limit(limit)
     if config is not None:
-        whole = {
-            "out": out,
-            "predict_only": predict_only,
-            "retry_failed": retry_failed,
-            **judges,
-            **spread,
-        }
-        of_runs = {"data": data, "engine": engine, "limit": _limit(limit), "gen_kwargs": gen_kwargs}
-        _run_config(config, options, whole, of_runs, rescore=rescore, as_json=as_json)
+        given = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed}
+        of_runs = {"data": data, "engine": engine, "limit": first}
+        _run_grid(config, options, given | judges | ray, of_runs, rescore=rescore, as_json=as_json)
         return
-    data, out = _needed("--data", data), _needed("--out", out)
-    if rescore:
-        from semqa.bench.rescore import rescore as score_again
+    if data is None or out is None:
+        missing = "--data" if data is None else "--out"
+        raise InputError("is missing.", field=missing, hint="Or give a grid with --config.")
+    with fields_as_flags({"data", "train"}), _resumable():
+        if rescore:
+            from semqa.bench.run import rescore as score_again
 
-        with opened_ray(spread) as ray:
-            results = score_again(out, data, ray)
-        _finish(results, out, as_json=as_json)
-        return
-    engine, options = with_default(engine, options)
-    options = with_gen_kwargs(options, gen_kwargs)
-    judging = _opened_judge(judges, options)
-    choice = choose(engine, options)
-    first = resolve_limit(_limit(limit), data)
-    plan = Plan(data, engine, choice.options, first, choice.prompts)
-    prompts = None
-    try:
-        with opened_ray(spread) as ray, watch_run(engine) as watch:
-            if choice.prompts is not None:
-                prompts = plan.create_prompts(plan.questions(), watch.embedded, prepare=False)
-                choice.say_citations(prompts)
-            if judging is not None:
-                judging.on_progress = watch.judged
-            results = run(
-                plan,
-                out,
-                watch.progress,
-                prompts,
-                watch.remark,
-                judging,
-                predict_only=predict_only,
-                retry_failed=retry_failed,
-                workers=ray,
-            )
-    except KeyboardInterrupt:
-        say("interrupted: what is done is kept; give the same command again to go on")
-        raise
-    finally:
-        if judging is not None:
-            judging.close()
-    _finish(results, out, as_json=as_json)
-
-
-def _limit(text: str | None) -> float | None:
-    try:
-        return None if text is None else read_limit(text)
-    except ValueError as error:
-        raise InputError(f"--limit: got {text!r:.80}, expected {error}; correct it") from error
-
-
-def _needed(name: str, value: Path | None) -> Path:
-    if value is None:
-        raise InputError(
-            f"{name}: got none, expected a path; give it, or a grid of runs with --config"
-        )
-    return value
-
-
-def _check_together(
-    options: EngineOptions,
-    *,
-    predict_only: bool,
-    retry_failed: bool,
-    rescore: bool,
-    judge: str | None,
-) -> None:
-    """See that flags that exclude each other are not given together."""
-    others = (
-        ("--predict-only", predict_only),
-        ("--retry-failed", retry_failed),
-        ("--judge", judge is not None),
-    )
-    for flag_name, given in others:
-        if rescore and given and flag_name[2:].replace("-", "_") in options.typed:
-            raise InputError(f"--rescore: got it with {flag_name}, expected one; leave one out")
-
-
-def _opened_judge(given: Mapping[str, Any], options: EngineOptions) -> CachedJudge | None:
-    return open_named_judge(
-        given["judge"],
-        given["judge_cache"],
-        no_cache=given["no_judge_cache"],
-        device=given["judge_device"],
-        base_url=given["judge_url"],
-        needs="--judge",
-        typed=options.typed,
-        reads=True,
-    )
-
-
-def _finish(results: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
+            with opened_ray(ray) as elsewhere:
+                results = score_again(out, data, elsewhere)
+        else:
+            engine, options = with_default(engine, options)
+            with _opened_judge(judges, options) as judging:
+                choice = choose(engine, options)
+                number = resolve_limit(first, data)
+                plan = Plan(data, engine, choice.options, number, choice.prompts)
+                prompts = None
+                with opened_ray(ray) as elsewhere, watch_run(engine) as watch:
+                    if choice.prompts is not None:
+                        prompts = plan.create_prompts(
+                            plan.questions(), watch.embedded, prepare=False
+                        )
+                        choice.say_citations(prompts)
+                    if judging is not None:
+                        judging.on_progress = watch.judged
+                    results = run(
+                        plan,
+                        out,
+                        watch.progress,
+                        prompts,
+                        watch.remark,
+                        judging,
+                        predict_only=predict_only,
+                        retry_failed=retry_failed,
+                        workers=elsewhere,
+                    )
     if as_json:
         write_result(json_line(results, indent=2))
     else:
@@ -275,7 +202,7 @@ def _finish(results: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _run_config(
+def _run_grid(
     config: Path,
     options: EngineOptions,
     whole: dict[str, Any],
@@ -284,58 +211,89 @@ def _run_config(
     rescore: bool,
     as_json: bool,
 ) -> None:
-    """Run a grid: all that its file says is checked before anything runs."""
-    from semqa.bench.grid import read_config, run_grid
+    """Run a grid; everything in its file is checked before anything runs."""
+    from semqa.bench.config import read_config
+    from semqa.bench.grid import run_grid
     from semqa.cli.bench_config import ConfigReader
-    from semqa.cli.bench_grid import outcomes_table, watch_grid
 
     typed = {name: value for name, value in of_runs.items() if name in options.typed}
     reader = ConfigReader(read_config(config), options, typed)
-    said = reader.whole()
-    whole |= {name: value for name, value in said.items() if name not in options.typed}
+    whole |= {name: v for name, v in reader.whole().items() if name not in options.typed}
     if whole["out"] is None:
         raise InputError(
-            f"{config}: no folder: got neither --out nor a key out, expected one; write such as "
-            "out: runs"
+            "is missing: give a folder here or with --out.", field="out", where=str(config)
         )
     cells = reader.cells()
     for line in reader.left_out:
         say(line)
     out: Path = whole["out"]
-    try:
-        judging = None if rescore else _opened_judge(whole, options)
-    except InputError as error:
-        raise InputError(f"{reader.naming('judge', whole['judge'])}{error}") from error
-    try:
-        with opened_ray(whole) as ray, watch_grid(cells) as watch:
-            if judging is not None:
-                judging.on_progress = watch.run.judged
-            outcomes = run_grid(
-                cells,
-                out,
-                on_cell=watch.begin,
-                on_progress=watch.progress,
-                on_done=watch.end,
-                on_embedded=watch.run.embedded,
-                say=watch.run.remark,
-                judge=judging,
-                predict_only=whole["predict_only"],
-                retry_failed=whole["retry_failed"],
-                rescoring=rescore,
-                workers=ray,
-            )
-    except KeyboardInterrupt:
-        say("interrupted: what is done is kept; give the same command again to go on")
-        raise
-    finally:
+    place = reader.setting("judge", whole["judge"])
+    with ExitStack() as opened:
+        opened.enter_context(_resumable())
+        try:
+            judging = opened.enter_context(_opened_judge({} if rescore else whole, options))
+        except InputError as error:
+            error.where = error.where or (None if place is None else place.where)
+            raise
+        elsewhere = opened.enter_context(opened_ray(whole))
+        watch = opened.enter_context(watch_grid(cells))
         if judging is not None:
-            judging.close()
+            judging.on_progress = watch.run.judged
+        outcomes = run_grid(
+            cells,
+            out,
+            on_cell=watch.begin,
+            on_progress=watch.progress,
+            on_done=watch.end,
+            on_embedded=watch.run.embedded,
+            say=watch.run.remark,
+            judge=judging,
+            predict_only=whole["predict_only"],
+            retry_failed=whole["retry_failed"],
+            rescoring=rescore,
+            workers=elsewhere,
+        )
     if as_json:
         write_result(json_line({"out": str(out), "cells": [asdict(o) for o in outcomes]}, indent=2))
     else:
-        from semqa.cli.tables import print_tables
-
         print_tables(outcomes_table(outcomes))
         say(f"report: semqa report {out}")
     if any(each.state == "failed" or (each.failed and not each.answered) for each in outcomes):
         raise typer.Exit(1)
+
+
+def _limit(text: str) -> float:
+    try:
+        return read_limit(text)
+    except ValueError as error:
+        raise InputError(f"must be {error}, got {text!r:.80}.", field="--limit") from error
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """Tell users who interrupt a run that it can be resumed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted: finished examples are kept; give the same command again to go on")
+        raise
+
+
+@contextmanager
+def _opened_judge(given: Mapping[str, Any], options: EngineOptions) -> Iterator[CachedJudge | None]:
+    """Open the judge, if one is named, and close it in the end."""
+    judging = open_named_judge(
+        given.get("judge"),
+        given.get("judge_cache"),
+        no_cache=given.get("no_judge_cache", False),
+        device=given.get("judge_device"),
+        base_url=given.get("judge_url"),
+        needs="--judge",
+        typed=options.typed if given else frozenset(),
+        reads=True,
+    )
+    try:
+        yield judging
+    finally:
+        if judging is not None:
+            judging.close()

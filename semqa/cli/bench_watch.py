@@ -1,7 +1,6 @@
-"""One run or a grid of them under the eyes of whoever waits: how far, how fast, what failed.
+"""What a benchmark shows: progress while it runs, then its results.
 
-In a terminal there are bars; elsewhere, for logs, a line every half minute and none for what is
-done sooner.
+A terminal gets bars. A log gets a line every half minute, and none for what is done sooner.
 """
 
 from __future__ import annotations
@@ -9,81 +8,177 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from semqa.cli.bench_pace import Lines, Pace, Reasons, duration
-from semqa.cli.output import say
+from semqa.cli.eval.judging import count_note
+from semqa.cli.output import say, write_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from rich.table import Table
+
+    from semqa.bench.grid import Cell, CellOutcome
     from semqa.bench.run import Progress
 
-__all__ = ["RunBar", "RunWatch", "bars", "watch_run"]
+EVERY_SECONDS = 30.0  # between two lines of a log
+SHOWN_REASONS = 3  # different failures reported while a run goes on; the rows have all of them
+OTHER_COLUMNS = 64  # of a terminal, that the title of a bar leaves to the rest
 
-OTHER_COLUMNS = 64
-"""About how many columns of a terminal are not the title's."""
+
+class Pace:
+    """Estimates speed and time left from the progress of a run.
+
+    Time counts from the start of the first example: loading a model is not answering.
+
+    Attributes:
+        left: seconds until all is answered; None if that is not known yet.
+        tokens_per_second: written by a model; None if it does not report them.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._reported = clock()
+        self._begun: float | None = None
+        self.left: float | None = None
+        self.tokens_per_second: float | None = None
+
+    def take(self, progress: Progress) -> None:
+        """Take in the progress of the run."""
+        answered = progress.done - progress.resumed
+        if not answered:
+            return
+        now = self._clock()
+        whole = now - self._reported
+        if self._begun is None:
+            self._begun = now - min(progress.seconds, whole)
+        # The first of examples answered together is reported when all are done, so the sum of their
+        # shares is nearer to the truth; if several machines answer at once, the clock is.
+        elapsed = min(whole, max(progress.seconds, now - self._begun))
+        self.left = elapsed / answered * (progress.total - progress.done)
+        if progress.new_tokens and elapsed:
+            self.tokens_per_second = progress.new_tokens / elapsed
+
+    def told(self, progress: Progress) -> list[str]:
+        """Return speed and failures as text."""
+        told = []
+        if self.tokens_per_second is not None:
+            told.append(f"{self.tokens_per_second:.0f} tokens/s")
+        if progress.failed:
+            told.append(f"{progress.failed} failed")
+        return told
+
+
+class Lines:
+    """Reports progress in lines, at most one every `EVERY_SECONDS`.
+
+    Args:
+        say: prints a line.
+        clock: a monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._say = say
+        self._clock = clock
+        self.begin()
+
+    def begin(self) -> None:
+        """Start with another task."""
+        self._begun = self._said = self._clock()
+        self._spoken = False
+
+    def tell(self, done: int, total: int | None, what: str, told: Callable[[], list[str]]) -> None:
+        """Print a line if it is time, and at the end if any was printed.
+
+        Args:
+            done: how many are done.
+            total: of how many; None if that is not known.
+            what: their noun.
+            told: returns what else to say; called only if a line is printed.
+        """
+        now = self._clock()
+        ended = done == total and self._spoken
+        if now - self._said < EVERY_SECONDS and not ended:
+            return
+        self._said, self._spoken = now, not ended
+        counted = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+        after = [f"in {duration(now - self._begun)}"] if ended else []
+        self._say(", ".join([f"{counted} {what}", *told(), *after]))
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people write it.
+
+    Example:
+        >>> duration(61.7), duration(3_725)
+        ('1:02', '1:02:05')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class RunWatch:
-    """Says on standard error what a run is at, in lines."""
+    """Reports a run on standard error, in lines."""
 
     def __init__(self) -> None:
         self._pace = Pace()
         self._lines = Lines(say)
-        self._reasons = Reasons()
+        self._reasons: set[str] = set()
 
-    def begin(self, title: str) -> None:
-        """Start anew, with another run."""
-        del title
+    def begin(self, title: str) -> None:  # noqa: ARG002 (a bar shows it)
+        """Start with another run."""
         self._lines.begin()
-        self._reasons = Reasons()
-
-    def embedded(self, done: int, total: int) -> None:
-        """Tell how many questions are embedded, for their nearest exemplars."""
-        self._lines.tell(done, total, "questions embedded", list)
+        self._reasons = set()
 
     def progress(self, progress: Progress) -> None:
-        """Tell how far the run is."""
+        """Report the progress of the run."""
         if progress.last is None:
             self._pace = Pace()
             self._lines.begin()
             if progress.done + progress.again:
-                self.remark(_going_on(progress))
+                again = f"; {progress.again} that failed are tried again" if progress.again else ""
+                done = f"{progress.resumed} of {progress.total} examples are done already"
+                self.remark(f"going on: {done}{again}")
         self._pace.take(progress)
-        if (reason := self._reasons.new(progress)) is not None:
-            self.remark(reason)
+        error = progress.last.error if progress.last is not None else None
+        if error is not None and error not in self._reasons and len(self._reasons) < SHOWN_REASONS:
+            self._reasons.add(error)
+            self.remark(f"failed: {progress.last.id if progress.last else ''}: {error}")
         self.advance(progress)
 
+    def embedded(self, done: int, total: int) -> None:
+        """Report how many questions are embedded, for their nearest exemplars."""
+        self.count(done, total, "questions embedded", "embedding questions")
+
     def judged(self, done: int, total: int) -> None:
-        """Tell how far the judge is."""
-        self._lines.tell(done, total, "judged", list)
+        """Report how far the judge is."""
+        self.count(done, total, "judged", "judging")
+
+    def count(self, done: int, total: int, what: str, title: str) -> None:  # noqa: ARG002
+        """Report a step beside answering: its noun for a line, its title for a bar."""
+        self._lines.tell(done, total, what, list)
 
     def advance(self, progress: Progress) -> None:
-        """Show how far the run is."""
-
-        def told() -> list[str]:
-            left = self._pace.left
-            ahead = left is not None and progress.done < progress.total
-            return [
-                *self._pace.told(progress),
-                *([f"{duration(left)} left"] if ahead and left is not None else []),
-            ]
-
-        self._lines.tell(progress.done, progress.total, "examples", told)
+        """Show the progress of the run."""
+        left = self._pace.left if progress.done < progress.total else None
+        ahead = [] if left is None else [f"{duration(left)} left"]
+        told = [*self._pace.told(progress), *ahead]
+        self._lines.tell(progress.done, progress.total, "examples", lambda: told)
 
     def remark(self, text: str) -> None:
-        """Say something that stays."""
+        """Print something that stays."""
         say(text)
 
 
 class RunBar(RunWatch):
-    """Shows a run as one bar among those of a terminal.
+    """Shows a run as a bar.
 
     Args:
-        shown: the bars, as `bars` makes them.
-        title: what stands before the bar.
+        shown: bars, as `bars` makes them.
+        title: text before the bar.
     """
 
     def __init__(self, shown: Any, title: str) -> None:
@@ -93,23 +188,19 @@ class RunBar(RunWatch):
         self.begin(title)
 
     def begin(self, title: str) -> None:
-        """Start anew, with another run."""
+        """Start with another run."""
         super().begin(title)
         self._stage: str | None = None
         longest = max(16, self._shown.console.width - OTHER_COLUMNS)
         self._title = _escaped(title if len(title) <= longest else f"{title[: longest - 1]}…")
         self._show(0, None, self._title)
 
-    def embedded(self, done: int, total: int) -> None:
-        """Show how many questions are embedded."""
-        self._show(done, total, "embedding questions")
-
-    def judged(self, done: int, total: int) -> None:
-        """Show how far the judge is."""
-        self._show(done, total, "judging")
+    def count(self, done: int, total: int, what: str, title: str) -> None:  # noqa: ARG002
+        """Show a step beside answering."""
+        self._show(done, total, title)
 
     def advance(self, progress: Progress) -> None:
-        """Show how far the run is, how fast, and how long it will take."""
+        """Show the progress of the run, its speed, and the time left."""
         left = self._pace.left
         self._show(
             progress.done,
@@ -128,15 +219,54 @@ class RunBar(RunWatch):
     ) -> None:
         if title != self._stage:
             self._stage = title
-            self._shown.reset(self._task)  # its time begins anew, and it is not finished
+            self._shown.reset(self._task)  # its time starts again, and it is not finished
         self._shown.update(
             self._task, description=title, completed=done, total=total, told=told, ends=ends
         )
 
 
+class GridWatch:
+    """Reports a grid on standard error: lines, or a bar for the run and one for the grid.
+
+    Args:
+        cells: the runs.
+        shown: bars, as `bars` makes them; None for lines.
+    """
+
+    def __init__(self, cells: Sequence[Cell], shown: Any = None) -> None:
+        self._total = len(cells)
+        self._begun = 0
+        self._shown = shown
+        if shown is not None:
+            self._grid = shown.add_task("all runs", total=len(cells), told="")
+        self.run = RunWatch() if shown is None else RunBar(shown, "")
+
+    def begin(self, cell: Cell) -> None:
+        """Report that a run begins."""
+        self._begun += 1
+        title = f"[{self._begun}/{self._total}] {cell.label}"
+        if self._shown is None:
+            say(title)
+        self.run.begin(title)
+
+    def progress(self, progress: Progress) -> None:
+        """Report the progress of the run."""
+        self.run.progress(progress)
+        self._advance(progress.done / progress.total if progress.total else 1.0)
+
+    def end(self, outcome: CellOutcome) -> None:
+        """Report what became of the run."""
+        self.run.remark(f"[{self._begun}/{self._total}] {_ended(outcome)}")
+        self._advance(1.0)
+
+    def _advance(self, share: float) -> None:
+        if self._shown is not None:
+            self._shown.update(self._grid, completed=self._begun - 1 + share)
+
+
 @contextmanager
 def watch_run(title: str) -> Iterator[RunWatch]:
-    """Show how far a run is, as a bar where standard error is a terminal, else in lines."""
+    """Show the progress of a run: a bar if standard error is a terminal, else lines."""
     if not sys.stderr.isatty():
         yield RunWatch()
         return
@@ -144,8 +274,18 @@ def watch_run(title: str) -> Iterator[RunWatch]:
         yield RunBar(shown, title)
 
 
+@contextmanager
+def watch_grid(cells: Sequence[Cell]) -> Iterator[GridWatch]:
+    """Show the progress of a grid: bars if standard error is a terminal, else lines."""
+    if not sys.stderr.isatty():
+        yield GridWatch(cells)
+        return
+    with bars() as shown:
+        yield GridWatch(cells, shown)
+
+
 def bars() -> Any:
-    """Return what shows bars in a terminal: title, bar, count, time left, what is told."""
+    """Return bars for a terminal: title, bar, count, time left, remarks."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -157,7 +297,7 @@ def bars() -> Any:
     from rich.text import Text
 
     class Time(ProgressColumn):
-        """Time left, counted down while nothing is heard of; what it took, where that is not known."""
+        """Time left, counted down between reports; time taken if the end is not known."""
 
         def render(self, task: Any) -> Text:
             """Return the text of a bar."""
@@ -178,14 +318,126 @@ def bars() -> Any:
     )
 
 
-def _going_on(progress: Progress) -> str:
-    again = f"; {progress.again} that failed are tried again" if progress.again else ""
-    return f"going on: {progress.resumed} of {progress.total} examples are done already{again}"
-
-
 def _escaped(text: str) -> str:
     from rich.markup import escape
 
     from semqa.quotes.render.common import safe_text
 
     return escape(safe_text(text))
+
+
+def _ended(outcome: CellOutcome) -> str:
+    if outcome.state == "failed":
+        return f"failed: {outcome.label}: {outcome.error}"
+    score = "" if outcome.semqa is None else f", SEMQA {outcome.semqa:.2f}"
+    done = "finished before" if outcome.state == "kept" else f"done in {outcome.seconds:.1f} s"
+    failed = f", {outcome.failed} failed" if outcome.failed else ""
+    told = ""
+    if outcome.exemplars and outcome.exemplars.get("prompts_with_fewer"):
+        told = "".join(f"; {line}" for line in _exemplars(outcome.exemplars))
+    return f"{done}: {outcome.label}: {outcome.answered} answered{failed}{score}{told}"
+
+
+def outcomes_table(outcomes: Sequence[CellOutcome]) -> Table:
+    """Return a row per run: its score, and what became of it."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("run", overflow="fold")
+    for name in ("SEMQA", "answered", "failed", "state"):
+        table.add_column(name, justify="right")
+    for each in outcomes:
+        score = "" if each.semqa is None else f"{each.semqa:.2f}"
+        table.add_row(each.label, score, str(each.answered), str(each.failed), each.state)
+    return table
+
+
+def show_results(results: Mapping[str, Any]) -> None:
+    """Print the results of a run: its scores, and what they rest on."""
+    from semqa.cli.tables import judged_table, print_tables, scores_table, unscored_notes
+
+    scores, judged = results["results"], results.get("judged")
+    if scores is not None:
+        print_tables(scores_table(scores))
+    if judged is not None:
+        print_tables(judged_table(judged))
+        for line in _judged(judged):
+            write_result(line)
+    not_scored = ["not scored: give the command again with --rescore"]
+    for line in (
+        *(not_scored if scores is None else unscored_notes(scores)),
+        *_failed(results),
+        *_exemplars(results["exemplars"]),
+        *_written(results),
+    ):
+        write_result(line)
+
+
+def _judged(judged: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the judge could not do, which counts against the answers."""
+    yield from count_note(judged["unparsed"], "neutral, or as no answer")
+    if count := max(judged["too_long"], judged.get("auto_ais", judged)["too_long"]):
+        yield f"too long for the judge: {count}, which count as not supported, or as no answer"
+    for reason, count in judged.get("disambig_f1", {}).get("unscored", {}).items():
+        yield f"no Disambig-F1: {count} ({reason})"
+
+
+def _failed(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what failed: a score with empty answers in it must not pass for one of a model."""
+    failed, answered = results["failed"], results["answered"]
+    if failed:
+        yield (
+            f"failed: {failed} of {failed + answered} examples, which are scored as empty answers; "
+            "to try them again, give the same command with --retry-failed"
+        )
+        for failure in results["failures"]:
+            yield f"  {failure['id']}: {failure['error']}"
+
+
+def _exemplars(found: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield how many exemplars the prompts had, which may be fewer than asked for."""
+    if found is None or not found["asked"] or "mean" not in found:
+        return
+    fewest, most = found["fewest"], found["most"]
+    asked = f"{'up to ' if found['up_to'] else ''}{found['asked']} asked"
+    if most == 0:
+        yield f"exemplars: {asked}, none fit: these are the scores of 0 shots"
+    elif fewest < most:
+        yield f"exemplars: {asked}, {fewest} to {most} in a prompt, mean {found['mean']:.1f}"
+    elif most < found["asked"]:
+        yield f"exemplars: {asked}, {most} in every prompt"
+    else:
+        yield f"exemplars: {most} in every prompt"
+
+
+def _written(results: Mapping[str, Any]) -> Iterator[str]:
+    quoting, seconds, tokens = results["quoting"], results["seconds"], results["tokens"]
+    if not quoting:
+        return
+    statuses = quoting["statuses"].items()
+    counted = ", ".join(f"{count} {status}" for status, count in statuses if count)
+    yield (
+        f"{quoting['quotes_per_answer']:.1f} quotes and {quoting['words_per_answer']:.0f} words per "
+        f"answer; quotes: {counted or 'none'}; {seconds['p50'] * 1000:.1f} ms per answer (median)"
+    )
+    verdicts = [f"{n} {name}" for name, n in quoting.get("verdicts", {}).items() if n]
+    if verdicts:
+        yield f"answers: {', '.join(verdicts)}"
+    throughput, constraint = results["throughput"], results["constraint"]
+    if tokens is not None and throughput is not None:
+        rates = [f"{throughput['answers_per_second']:.2f} answers per second"]
+        if "new_tokens_per_second" in throughput:
+            rates.append(f"{throughput['new_tokens_per_second']:.0f} tokens per second")
+        yield f"throughput: {', '.join(rates)}"
+    if constraint is not None:
+        said = {
+            "breaches": "broke a rule",
+            "repaired_quotes": "quotes were repaired",
+            "dropped_marks": "marks lost their brackets",
+        }
+        ways = ", ".join(f"{count} by {way}" for way, count in constraint["ways"].items())
+        told = [f"{constraint[name]} {what}" for name, what in said.items() if constraint[name]]
+        yield "; ".join([f"constraint: {ways}", *told])
+    if tokens is not None and tokens["cut_off"]:
+        yield f"cut off by the budget of tokens: {tokens['cut_off']} of {results['answered']} answers"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from semqa.cli.flags import fields_as_flags
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, print_error, write_result
 from semqa.cli.progress import progress_bar
-from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
@@ -39,19 +39,15 @@ def fetch_command(
 ) -> None:
     """Download a public dataset into the cache and print where it is.
 
-    Each file is checked against its pinned digest. A download that was interrupted continues.
+    Each file is checked against its pinned digest.
     """
     from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
 
     splits = [file.split for file in REMOTE_FILES if file.dataset == name]
-    if splits and split not in (*splits, "all"):
-        raise InputError(
-            f"dataset {name}: unknown split: got {split!r}, expected {', '.join(splits)} or all; "
-            "choose one of them"
-        )
-    chosen = [
-        remote_file(name, part) for part in (splits if split == "all" and splits else [split])
-    ]
+    with fields_as_flags({"split"}):
+        chosen = [
+            remote_file(name, part) for part in (splits if split == "all" and splits else [split])
+        ]
     for file in chosen:
         with progress_bar(f"{name} {file.split}", "bytes") as progress:
             path = fetch(name, file.split, cache_dir, progress)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from semqa.errors import InputError
 
-__all__ = ["flag", "in_flags"]
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+__all__ = ["fields_as_flags", "flag", "in_flags"]
 
 
 def flag(name: str) -> str:
@@ -19,6 +22,24 @@ def flag(name: str) -> str:
         '--max-words'
     """
     return "--" + name.replace("_", "-")
+
+
+@contextmanager
+def fields_as_flags(names: Collection[str]) -> Iterator[None]:
+    """Name the flags that the user typed in errors about these fields.
+
+    Example:
+        >>> with fields_as_flags({"max_words"}):
+        ...     raise InputError("must be at least 1.", field="max_words")
+        Traceback (most recent call last):
+        semqa.errors.InputError: --max-words must be at least 1.
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.field is not None and error.field in names:
+            error.field = flag(error.field)
+        raise
 
 
 def in_flags(message: str, names: Collection[str]) -> str:

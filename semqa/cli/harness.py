@@ -42,7 +42,7 @@ def path_command(
 
     inspect eval "$(semqa harness path inspect_ai)" …
     """
-    from semqa.harness.paths import harness_path
+    from semqa.harness.quotesum import harness_path
 
     path = str(harness_path(name))
     write_result(json_line({"harness": str(name), "path": path}) if as_json else path)

@@ -48,7 +48,8 @@ class Command(TyperCommand):
             flags = {
                 param.name or "": param.opts[0] for param in self.params if param.opts[0][0] == "-"
             }
-            error.field = flags.get(error.field or "", error.field)
+            if error.where is None:  # in a file, settings have no dashes
+                error.field = flags.get(error.field or "", error.field)
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -83,7 +83,7 @@ def write_file(path: Path, text: str) -> None:
     if str(path) == "-":
         write_result(text)
         return
-    from semqa.data.atomic import write_atomic
+    from semqa.data.files import write_atomic
 
     write_atomic(path, [(text if text.endswith("\n") else text + "\n").encode("utf-8")])
 

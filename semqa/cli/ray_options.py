@@ -1,4 +1,4 @@
-"""The options of work on Ray, the same for every command that has such work."""
+"""Options of commands that can work on Ray."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from semqa.cli.flags import fields_as_flags
 from semqa.cli.output import say
 from semqa.errors import InputError
 
@@ -16,25 +17,11 @@ if TYPE_CHECKING:
 
     from semqa.distributed import RayWorkers
 
-__all__ = [
-    "RAY_OPTIONS",
-    "Distributed",
-    "DistributedBy",
-    "NumCpus",
-    "NumGpus",
-    "NumWorkers",
-    "RayAddress",
-    "opened_ray",
-]
-
 RAY_PANEL = "Beyond one process (Ray)"
-
-RAY_OPTIONS = ("distributed", "ray_address", "workers", "num_cpus", "num_gpus")
-"""Their names, as parameters."""
 
 
 class Distributed(StrEnum):
-    """What spreads the work."""
+    """How work is distributed."""
 
     RAY = "ray"
 
@@ -65,7 +52,7 @@ NumWorkers = Annotated[
     typer.Option(
         "--workers",
         metavar="N|MIN-MAX",
-        help="How many work.",
+        help="Number of workers, or a range.",
         show_default="as many as there is room for; of a model without GPUs, one a node",
         rich_help_panel=RAY_PANEL,
     ),
@@ -83,7 +70,7 @@ NumGpus = Annotated[
     float | None,
     typer.Option(
         "--num-gpus",
-        help="GPUs of a worker; a share, such as 0.5, lets workers have one together.",
+        help="GPUs of a worker; 0.5 lets two workers share one.",
         show_default="what the engine needs",
         rich_help_panel=RAY_PANEL,
     ),
@@ -92,13 +79,13 @@ NumGpus = Annotated[
 
 @contextmanager
 def opened_ray(given: Mapping[str, object]) -> Iterator[RayWorkers | None]:
-    """Start or join Ray while the block runs, where that was asked for.
+    """Start or join Ray while the block runs, if --distributed was given.
 
     Args:
-        given: what was given, by the names of `RAY_OPTIONS`; None for what was not.
+        given: what was given, by parameter name; None for missing ones.
 
     Yields:
-        What works there; None where nothing is to be distributed.
+        The workers; None without --distributed.
 
     Raises:
         InputError: an option is out of its range, or goes with ``--distributed`` alone.
@@ -106,17 +93,16 @@ def opened_ray(given: Mapping[str, object]) -> Iterator[RayWorkers | None]:
     """
     from semqa.distributed import RaySettings, open_ray
 
-    more = {name: given.get(name) for name in RAY_OPTIONS[1:] if given.get(name) is not None}
-    if given.get("distributed") is None:
-        for name, value in more.items():
-            raise InputError(
-                f"--{name.replace('_', '-')}: got {value!r} without --distributed, expected both; add "
-                "--distributed ray"
-            )
-        yield None
-        return
-    if "ray_address" in more:
-        more["address"] = more.pop("ray_address")
-    settings = RaySettings.read(**more)  # type: ignore[arg-type]  # checked by the record itself
+    names = ("ray_address", "workers", "num_cpus", "num_gpus")
+    more = {name: given[name] for name in names if given.get(name) is not None}
+    with fields_as_flags(names):
+        if given.get("distributed") is None:
+            for name in more:
+                raise InputError("needs --distributed ray.", field=name)
+            yield None
+            return
+        if "ray_address" in more:
+            more["address"] = more.pop("ray_address")
+        settings = RaySettings.read(**more)  # type: ignore[arg-type]  # checked by the record itself
     with open_ray(settings, say) as workers:
         yield workers

@@ -155,7 +155,7 @@ def _examples(
     questions: Sequence[Question], predictions: Path, *, allow_missing: bool
 ) -> list[Example]:
     from semqa.data.files import display_name
-    from semqa.data.predictions import match_predictions, read_predictions
+    from semqa.data.quotesum import match_predictions, read_predictions
     from semqa.metrics import Example
 
     texts = match_predictions(

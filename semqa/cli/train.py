@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from semqa.cli.flags import in_flags
+from semqa.cli.bench_watch import Lines, duration
+from semqa.cli.flags import fields_as_flags
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.training import told_progress
-from semqa.errors import InputError
+from semqa.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from semqa.training import TrainingOptions
+    from semqa.training.folder import Progress
+    from semqa.training.trainer import Fit
 
-__all__ = ["train"]
+TERMINATED = 128 + 15  # exit code after SIGTERM
 
 LORA_PANEL = "LoRA"
 SHOWN = (("ROUGE-L", "rougeLsum"), ("Sem-F1", "sem_f1"), ("Sem-Rec", "sem_recall"))
@@ -135,57 +137,54 @@ def train(
     same command again. The model is an engine then: --engine transformers:OUT/model
     """
     from semqa.data.quotesum import read_quotesum
-    from semqa.trainer import Ranks
+    from semqa.training import TrainingOptions
     from semqa.training import train as fine_tune
+    from semqa.training.folder import Ranks
 
-    options = _options(
-        model=model,
-        method=method,
-        prompt=prompt,
-        form=form,
-        max_steps=max_steps,
-        batch_size=batch_size,
-        pack=pack,
-        optimizer=optimizer,
-        learning_rate=learning_rate,
-        schedule=schedule,
-        warmup_steps=warmup_steps,
-        weight_decay=weight_decay,
-        eval_steps=eval_steps,
-        eval_batch_size=eval_batch_size,
-        metric=metric,
-        constraint=constraint,
-        max_new_tokens=max_new_tokens,
-        max_length=max_length,
-        lora_rank=lora_rank,
-        lora_alpha=lora_alpha,
-        lora_dropout=lora_dropout,
-        lora_targets=tuple(name.strip() for name in lora_targets.split(",")),
-        gradient_checkpointing=gradient_checkpointing,
-        seed=seed,
-        device=device,
-        bf16=bf16,
-        fp16=fp16,
-        dtype=dtype,
-        merge=merge,
-    )
-    check_stdin_once(file, dev)
-    questions, held = read_quotesum(file), read_quotesum(dev)
-    try:
-        with told_progress(quiet=as_json) as progress:
-            record = fine_tune(
-                questions,
-                held,
-                out,
-                options,
-                keep_checkpoints=keep_checkpoints,
-                max_checkpoints=max_checkpoints,
-                tensorboard=tensorboard,
-                progress=progress,
-            )
-    except InputError as error:
-        names = {*options.to_dict(), "max_checkpoints"}
-        raise InputError(in_flags(str(error), names)) from error
+    flags = {*TrainingOptions.__dataclass_fields__, "max_checkpoints"}
+    with fields_as_flags(flags), training_progress(quiet=as_json) as progress:
+        options = TrainingOptions(
+            model=model,
+            method=method,
+            prompt=prompt,
+            form=form,
+            max_steps=max_steps,
+            batch_size=batch_size,
+            pack=pack,
+            optimizer=optimizer,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            warmup_steps=warmup_steps,
+            weight_decay=weight_decay,
+            eval_steps=eval_steps,
+            eval_batch_size=eval_batch_size,
+            metric=metric,
+            constraint=constraint,
+            max_new_tokens=max_new_tokens,
+            max_length=max_length,
+            lora_rank=lora_rank,
+            lora_alpha=lora_alpha,
+            lora_dropout=lora_dropout,
+            lora_targets=tuple(name.strip() for name in lora_targets.split(",")),
+            gradient_checkpointing=gradient_checkpointing,
+            seed=seed,
+            device=device,
+            bf16=bf16,
+            fp16=fp16,
+            dtype=dtype,
+            merge=merge,
+        )
+        check_stdin_once(file, dev)
+        record = fine_tune(
+            read_quotesum(file),
+            read_quotesum(dev),
+            out,
+            options,
+            keep_checkpoints=keep_checkpoints,
+            max_checkpoints=max_checkpoints,
+            tensorboard=tensorboard,
+            progress=progress,
+        )
     if not Ranks.first_here():
         return
     if as_json:
@@ -195,13 +194,45 @@ def train(
     say(f"model: {out / 'model'}")
 
 
-def _options(**settings: Any) -> TrainingOptions:
-    from semqa.training import TrainingOptions
+@contextmanager
+def training_progress(*, quiet: bool) -> Iterator[Progress]:
+    """Report the training in the block on standard error, and how it was interrupted.
 
+    Args:
+        quiet: leave out what only explains why it takes long.
+    """
+    from semqa.training.folder import Progress, Ranks, Terminated
+
+    first = Ranks.first_here()
     try:
-        return TrainingOptions(**settings)
-    except InputError as error:
-        raise InputError(in_flags(str(error), settings)) from error
+        if not first:
+            yield Progress()
+            return
+        with progress_bar("train", "examples") as bar:
+            lines = Lines(say)
+
+            def step(done: int, total: int | None) -> None:
+                if bar is not None:
+                    bar(done, total)
+                elif not quiet:
+                    lines.tell(done, total, "steps", list)
+
+            spoken = (None, None) if quiet else (say, _fits)
+            yield Progress(step, lambda at: say(f"going on from step {at}"), *spoken)
+    except KeyboardInterrupt as error:
+        if first:
+            say("interrupted: the last checkpoint is kept; give the same command again to go on")
+        if isinstance(error, Terminated):
+            raise typer.Exit(TERMINATED) from error
+        raise
+
+
+def _fits(found: Fit, steps: int) -> None:
+    say(
+        f"{found.micro_batch} at once, in {found.needed / 1e9:.1f} GB of the "
+        f"{found.free / 1e9:.1f} GB that are free; about {duration(found.seconds)} per step, "
+        f"{duration(found.seconds * steps)} for {steps:,} steps, without evaluations"
+    )
 
 
 def _show(record: Mapping[str, Any]) -> None:

@@ -76,8 +76,8 @@ def verify(
 
 def _read(answer: Path, files: Sequence[Path], listed: Path | None) -> tuple[QuotedAnswer, str]:
     """Return an answer over the sources named, or else its record's own, and its question."""
-    from semqa.data.answers import answer_in
     from semqa.data.files import ByteBudget, decode_text, display_name, open_input
+    from semqa.data.sources import answer_in
     from semqa.quotes import QuotedAnswer
 
     named = bool(files) or listed is not None

@@ -4,12 +4,13 @@ Downloads are in `semqa.data.fetch`.
 """
 
 from semqa.data.jsonl import read_rows, write_jsonl
-from semqa.data.predictions import match_predictions, read_predictions
 from semqa.data.quotesum import (
     FileCheck,
     Question,
     Reference,
     check_quotesum,
+    match_predictions,
+    read_predictions,
     read_quotesum,
     write_quotesum,
 )

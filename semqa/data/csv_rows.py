@@ -11,8 +11,15 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from semqa.data.atomic import write_atomic
-from semqa.data.files import BOM, BYTES_SETTING, MAX_BYTES, decode_text, open_input, setting
+from semqa.data.files import (
+    BOM,
+    BYTES_SETTING,
+    MAX_BYTES,
+    decode_text,
+    open_input,
+    setting,
+    write_atomic,
+)
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,8 +29,6 @@ if TYPE_CHECKING:
     from semqa.data.files import ByteBudget, InputFile
 
 __all__ = ["CsvFile", "CsvRecord", "csv_of", "encode_record", "read_csv", "write_csv"]
-
-_QUOTED = 'expected fields quoted by "…", with quotes inside doubled; correct the file'
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +92,13 @@ def csv_of(file: InputFile) -> CsvFile:
     lines = _Lines(file)
     records = list(_records(lines))
     if not records:
-        raise InputError(
-            f"{file.name}: nothing to read: got an empty file, expected CSV with a header; check "
-            "that it was written completely"
-        )
+        raise InputError("nothing to read: the file is empty.", where=file.name)
     header, *rows = records
     for row in rows:
         if len(row.cells) != len(header.cells):
             raise InputError(
-                f"{row.where}: wrong number of cells: got {len(row.cells)}, expected "
-                f"{len(header.cells)} as in the header; correct the row"
+                f"This row has {len(row.cells)} cells, the header {len(header.cells)}.",
+                where=row.where,
             )
     return CsvFile(
         file.name, header.cells, tuple(rows), header.raw, lines.marked, "".join(lines.taken)
@@ -170,7 +172,9 @@ def _records(lines: _Lines) -> Iterator[CsvRecord]:
             cells = next(reader, None)
         except csv.Error as error:
             raise InputError(
-                f"{lines.name}:{first}: not CSV: got {str(error)!r}, {_QUOTED}"
+                f"This is not CSV: {error}.",
+                where=f"{lines.name}:{first}",
+                hint='Fields are quoted by "…", with quotes inside doubled.',
             ) from error
         if cells is None:
             return

@@ -1,37 +1,63 @@
-"""Public datasets: which files there are, what they must contain, and where they are kept.
+"""Public datasets: which files there are, what they must contain, and a cache that they go to.
 
 Knows no file's format; nothing of the data itself is part of semqa.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from semqa.data.download import download
-from semqa.data.lock import locked
-from semqa.data.pin import Pin
+from semqa.data.files import locked, write_atomic
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from semqa.data.download import Patience, ProgressCallback
-
-__all__ = [
-    "CACHE_SETTING",
-    "REMOTE_FILES",
-    "RemoteFile",
-    "cache_folder",
-    "fetch",
-    "remote_file",
-]
+    import httpx
 
 CACHE_SETTING = "SEMQA_CACHE"
 """The environment variable that names the cache folder."""
 
+MAX_DOWNLOAD_BYTES = 64 * 2**20
+"""Largest file; the datasets have a few megabytes."""
+
+ATTEMPTS = 5
+TIMEOUT_SECONDS = 30.0
+_RETRIED = (408, 425, 429)
 _QUOTESUM_COMMIT = "f0f555dd4ef0898ae4ca0bf4bf0013f8eb9cd05a"
+
+ProgressCallback = Callable[[int, int | None], None]
+"""Called with the number of bytes received, and their total if it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A digest that a file must have.
+
+    Attributes:
+        algorithm: ``sha256`` of the content, or ``git-blob``: the name that git gives the content in
+            the commit it was released in (SHA-1 over ``blob <size>``, a NUL byte and the content).
+        digest: in lower-case hexadecimal.
+        size: in bytes, if known.
+    """
+
+    algorithm: Literal["sha256", "git-blob"]
+    digest: str
+    size: int | None = None
+
+    def accepts(self, content: bytes) -> bool:
+        """Return whether content has this digest."""
+        if self.size is not None and len(content) != self.size:
+            return False
+        if self.algorithm == "sha256":
+            return hashlib.sha256(content).hexdigest() == self.digest
+        header = b"blob %d\0" % len(content)
+        return hashlib.sha1(header + content, usedforsecurity=False).hexdigest() == self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +65,10 @@ class RemoteFile:
     """One downloadable file of a public dataset.
 
     Attributes:
-        dataset: the name of the dataset.
-        split: the part of it.
-        base_url: the address of the file's folder.
-        base_setting: the environment variable that names a mirror of that folder.
+        dataset: name of the dataset.
+        split: part of it.
+        base_url: address of the file's folder.
+        base_setting: environment variable that names a mirror of that folder.
         name: the file's name in the folder.
         pin: what its content must be.
         licence: under which it is released.
@@ -58,32 +84,26 @@ class RemoteFile:
 
     @property
     def url(self) -> str:
-        """Where the file is downloaded from: the mirror where one is set, else the release."""
+        """Address of the file: at the mirror if one is set, else at the release."""
         base = os.environ.get(self.base_setting, "").strip() or self.base_url
         return f"{base.rstrip('/')}/{self.name}"
 
     def path(self, cache_dir: Path | str | None = None) -> Path:
-        """Return where the file is kept, whether it is there or not.
-
-        Args:
-            cache_dir: the cache folder; by default `cache_folder()`.
-        """
+        """Return the file's path in a cache folder, by default `cache_folder()`."""
         folder = cache_folder() if cache_dir is None else Path(cache_dir)
         return folder / self.dataset / self.name
 
-    def state(self, cache_dir: Path | str | None = None) -> str:
-        """Tell how the cache holds the file: ``cached``, ``partial``, ``damaged`` or ``absent``.
+    def state(self, cache_dir: Path | str | None = None) -> Literal["cached", "damaged", "absent"]:
+        """Return how the cache holds the file.
 
         Raises:
             UnavailableError: the cache cannot be read.
         """
         path = self.path(cache_dir)
         try:
-            if self.pin.matches(path):
-                return "cached"
-            if path.exists():
-                return "damaged"
-            return "partial" if path.with_name(f"{path.name}.part").exists() else "absent"
+            if not path.is_file():
+                return "absent"
+            return "cached" if self.pin.accepts(path.read_bytes()) else "damaged"
         except OSError as err:
             raise _cache_error(path, err) from err
 
@@ -117,17 +137,12 @@ def remote_file(name: str, split: str) -> RemoteFile:
         >>> remote_file("quotesum", "dev").name
         'dev.jsonl'
     """
-    names = sorted({file.dataset for file in REMOTE_FILES})
-    if name not in names:
-        raise InputError(
-            f"dataset: unknown name: got {name!r}, expected {', '.join(names)}; choose one of them"
-        )
     splits = {file.split: file for file in REMOTE_FILES if file.dataset == name}
+    if not splits:
+        known = ", ".join(sorted({file.dataset for file in REMOTE_FILES}))
+        raise InputError(f"Unknown dataset {name!r}.", hint=f"Choose one of: {known}.")
     if split not in splits:
-        raise InputError(
-            f"dataset {name}: unknown split: got {split!r}, expected {', '.join(splits)}; "
-            "choose one of them"
-        )
+        raise InputError(f"must be one of {', '.join(splits)}, got {split!r}.", field="split")
     return splits[split]
 
 
@@ -152,9 +167,7 @@ def cache_folder() -> Path:
             return Path(local) / "semqa" / "cache"
         return Path.home() / ".cache" / "semqa"
     except RuntimeError as err:
-        raise InputError(
-            f"cache folder: not found: got {err}, expected a home folder; set {CACHE_SETTING}"
-        ) from err
+        raise InputError(f"No home folder for the cache: {err}. Set {CACHE_SETTING}.") from err
 
 
 def fetch(
@@ -162,40 +175,106 @@ def fetch(
     split: str = "dev",
     cache_dir: Path | str | None = None,
     progress: ProgressCallback | None = None,
-    patience: Patience | None = None,
 ) -> Path:
-    """Return a public file's path in the cache, downloading it first where it is not there whole.
+    """Return a public file's path in the cache, after downloading it if it is not there whole.
 
-    What is there is checked each time; a damaged file is downloaded again. Of several processes that
-    want the same file one downloads it and the others wait.
+    The cached file is checked each time; a damaged one is downloaded again. If several processes want
+    a file, one downloads it and the others wait.
 
     Args:
         name: the dataset.
         split: the part of it.
         cache_dir: the cache folder; by default `cache_folder()`.
-        progress: called with the bytes received and all bytes, as they arrive; never if cached.
-        patience: how long to keep trying.
+        progress: called as bytes arrive; never if the file is cached.
 
     Raises:
-        InputError: there is no such file, or the address of the mirror is none.
-        UnavailableError: the download failed (see `download`) or the cache cannot be written.
+        InputError: there is no such file, or the address of the mirror is invalid.
+        UnavailableError: the download failed, or the cache cannot be written.
     """
     file = remote_file(name, split)
     target = file.path(cache_dir)
     try:
-        if file.pin.matches(target):
-            return target
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with locked(target.with_name(f".{target.name}.lock")):
-            if not file.pin.matches(target):
-                download(file.url, target, file.pin, progress, patience)
+        if file.state(cache_dir) != "cached":
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with locked(target.with_name(f".{target.name}.lock")):
+                if file.state(cache_dir) != "cached":
+                    write_atomic(target, [download(file.url, file.pin, progress)])
     except OSError as err:
         raise _cache_error(target, err) from err
     return target
 
 
+def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> bytes:
+    """Download a small file, trying again after failures that may pass.
+
+    Args:
+        url: an http or https address.
+        pin: what the content must be.
+        progress: called as bytes arrive.
+
+    Raises:
+        InputError: the address is invalid.
+        UnavailableError: no network, the server refuses, or the content is not the pinned one.
+    """
+    import httpx
+
+    try:
+        client = httpx.Client(timeout=TIMEOUT_SECONDS, follow_redirects=True)
+    except (ImportError, OSError, ValueError) as err:
+        raise UnavailableError(
+            f"The network settings are invalid: {err}. Check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
+        ) from err
+    with client:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with client.stream("GET", url) as response:
+                    content = _content(response, pin, progress)
+                break
+            # A host name that cannot be encoded, which a redirection may bring, is a UnicodeError.
+            except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as err:
+                raise InputError(f"{url!r} is not a web address: {err}") from err
+            except httpx.TooManyRedirects as err:
+                raise UnavailableError(f"{url} redirects without end.") from err
+            except httpx.TransportError as err:
+                if attempt == ATTEMPTS:
+                    raise UnavailableError(
+                        f"Cannot download {url}: {type(err).__name__} ({err}). Check the network and "
+                        "try again."
+                    ) from err
+            _sleep(2.0 ** (attempt - 2))
+    if not pin.accepts(content):
+        raise UnavailableError(
+            f"{url} does not have the expected content ({pin.algorithm} {pin.digest}). Try again "
+            "later, or check the address."
+        )
+    return content
+
+
+def _content(response: httpx.Response, pin: Pin, progress: ProgressCallback | None) -> bytes:
+    import httpx
+
+    status = response.status_code
+    if status in _RETRIED or status >= 500:
+        raise httpx.TransportError(f"HTTP status {status}")
+    if status != 200:
+        raise UnavailableError(f"{response.url} is not available: HTTP status {status}.")
+    length = response.headers.get("Content-Length", "")
+    total = int(length) if length.isdecimal() and len(length) < 19 else pin.size
+    content = bytearray()
+    for block in response.iter_bytes():
+        content += block
+        if len(content) > (pin.size or MAX_DOWNLOAD_BYTES):
+            break  # of another size, and refused
+        if progress is not None:
+            progress(len(content), total)
+    return bytes(content)
+
+
+def _sleep(seconds: float) -> None:
+    time.sleep(seconds)
+
+
 def _cache_error(path: Path, err: OSError) -> UnavailableError:
     return UnavailableError(
-        f"{path}: cache cannot be used: got {err.strerror or err!r}, expected a folder with read and "
-        f"write permission; set {CACHE_SETTING} to another folder"
+        f"Cannot use the cache {path}: {err.strerror or repr(err)}. Set {CACHE_SETTING} to another folder."
     )

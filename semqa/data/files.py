@@ -1,35 +1,24 @@
-"""Input files as bytes and text: opened, bounded and decoded with errors that name the place.
+"""Files: opened, bounded and decoded with errors that name the place; written atomically; locked.
 
-Knows nothing of what the text means; `jsonl.py` and `sources.py` do.
+Knows nothing of what the text means.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
+import secrets
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semqa.errors import InputError
+from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
-
-__all__ = [
-    "BYTES_SETTING",
-    "LINE_BYTES_SETTING",
-    "MAX_BYTES",
-    "MAX_LINE_BYTES",
-    "STDIN",
-    "ByteBudget",
-    "InputFile",
-    "decode_text",
-    "display_name",
-    "open_input",
-    "setting",
-]
 
 STDIN = "-"
 """The path that means standard input, as on every command line."""
@@ -56,10 +45,7 @@ def setting(name: str, default: int) -> int:
     if not value:
         return default
     if not (value.isascii() and value.isdigit() and len(value) <= 18 and int(value) > 0):
-        raise InputError(
-            f"environment variable {name}: not a limit: got {value!r}, expected a whole number "
-            "above 0 of at most 18 digits; correct or unset it"
-        )
+        raise InputError(f"must be a whole number above 0, got {value!r}.", field=name, value=value)
     return int(value)
 
 
@@ -93,8 +79,9 @@ class ByteBudget:
         """Refuse `size` more bytes of the file `name` if they would pass the limit."""
         if self.used + size > self.limit:
             raise InputError(
-                f"{name}: too large: got {self.used + size} bytes or more, expected at most "
-                f"{self.limit} bytes in all; set {BYTES_SETTING} to read more"
+                f"too large: {self.used + size} bytes or more, at most {self.limit} are read.",
+                where=name,
+                hint=f"Set {BYTES_SETTING} to read more.",
             )
 
     def spend(self, size: int, name: str) -> None:
@@ -132,8 +119,9 @@ class InputFile:
         check_binary(raw, f"{self.name}:{line}", self._budget.used)
         if len(raw) > longest:
             raise InputError(
-                f"{self.name}:{line}: line too long: got more than {longest} bytes, expected at "
-                f"most {longest}; set {LINE_BYTES_SETTING} to read longer lines"
+                f"line too long: more than {longest} bytes.",
+                where=f"{self.name}:{line}",
+                hint=f"Set {LINE_BYTES_SETTING} to read longer lines.",
             )
         self._budget.spend(len(raw), self.name)
         return raw
@@ -154,10 +142,7 @@ class InputFile:
 
 def _unreadable(name: str, err: OSError) -> InputError:
     reason = "no such file" if isinstance(err, FileNotFoundError) else err.strerror or str(err)
-    return InputError(
-        f"{name}: cannot be read: got {reason!r}, expected a readable file; "
-        "check the path and its permissions"
-    )
+    return InputError(f"cannot be read: {reason}.", where=name)
 
 
 @contextmanager
@@ -171,24 +156,17 @@ def open_input(path: Path | str, budget: ByteBudget | None = None) -> Iterator[I
     budget = budget or ByteBudget()
     if str(path) == STDIN:
         if sys.stdin is None:
-            raise InputError(
-                "<stdin>: cannot be read: got no standard input, expected one; name a file"
-            )
+            raise InputError("cannot be read: there is no standard input.", where=name)
         yield InputFile(name, sys.stdin.buffer, budget)
         return
     try:
         if Path(path).is_dir():
-            raise InputError(
-                f"{name}: cannot be read: got a folder, expected a file; name a file in it"
-            )
+            raise InputError("cannot be read: it is a folder.", where=name)
         stream = Path(path).open("rb")  # noqa: SIM115 - closed below; only opening is guarded here
     except OSError as err:
         raise _unreadable(name, err) from err
     except ValueError as err:  # a NUL character in the path
-        raise InputError(
-            f"{name!r}: cannot be read: got a path with a NUL character, expected a path; "
-            "check the path"
-        ) from err
+        raise InputError("cannot be read: the path has a NUL character.", where=name) from err
     with stream:
         budget.check(os.fstat(stream.fileno()).st_size, name)
         yield InputFile(name, stream, budget)
@@ -208,8 +186,9 @@ def check_binary(raw: bytes, where: str, offset: int) -> None:
     # UTF-16 text is the one common file full of NUL bytes that a user can easily mend.
     utf16 = offset == 0 and raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     raise InputError(
-        f"{where}: not text: got a NUL byte at offset {offset + at}, expected UTF-8 text; "
-        + ("save the file as UTF-8, not UTF-16" if utf16 else "check that this is the right file")
+        f"not text: got a NUL byte at offset {offset + at}.",
+        where=where,
+        hint="Save the file as UTF-8, not UTF-16." if utf16 else None,
     )
 
 
@@ -235,6 +214,116 @@ def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
     except UnicodeDecodeError as err:
         at = offset + len(raw) - len(body) + err.start
         raise InputError(
-            f"{where}: invalid UTF-8: got byte 0x{body[err.start]:02x} at offset {at}, expected "
-            "UTF-8 text; convert the file to UTF-8"
+            f"invalid UTF-8: got byte 0x{body[err.start]:02x} at offset {at}.", where=where
         ) from err
+
+
+def write_atomic(path: Path | str, chunks: Iterable[bytes]) -> None:
+    """Write a file so that readers find the old content or the new, never a part.
+
+    The new content goes to a temporary file beside it, reaches the disk, and takes the name. A
+    symbolic link keeps pointing where it does; what is no regular file (a pipe, ``/dev/null``) is
+    written straight.
+
+    Raises:
+        InputError: the folder does not exist or may not be written.
+        UnavailableError: the disk failed or is full; the old content is still there.
+    """
+    name = display_name(path)
+    if "\0" in str(path):
+        raise InputError("cannot be written: the path has a NUL character.", where=name)
+    try:
+        target = Path(path)
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not target.is_file():
+            # Under its own name: what a pipe's link resolves to cannot be opened.
+            with target.open("wb") as stream:
+                stream.writelines(chunks)
+            return
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+        try:
+            with temporary.open("xb") as stream:
+                stream.writelines(chunks)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(target.parent)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as err:
+        raise InputError(f"cannot be written: {err.strerror}.", where=name) from err
+    except OSError as err:
+        raise UnavailableError(
+            f"{name}: could not be written: {err.strerror or repr(err)}. Free some space and try again."
+        ) from err
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a renaming in `folder` survive a power cut, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+WAIT_SECONDS = 600.0
+"""How long one process waits for another that holds the lock."""
+
+
+@contextmanager
+def locked(path: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock of the file `path`, waiting while another process or thread holds it.
+
+    The file is made where it is missing.
+
+    Raises:
+        UnavailableError: another holds it for longer than `wait_seconds`.
+        OSError: the file cannot be made.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(path, timeout=wait_seconds, poll_interval=0.05):
+            yield
+    except Timeout as err:
+        raise UnavailableError(
+            f"{path} is locked by another semqa that works there. Wait for it or end it."
+        ) from err
+
+
+WHOLE = 16 * 2**20
+"""Largest file that is read from beginning to end."""
+
+EVERY = 4 * 2**20
+SAMPLE = 2**16
+"""Of a larger file, so many bytes are read at each multiple of `EVERY`, and at the end."""
+
+
+def folder_digest(folder: Path) -> str:
+    """Return the SHA-256, in hex, of what a folder holds: names, sizes and contents of its files.
+
+    Weights of gigabytes are sampled throughout, so that another training of the same model is told
+    apart in seconds. Hidden files and Markdown do not count: they change without the model.
+
+    Args:
+        folder: the folder; what is below it counts with its path, links as what they point to.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if path.name.startswith(".") or path.suffix.lower() == ".md":
+            continue
+        size = path.stat().st_size
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
+        with path.open("rb") as stream:
+            if size <= WHOLE:
+                digest.update(stream.read())
+                continue
+            for start in (*range(0, size - SAMPLE, EVERY), size - SAMPLE):
+                stream.seek(start)
+                digest.update(stream.read(SAMPLE))
+    return digest.hexdigest()

@@ -35,6 +35,5 @@ def data_folder(named: Path | None = None) -> Path:
         return default_data() if named is None else named.expanduser()
     except RuntimeError as error:  # what pathlib raises
         raise InputError(
-            f"data folder: no home: got {str(named or '~')!r}, expected a folder that can be found; "
-            "name one with --data"
+            f"There is no home folder for {str(named or '~')!r}.", hint="Name a folder with --data."
         ) from error

@@ -13,8 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from semqa.data.atomic import write_atomic
-from semqa.data.files import BOM, decode_text, open_input
+from semqa.data.files import BOM, decode_text, open_input, write_atomic
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def _names(fields: dict[str, object]) -> str:
 
 
 class _RejectedError(ValueError):
-    """A value that is JSON, or that Python takes for it, but that is refused here."""
+    """A value that Python accepts as JSON, but that is rejected here."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -193,25 +192,16 @@ def decode_json(text: str, where: str) -> object:
         if _SURROGATE.search(text):
             _check_surrogates(value, where)
     except RecursionError as err:
-        wrong, rule = "nesting without end", "a flat object"
-        raise InputError(
-            f"{where}: invalid JSON: got {wrong}, expected {rule}; correct it"
-        ) from err
+        raise InputError("invalid JSON: it is nested too deeply.", where=where) from err
     except json.JSONDecodeError as err:
         place = (
             f"column {err.colno}" if err.lineno == 1 else f"line {err.lineno}, column {err.colno}"
         )
-        raise InputError(
-            f"{where}: invalid JSON: got {err.msg!r} at {place}, expected valid JSON; correct it"
-        ) from err
+        raise InputError(f"invalid JSON: {err.msg} at {place}.", where=where) from err
     except _RejectedError as err:
-        rule = "finite numbers and each key once"
-        raise InputError(f"{where}: invalid JSON: got {err}, expected {rule}; correct it") from err
+        raise InputError(f"invalid JSON: {err}.", where=where) from err
     except ValueError as err:  # Python's own limit on the digits of a whole number
-        raise InputError(
-            f"{where}: invalid JSON: got a number of thousands of digits, expected finite numbers; "
-            "correct it"
-        ) from err
+        raise InputError("invalid JSON: a number has thousands of digits.", where=where) from err
     return value
 
 
@@ -222,8 +212,9 @@ def _check_surrogates(value: object, where: str) -> None:
             json.dumps([name, part], ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError as err:
             raise InputError(
-                f"{where}: half a character in field {shown(name)}: got the lone surrogate "
-                f"\\u{ord(err.object[err.start]):04x}, expected whole characters; correct it"
+                f"holds the lone surrogate \\u{ord(err.object[err.start]):04x}.",
+                field=shown(name),
+                where=where,
             ) from err
 
 
@@ -255,10 +246,7 @@ def lines_of(file: InputFile) -> Iterator[Line]:
             yield Line(f"{file.name}:{number}", raw, offset)
         offset += len(raw)
     if not found:
-        raise InputError(
-            f"{file.name}: nothing to read: got an empty file, expected one JSON object per line; "
-            "check that it was written completely"
-        )
+        raise InputError("nothing to read: the file is empty.", where=file.name)
 
 
 def decode_row(line: Line) -> Row:
@@ -278,10 +266,7 @@ def as_row(value: object, where: str) -> Row:
         InputError: the value is no object.
     """
     if not isinstance(value, dict):
-        raise InputError(
-            f"{where}: not an object: got {describe(value)}, expected a JSON object; "
-            "write one {…} per line"
-        )
+        raise InputError(f"not an object, but {describe(value)}.", where=where)
     return Row(where, value)
 
 
@@ -320,7 +305,4 @@ def encode_row(row: Mapping[str, object]) -> bytes:
     try:
         return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
     except (TypeError, ValueError, RecursionError) as err:
-        raise InputError(
-            f"a row with {_names(dict(row))}: cannot be written: got {err}, expected finite JSON "
-            "values; correct the row"
-        ) from err
+        raise InputError(f"A row with {_names(dict(row))} cannot be written: {err}.") from err

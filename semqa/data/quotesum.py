@@ -5,6 +5,9 @@ One row of a file is one human answer; rows of one ``qid`` share question and so
 marks), ``covered_short_answers``, ``title1``…``title8``, ``source1``…``source8``,
 ``short_ans_1``…``short_ans_8`` and ``disambig_questions``. Knows nothing of scores.
 
+A file of predictions has ``{"qid": …, "prediction": …}`` per line; other fields are ignored, so that
+``examples.jsonl`` of a benchmark serves too.
+
 Source: Schuster et al., SEMQA (NAACL 2024), section 3; github.com/google-research-datasets/QuoteSum.
 """
 
@@ -14,24 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from semqa.data.files import display_name
-from semqa.data.jsonl import Row, decode_row, describe, read_lines, shown, write_jsonl
+from semqa.data.jsonl import Row, decode_row, read_lines, read_rows, shown, write_jsonl
 from semqa.errors import InputError
 from semqa.quotes.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-__all__ = [
-    "MAX_NUMBER",
-    "FileCheck",
-    "Origin",
-    "Question",
-    "Reference",
-    "check_quotesum",
-    "read_quotesum",
-    "write_quotesum",
-]
 
 MAX_NUMBER = 8
 """The released columns number at most eight sources."""
@@ -149,8 +141,9 @@ class _Groups:
         seen_at = self._ids.get(reference.unique_id)
         if seen_at is not None:
             raise InputError(
-                f"{row.where}: doubled unique_id: got {shown(reference.unique_id)} as at {seen_at}, "
-                "expected each once; drop or rename one of the rows"
+                f"{shown(reference.unique_id)} is already used at {seen_at}.",
+                field="unique_id",
+                where=row.where,
             )
         where, first = self._first.setdefault(question.qid, (row.where, question))
         _check_same(row.where, question, where, first)
@@ -178,10 +171,7 @@ def _parse(row: Row) -> tuple[Question, Reference]:
     )
     for name in ("qid", "unique_id", "question"):
         if not row.text(name).strip():
-            raise InputError(
-                f"{row.where}: empty field {name!r}: got {describe(row.text(name))}, "
-                "expected some text; fill it in"
-            )
+            raise InputError("is empty.", field=name, where=row.where)
     _check_numbers(row, question)
     return question, reference
 
@@ -196,13 +186,11 @@ def _check_numbers(row: Row, question: Question) -> None:
     for name in _TOO_HIGH:
         if row.fields.get(name):
             raise InputError(
-                f"{row.where}: too many sources: got the field {name!r}, expected at most "
-                f"{MAX_NUMBER} sources; drop the others"
+                f"is one of more than {MAX_NUMBER} sources.", field=name, where=row.where
             )
     if not any(source.text.strip() for source in question.sources):
         raise InputError(
-            f"{row.where}: no source: got no text in any of the fields 'source1' to "
-            f"'source{MAX_NUMBER}', expected at least one passage; fill one in"
+            f"There is no source: source1 to source{MAX_NUMBER} are empty.", where=row.where
         )
 
 
@@ -224,9 +212,10 @@ def _check_same(where: str, question: Question, first_where: str, first: Questio
             )
             start = max(0, at - 10)
             raise InputError(
-                f"{where}: field {name!r} differs from {first_where} under the same qid "
-                f"{shown(question.qid)}: got {shown(got[start:])} from character {start}, expected "
-                f"{shown(expected[start:])}; rows of one qid share question and sources"
+                f"differs from {first_where}, which has the same qid {shown(question.qid)}: from "
+                f"character {start} it is {shown(got[start:])}, not {shown(expected[start:])}.",
+                field=name,
+                where=where,
             )
 
 
@@ -301,11 +290,8 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
     qids: set[str] = set()
     for question in questions:
         if question.qid in qids or not question.references:
-            wrong = "a second time" if question.qid in qids else "without a reference"
-            raise InputError(
-                f"{display_name(path)}: question cannot be written: got {shown(question.qid)} {wrong}, "
-                "expected each question once with a reference; correct the questions"
-            )
+            wrong = "occurs twice" if question.qid in qids else "has no reference"
+            raise InputError(f"Question {shown(question.qid)} {wrong}.", where=display_name(path))
         qids.add(question.qid)
         for fields in _rows(question):
             groups.add(Row(f"{display_name(path)}: row {len(rows) + 1}", fields))
@@ -318,10 +304,7 @@ def _rows(question: Question) -> Iterator[dict[str, object]]:
     for reference in question.references:
         answers = reference.source_answers
         if len(sources) > MAX_NUMBER or len(answers) > MAX_NUMBER:
-            raise InputError(
-                f"question {shown(question.qid)}: too many sources: got "
-                f"{max(len(sources), len(answers))}, expected at most {MAX_NUMBER}; drop the others"
-            )
+            raise InputError(f"Question {shown(question.qid)} has more than {MAX_NUMBER} sources.")
         row: dict[str, object] = dict.fromkeys(_COLUMNS, "")
         row |= {
             "qid": question.qid,
@@ -339,7 +322,96 @@ def _rows(question: Question) -> Iterator[dict[str, object]]:
         clash = sorted(reference.extra.keys() & {*_COLUMNS, *_URLS})
         if clash:
             raise InputError(
-                f"question {shown(question.qid)}: extra column with a taken name: got "
-                f"{shown(clash[0])}, expected a name that is no column of the release; rename it"
+                f"The extra column {shown(clash[0])} of question {shown(question.qid)} has the name "
+                "of a column of the release."
             )
         yield row | dict(reference.extra)
+
+
+_LISTED = 5
+
+
+def read_predictions(path: Path | str) -> dict[str, str]:
+    """Read a file of predictions.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Returns:
+        The answer text by question id, in file order; a text may be empty.
+
+    Raises:
+        InputError: the file or a line is not usable, or a question has two predictions.
+    """
+    predictions: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for row in read_rows(path):
+        qid, text = row.text("qid"), row.text("prediction")
+        if qid in places:
+            raise InputError(
+                f"{shown(qid)} already has a prediction at {places[qid]}.",
+                field="qid",
+                where=row.where,
+            )
+        places[qid] = row.where
+        predictions[qid] = text
+    return predictions
+
+
+def match_predictions(
+    questions: Sequence[Question],
+    predictions: Mapping[str, str],
+    *,
+    allow_missing: bool = False,
+    name: str = "predictions",
+) -> list[str]:
+    """Return the prediction of each question, in the questions' order.
+
+    Args:
+        questions: all questions to score.
+        predictions: the answer text by question id.
+        allow_missing: take a missing prediction as an empty answer.
+        name: what messages call the predictions, such as their file.
+
+    Raises:
+        InputError: a prediction is for no question, or a question has none.
+
+    Example:
+        >>> from semqa.data.quotesum import Question
+        >>> from semqa.quotes.source import Source
+        >>> match_predictions([Question("q1", "Who?", (Source("Bing."),), ())], {"q1": "[ 1 Bing ]"})
+        ['[ 1 Bing ]']
+    """
+    known = {question.qid for question in questions}
+    unknown = [qid for qid in predictions if qid not in known]
+    if unknown:
+        raise InputError(
+            f"{shown(unknown[0])}{_more(len(unknown) - 1)} is not among the {len(known)} questions.",
+            field="qid",
+            where=name,
+            hint=_advice(unknown[0], known),
+        )
+    missing = [question.qid for question in questions if question.qid not in predictions]
+    if missing and not allow_missing:
+        listed = ", ".join(shown(qid) for qid in missing[:_LISTED])
+        raise InputError(
+            f"{len(missing)} of {len(questions)} questions have no prediction: "
+            f"{listed}{_more(len(missing) - _LISTED)}.",
+            where=name,
+            hint="Add them, or give --allow-missing.",
+        )
+    return [predictions.get(question.qid, "") for question in questions]
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
+
+
+def _advice(qid: str, known: set[str]) -> str:
+    from rapidfuzz import process
+
+    # Sorted, so that the same file gives the same advice in every process.
+    best = process.extractOne(qid, sorted(known), score_cutoff=60)
+    if best is None:
+        return "Do predictions and references belong together?"
+    return f"Did you mean {shown(best[0])}?"

@@ -1,7 +1,7 @@
-"""A user's own passages: files, or JSON objects, as numbered sources.
+"""A user's own passages as numbered sources, and answers with their sources.
 
-One file or one object is one source, whole. Text is taken as it is; documents of other kinds are
-read by `semqa.documents`.
+One file or one JSON object is one source, whole. Text is taken as it is; other documents are read by
+`semqa.documents`. Answers are what ``semqa answer --json`` writes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.data.files import (
     BOM,
@@ -24,20 +24,11 @@ from semqa.data.files import (
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of
 from semqa.documents import SUFFIXES, Limits, extract
 from semqa.errors import InputError
-from semqa.quotes.source import Source
+from semqa.quotes import QuotedAnswer, Source
+from semqa.quotes.quote import Dropped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-__all__ = [
-    "MAX_SOURCES",
-    "MAX_SOURCES_BYTES",
-    "SOURCES_SETTING",
-    "read_piped_sources",
-    "read_sources",
-    "read_sources_jsonl",
-    "source_of",
-]
 
 SOURCES_SETTING = "SEMQA_MAX_SOURCES"
 MAX_SOURCES = 1_000
@@ -68,7 +59,7 @@ def read_sources(paths: Sequence[Path | str]) -> tuple[Source, ...]:
         MissingExtraError: the packages that read a document are not installed.
     """
     if not paths:
-        raise InputError("sources: none given: got no file, expected at least one; name a file")
+        raise InputError("There is no source: name at least one file.")
     budget = ByteBudget(MAX_SOURCES_BYTES)
     return _collect((_read_file(path, budget) for path in paths), "sources")
 
@@ -78,14 +69,11 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
     ending = "" if str(path) == STDIN else Path(path).suffix.lower()
     kind = SUFFIXES.get(ending, "txt")
     if kind == "jsonl" or ending == ".json":
-        raise InputError(
-            f"{name}: not a document: got JSON by its name, expected one such as .txt, .md or .pdf; "
-            "give it as a file of sources (--sources)"
-        )
+        raise InputError("This is JSON, not a document: give it with --sources.", where=name)
     if str(path) != STDIN and Path(path).is_dir():
         raise InputError(
-            f"{name}: cannot be read: got a folder, expected a file; name files in it, or bring it "
-            "into a collection (semqa index DIR) and ask that"
+            "This is a folder: name files in it, or make it a collection with semqa index.",
+            where=name,
         )
     with open_input(path, budget) as file:
         raw = file.read_all()
@@ -98,10 +86,7 @@ def _read_file(path: Path | str, budget: ByteBudget) -> Source:
 def _text_source(raw: bytes, name: str, title: str) -> Source:
     text = decode_text(raw, name)
     if not text.strip():
-        raise InputError(
-            f"{name}: empty source: got {'only white space' if text else 'an empty file'}, expected "
-            "some text; fill the file or leave it out"
-        )
+        raise InputError("This source has no text.", where=name)
     return Source(text, title)
 
 
@@ -120,10 +105,7 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
         if _text_by_name(path) and not raw.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
-            raise InputError(
-                f"{file.name}: not JSON: got plain text by its name, expected objects with 'text', one "
-                "a line; give it as a document (--source)"
-            )
+            raise InputError("This is text, not JSON: give it with --source.", where=file.name)
         return _json_sources(raw, file.name)
 
 
@@ -148,21 +130,22 @@ def read_piped_sources() -> tuple[Source, ...]:
 
 
 def _json_sources(raw: bytes, name: str) -> tuple[Source, ...]:
-    if raw.removeprefix(BOM).lstrip().startswith(b"["):
-        rows = _array_rows(raw, name)
+    return _collect((source_of(row) for row in _json_rows(raw, name)), name)
+
+
+def _json_rows(raw: bytes, name: str) -> Iterator[Row]:
+    """Yield the objects of JSON: an array, one object over several lines, or one per line."""
+    begin = raw.removeprefix(BOM).lstrip()
+    if begin.startswith(b"["):
+        items = decode_json(decode_text(raw, name), name)
+        if not isinstance(items, list) or not items:
+            raise InputError("The array is empty.", where=name)
+        for number, item in enumerate(items, 1):
+            yield as_row(item, f"{name}: item {number}")
+    elif begin.partition(b"\n")[0].strip() == b"{":
+        yield as_row(decode_json(decode_text(raw, name), name), name)
     else:
-        rows = map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
-    return _collect((source_of(row) for row in rows), name)
-
-
-def _array_rows(raw: bytes, name: str) -> Iterator[Row]:
-    items = decode_json(decode_text(raw, name), name)
-    if not isinstance(items, list) or not items:
-        raise InputError(
-            f"{name}: no sources: got an empty array, expected at least one object in it; add one"
-        )
-    for number, item in enumerate(items, 1):
-        yield as_row(item, f"{name}: item {number}")
+        yield from map(decode_row, lines_of(InputFile(name, BytesIO(raw), ByteBudget(len(raw)))))
 
 
 def source_of(row: Row) -> Source:
@@ -173,10 +156,7 @@ def source_of(row: Row) -> Source:
     """
     text, title, url = row.text("text"), _optional(row, "title") or "", _optional(row, "url")
     if not text.strip() and not title.strip():
-        raise InputError(
-            f"{row.where}: empty source: got {describe(text)} as 'text' and no title, expected some "
-            "text; fill it in or drop the source"
-        )
+        raise InputError("This source has no text and no title.", where=row.where)
     return Source(text, title, url)
 
 
@@ -190,8 +170,162 @@ def _collect(sources: Iterable[Source], name: str) -> tuple[Source, ...]:
     for source in sources:
         if len(kept) == most:
             raise InputError(
-                f"{name}: too many sources: got more than {most}, expected at most {most}; "
-                f"set {SOURCES_SETTING} to read more"
+                f"There are more than {most} sources.",
+                where=name,
+                hint=f"Set {SOURCES_SETTING} to read more.",
             )
         kept.append(source)
     return tuple(kept)
+
+
+MAX_ANSWER_BYTES = 256 * 2**20
+MAX_ANSWER_SOURCES = 10_000
+"""Most sources of one answer."""
+
+_NUMBERS = ("source", "answer_start", "answer_end", "plain_start", "plain_end")
+
+
+class GivenAnswer(NamedTuple):
+    """An answer that somebody made.
+
+    Attributes:
+        key: names it: its ``qid`` or ``id``, or else its number in the file.
+        question: what it answers; may be empty.
+        text: the answer, marked.
+        sources: by number, from 1.
+        dropped: marks that lost their brackets in a repair, as the record lists them.
+    """
+
+    key: str
+    question: str
+    text: str
+    sources: tuple[Source, ...]
+    dropped: tuple[Dropped, ...] = ()
+
+    def read(self, sources: Sequence[Source] | None = None) -> QuotedAnswer:
+        """Return the answer, checked against its sources or others.
+
+        Raises:
+            InputError: as `QuotedAnswer.parse` and `QuotedAnswer.with_dropped`.
+        """
+        answer = QuotedAnswer.parse(self.text, self.sources if sources is None else sources)
+        return answer.with_dropped(self.dropped) if self.dropped else answer
+
+
+def read_answers(path: Path | str) -> list[GivenAnswer]:
+    """Read answers with their sources.
+
+    An object has ``answer`` (or ``prediction``) and ``sources``, an array of objects with ``text``
+    and perhaps ``title``, ``url`` and ``number``, without which they are numbered in order; it may
+    have ``question``, and ``qid`` or ``id``.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or an answer is not usable, or two have the same key.
+    """
+    with open_input(path, ByteBudget(MAX_ANSWER_BYTES)) as file:
+        raw, name = file.read_all(), file.name
+    found: list[GivenAnswer] = []
+    places: dict[str, str] = {}
+    for number, row in enumerate(_json_rows(raw, name), 1):
+        one = answer_of(row, number)
+        if one.key in places:
+            raise InputError(
+                f"The key {one.key!r} is already used at {places[one.key]}.", where=row.where
+            )
+        places[one.key] = row.where
+        found.append(one)
+    return found
+
+
+def answer_in(text: str, name: str) -> GivenAnswer | None:
+    """Return the answer that a text is a record of: one JSON object with ``answer`` and ``sources``.
+
+    Returns:
+        None where the text is none, and so an answer itself.
+
+    Raises:
+        InputError: it is one, and not usable.
+    """
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        row = as_row(decode_json(text, name), name)
+    except InputError:
+        return None
+    return answer_of(row) if {"answer", "sources"} <= row.fields.keys() else None
+
+
+def answer_of(row: Row, number: int = 1) -> GivenAnswer:
+    """Return the answer that a record holds.
+
+    Args:
+        row: the record.
+        number: of the record; its key if it has none.
+
+    Raises:
+        InputError: the record is not usable.
+    """
+    key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
+    text = row.text("prediction") if "answer" not in row.fields else row.text("answer")
+    sources = row.fields.get("sources")
+    if not isinstance(sources, list) or len(sources) > MAX_ANSWER_SOURCES:
+        got = f"{len(sources):,} of them" if isinstance(sources, list) else describe(sources)
+        raise InputError(
+            f"must be an array of at most {MAX_ANSWER_SOURCES:,} objects, got {got}.",
+            field="sources",
+            where=row.where,
+            hint="Add it, or give --references.",
+        )
+    numbered = _numbered(row, sources)
+    return GivenAnswer(key, row.text("question", ""), text, numbered, _dropped(row))
+
+
+def _dropped(row: Row) -> tuple[Dropped, ...]:
+    """Return the dropped marks that a record lists; none if it does not list any."""
+    listed = row.fields.get("dropped")
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        raise InputError(
+            f"must be an array, got {describe(listed)}.", field="dropped", where=row.where
+        )
+    found = []
+    for place, each in enumerate(listed, 1):
+        one = as_row(each, f"{row.where}: dropped mark {place}")
+        source, *places = (_whole(one, name) for name in _NUMBERS)
+        found.append(Dropped(source, one.text("text"), one.text("reason", ""), *places))
+    return tuple(found)
+
+
+def _whole(row: Row, name: str) -> int:
+    value = row.fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError(
+            f"must be a whole number from 0, got {describe(value)}.", field=name, where=row.where
+        )
+    return value
+
+
+def _numbered(row: Row, sources: list[object]) -> tuple[Source, ...]:
+    """Return the sources by number; those that a record leaves out are empty, as nobody quotes them."""
+    placed: dict[int, Source] = {}
+    for place, each in enumerate(sources, 1):
+        one = as_row(each, f"{row.where}: source {place}")
+        number = one.fields.get("number", place)
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int)
+            or not 1 <= number <= MAX_ANSWER_SOURCES
+            or number in placed
+        ):
+            raise InputError(
+                f"must be a unique whole number from 1 to {MAX_ANSWER_SOURCES:,}, got "
+                f"{describe(number)}.",
+                field="number",
+                where=one.where,
+            )
+        placed[number] = source_of(one)
+    return tuple(placed.get(number, Source("")) for number in range(1, max(placed, default=0) + 1))

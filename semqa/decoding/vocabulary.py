@@ -223,7 +223,7 @@ def _in_range(arrays: dict[str, NDArray[np.generic]], tokens: int, size: int) ->
 
 
 def _write(path: Path, fingerprint: str, trie: Trie) -> None:
-    from semqa.data.atomic import write_atomic
+    from semqa.data.files import write_atomic
 
     buffer = io.BytesIO()
     kept = {name: getattr(trie, name) for name in _STORED}

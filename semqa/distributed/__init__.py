@@ -1,6 +1,6 @@
 """Answering and scoring on Ray: on the processors of this machine, or on a cluster."""
 
-from semqa.distributed.settings import RaySettings
+from semqa.distributed.cluster import RaySettings
 from semqa.distributed.workers import RayWorkers, open_ray
 
 __all__ = ["RaySettings", "RayWorkers", "open_ray"]

@@ -1,8 +1,12 @@
-"""Ray itself: started on this machine, or joined; quiet, closed to others, and gone at the end."""
+"""Ray: its settings, starting or joining it, and the room for workers there.
+
+Imports Ray only when it is started, so that a wrong setting is found without it.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import secrets
@@ -12,19 +16,101 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO, cast
 
 from semqa.errors import InputError, UnavailableError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from semqa.distributed.settings import RaySettings
+    from semqa.bench.plan import Plan
 
-__all__ = ["joined", "require_ray"]
+MAX_WORKERS = 100_000
+"""More is a slip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaySettings:
+    """Where work is done, and by how many.
+
+    Attributes:
+        address: of a cluster, such as ``auto`` or ``10.0.0.1:6379``; None, or ``local``, starts one
+            on this machine that ends with the work.
+        workers: the fewest and the most of them; None for as many as there is room for.
+        num_cpus: processors of a worker; 1 where None.
+        num_gpus: GPUs of a worker; where None, as many as its engine needs.
+
+    Raises:
+        InputError: a setting is out of its range.
+    """
+
+    address: str | None = None
+    workers: tuple[int, int] | None = None
+    num_cpus: float | None = None
+    num_gpus: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.address is not None and not self.address.strip():
+            raise _no_cluster("is blank.", self.address)
+        if self.workers is not None:
+            fewest, most = self.workers
+            if not 1 <= fewest <= most <= MAX_WORKERS:
+                raise InputError(
+                    f"must be from 1 to {MAX_WORKERS:,}, the fewest first, got {fewest} to {most}.",
+                    field="workers",
+                )
+        for name, least in (("num_cpus", 0.01), ("num_gpus", 0.0)):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and least <= value <= 1_000):
+                raise InputError(
+                    f"must be from {least:g} to 1,000, got {value}.", field=name, value=value
+                )
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        address: str | None = None,
+        workers: str | None = None,
+        num_cpus: float | None = None,
+        num_gpus: float | None = None,
+    ) -> Self:
+        """Make the settings from what a command line says.
+
+        Args:
+            address: as the attribute.
+            workers: a number, or the fewest and the most with a dash between.
+            num_cpus: as the attribute.
+            num_gpus: as the attribute.
+
+        Raises:
+            InputError: one is out of its range, or cannot be read.
+
+        Example:
+            >>> RaySettings.read(workers="2-8").workers, RaySettings.read(workers="4").workers
+            ((2, 8), (4, 4))
+        """
+        return cls(
+            address=address,
+            workers=None if workers is None else _range(workers),
+            num_cpus=num_cpus,
+            num_gpus=num_gpus,
+        )
+
+
+def _range(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", text)
+    if found is None:
+        raise InputError(
+            f"must be a number or a range such as 2-8, got {text!r}.", field="workers", value=text
+        )
+    fewest = int(found[1])
+    return fewest, fewest if found[2] is None else int(found[2])
+
 
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -92,10 +178,8 @@ def joined(settings: RaySettings) -> Iterator[Any]:
                 with _hushed():
                     ray.init(address=address, **_SILENT)
             except (ConnectionError, ValueError, RuntimeError) as error:
-                raise InputError(
-                    f"ray_address: got {address!r}, where Ray says {str(error)[:200]!r}, expected "
-                    "the address of a cluster that runs, such as auto or 10.0.0.1:6379; leave it "
-                    "out to start Ray on this machine"
+                raise _no_cluster(
+                    f"{address!r} cannot be joined: {str(error)[:200]}", address
                 ) from error
         try:
             yield ray
@@ -116,11 +200,12 @@ def _check_listens(address: str) -> None:
     try:
         socket.create_connection((found[1], int(found[2])), timeout=CONNECT_SECONDS).close()
     except (OSError, OverflowError, UnicodeError) as error:
-        raise InputError(
-            f"ray_address: got {address!r}, where nobody answers ({error}), expected the address of "
-            "a cluster that runs, such as auto or 10.0.0.1:6379; leave it out to start Ray on this "
-            "machine"
-        ) from error
+        raise _no_cluster(f"{address!r} does not answer: {error}.", address) from error
+
+
+def _no_cluster(message: str, address: str) -> InputError:
+    hint = "Give the address of a cluster, or leave it out to start Ray on this machine."
+    return InputError(message, field="ray_address", value=address, hint=hint)
 
 
 _SILENT: dict[str, Any] = {
@@ -172,8 +257,7 @@ def _start(ray: Any, settings: RaySettings, folder: str) -> None:
             ray.shutdown()
             if not tries_left:
                 raise UnavailableError(
-                    f"Ray did not start: got {str(error)[:200]!r}, expected a cluster on this "
-                    "machine; see that there is memory and room on the disk, and run again"
+                    f"Ray did not start: {str(error)[:200]} Check memory and disk, and try again."
                 ) from error
         else:
             return
@@ -243,3 +327,114 @@ def _hushed() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+_FAMILIES = ("transformers", "vllm")
+"""Engines that load a model in their own process, or in processes of their own."""
+
+
+class Place(NamedTuple):
+    """What one worker needs.
+
+    Attributes:
+        num_cpus: processors.
+        num_gpus: GPUs, all on one node unless they are spread.
+        loads: whether it loads a model: then there is one of them a node without GPUs.
+        spread: whether its GPUs may lie on several nodes, each in a bundle of a placement group.
+    """
+
+    num_cpus: float
+    num_gpus: float
+    loads: bool = False
+    spread: bool = False
+
+    def bundles(self) -> list[dict[str, float]]:
+        """Return the bundles of its placement group, one a GPU; the worker itself is in the first."""
+        first = {"CPU": self.num_cpus, "GPU": 1.0}
+        return [first, *({"CPU": self.num_cpus, "GPU": 1.0} for _ in range(int(self.num_gpus) - 1))]
+
+
+def place_of(plan: Plan, settings: RaySettings, resources: Mapping[str, float]) -> Place:
+    """Return what a worker of a plan needs.
+
+    Args:
+        plan: what is run.
+        settings: what was asked for; it counts before what the engine needs.
+        resources: those of the whole cluster, by Ray's names.
+    """
+    family = plan.engine.partition(":")[0]
+    options = plan.given
+    loads = family in _FAMILIES
+    needed = 0.0
+    if loads and resources.get("GPU", 0) > 0 and not str(options.get("device")).startswith("cpu"):
+        needed = float(_world(options)) if family == "vllm" else 1.0
+    gpus = needed if settings.num_gpus is None else settings.num_gpus
+    spread = family == "vllm" and options.get("distributed_executor_backend") == "ray" and gpus > 1
+    return Place(settings.num_cpus or 1.0, gpus, loads, spread)
+
+
+def room(place: Place, settings: RaySettings, nodes: list[Mapping[str, float]]) -> tuple[int, int]:
+    """Return the fewest and the most workers.
+
+    Args:
+        place: what one of them needs.
+        settings: what was asked for.
+        nodes: the resources of each node that is there, by Ray's names.
+
+    Raises:
+        InputError: there is no room for a single one.
+    """
+    whole = [_sum(nodes)] if place.spread else nodes
+    fit = 0
+    for node in whole:
+        here = int(node.get("CPU", 0) // place.num_cpus)
+        if place.num_gpus:
+            here = min(here, int(node.get("GPU", 0) // place.num_gpus))
+        elif place.loads:
+            here = min(here, 1)  # a model takes memory, and works on all processors anyway
+        fit += here
+    if not fit and not any(_fits(place, node) for node in whole):
+        raise InputError(
+            f"No node has room for a worker with {place.num_cpus:g} CPU and {place.num_gpus:g} GPU; "
+            f"there are: {_shown(nodes)}.",
+            hint="Change --num-cpus or --num-gpus, or the options of the model.",
+        )
+    return settings.workers or (1, max(fit, 1))
+
+
+def remote_args(ray: Any, place: Place) -> Callable[[], dict[str, Any]] | None:
+    """Return what makes the arguments of each worker whose GPUs may be spread; None for others."""
+    if not place.spread:
+        return None
+
+    def made() -> dict[str, Any]:
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+        group = ray.util.placement_group(place.bundles(), strategy="PACK")
+        # vLLM takes the group of the actor that it is started in for its own workers.
+        strategy = PlacementGroupSchedulingStrategy(group, placement_group_capture_child_tasks=True)
+        return {"scheduling_strategy": strategy}
+
+    return made
+
+
+def _world(options: Mapping[str, object]) -> int:
+    """Return over how many GPUs vLLM spreads a model."""
+    world = 1
+    for name in ("tensor", "pipeline", "data"):
+        size = options.get(f"{name}_parallel_size")
+        world *= size if isinstance(size, int) else 1
+    return world
+
+
+def _fits(place: Place, node: Mapping[str, float]) -> bool:
+    return node.get("CPU", 0) >= place.num_cpus and node.get("GPU", 0) >= place.num_gpus
+
+
+def _sum(nodes: list[Mapping[str, float]]) -> dict[str, float]:
+    return {name: sum(node.get(name, 0) for node in nodes) for name in ("CPU", "GPU")}
+
+
+def _shown(nodes: list[Mapping[str, float]]) -> str:
+    shown = [f"{node.get('CPU', 0):g} CPU and {node.get('GPU', 0):g} GPU" for node in nodes]
+    return "; ".join(shown[:5]) or "no node"

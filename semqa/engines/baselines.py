@@ -102,6 +102,7 @@ class EdgeEngine:
 
     def _span(self, text: str) -> str:
         """Return the sentences with what stands between them, where the recipe puts a space."""
+        text = text.strip()  # white space at the end is not a sentence
         gaps = list(_GAP.finditer(text))
         if self._k > len(gaps):
             return text

@@ -4,8 +4,6 @@ The questions, the prompts and the scores are semqa's; running models is the har
 each harness imports it; nothing else here does.
 """
 
-from semqa.harness.paths import HARNESSES, harness_path
-from semqa.harness.questions import QuestionSet
-from semqa.harness.settings import HarnessSettings
+from semqa.harness.quotesum import HARNESSES, HarnessSettings, QuestionSet, harness_path
 
 __all__ = ["HARNESSES", "HarnessSettings", "QuestionSet", "harness_path"]

@@ -4,17 +4,21 @@ The paired test of two systems is in `semqa.metrics.bootstrap`, and the official
 interface in `semqa.metrics.official`.
 """
 
-from semqa.metrics.example import (
+from semqa.metrics.rouge import RougeScores, rouge_scores
+from semqa.metrics.scores import (
     METRICS,
+    Estimate,
     Example,
     ExampleScores,
     NoReferenceError,
+    Report,
+    Target,
     examples_from_lists,
+    leave_one_out,
+    score,
+    score_example,
+    summarise,
 )
-from semqa.metrics.human_row import leave_one_out
-from semqa.metrics.report import Estimate, Report, score, summarise
-from semqa.metrics.rouge import RougeScores, rouge_scores
-from semqa.metrics.target import Target, score_example
 
 __all__ = [
     "METRICS",

@@ -8,28 +8,21 @@ equal input and seed give equal figures, and nobody's global generator moves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from semqa.errors import InputError
-from semqa.metrics.example import METRICS
-from semqa.metrics.percentiles import percentile_interval
+from semqa.metrics.scores import METRICS
+from semqa.metrics.statistics import check_resampling, percentile_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from semqa.metrics.example import ExampleScores
-
-__all__ = [
-    "PairedTest",
-    "bootstrap_intervals",
-    "geometric_interval",
-    "mean_interval",
-    "paired_bootstrap",
-]
+    from semqa.metrics.scores import ExampleScores
 
 MEANS = METRICS[:-1]
 """The metrics whose corpus score is a mean of rows: all but SEMQA."""
@@ -41,6 +34,20 @@ DRAWN_AT_ONCE = 1 << 21
 
 ROUNDING = 1e-9
 """Differences (in points) closer than this are equal: sums in another order differ by less."""
+
+
+class Mean(NamedTuple):
+    """A mean.
+
+    Attributes:
+        value: None where there is nothing to take the mean of.
+        n: how many values it rests on.
+        interval: (low, high), or None without resamples or below two values.
+    """
+
+    value: float | None
+    n: int
+    interval: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ def bootstrap_intervals(
     Raises:
         InputError: resamples or confidence is out of range.
     """
-    _check_settings(resamples, confidence)
+    check_resampling(resamples, confidence)
     if not scores:
         return {}
     sums, counts = _tabulate(_rows_by_question(scores))
@@ -134,6 +141,52 @@ def mean_interval(
     return geometric_interval(alone, resamples=resamples, seed=seed, confidence=confidence)
 
 
+def mean_with_interval(
+    values: Sequence[float], *, resamples: int = 1000, seed: int = 0, confidence: float = 0.95
+) -> Mean:
+    """Return the mean of independent values with its interval; 0 resamples give none.
+
+    Raises:
+        InputError: a setting is out of range.
+
+    Example:
+        >>> mean_with_interval([0.0, 1.0, 1.0, 0.0], resamples=0)
+        Mean(value=0.5, n=4, interval=None)
+    """
+    check_resampling(resamples, confidence, least=0)
+    if not values:
+        return Mean(None, 0, None)
+    groups = [(value,) for value in values]
+    interval = None
+    if resamples:
+        interval = mean_interval(groups, resamples=resamples, seed=seed, confidence=confidence)
+    return Mean(fmean(values), len(values), interval)
+
+
+def question_mean(
+    rows: Iterable[tuple[str, float | None]], *, resamples: int = 1000, seed: int = 0
+) -> Mean:
+    """Return the mean of all values, with an interval that draws whole questions.
+
+    Args:
+        rows: question and value of each answer. None counts nowhere, but its question is drawn.
+        resamples: how many corpora to draw.
+        seed: random seed.
+
+    Example:
+        >>> question_mean([("q1", 1.0), ("q1", 2.0), ("q2", None)])
+        Mean(value=1.5, n=2, interval=None)
+    """
+    groups: dict[str, list[float]] = {}
+    for qid, value in rows:
+        groups.setdefault(qid, []).extend(() if value is None else (value,))
+    values = [value for group in groups.values() for value in group]
+    if not values:
+        return Mean(None, 0, None)
+    interval = mean_interval(list(groups.values()), resamples=resamples, seed=seed)
+    return Mean(fmean(values), len(values), interval)
+
+
 def geometric_interval(
     groups: Sequence[Sequence[tuple[float, ...]]],
     *,
@@ -160,7 +213,7 @@ def geometric_interval(
         >>> geometric_interval([[(4.0, 9.0)], [(4.0, 9.0)]])
         (6.0, 6.0)
     """
-    _check_settings(resamples, confidence)
+    check_resampling(resamples, confidence)
     counts = np.array([len(group) for group in groups], dtype=np.float64)
     if np.count_nonzero(counts) < 2:
         return None
@@ -209,16 +262,13 @@ def paired_bootstrap(
     Significance in NLP" (2012), section 2; differs in being two-sided, and in the one that is added,
     for which see Davison and Hinkley, "Bootstrap Methods and their Application" (1997), chapter 4.
     """
-    _check_settings(resamples, confidence)
+    check_resampling(resamples, confidence)
     if metric not in METRICS:
-        raise InputError(f"metric: got {metric!r}, expected one of {', '.join(METRICS)}")
+        raise InputError(f"must be one of {', '.join(METRICS)}, got {metric!r}.", field="metric")
     first, second = _rows_by_question(a), _rows_by_question(b)
     for qid in first.keys() ^ second.keys():
         side = "first" if qid in first else "second"
-        raise InputError(
-            f"question {qid}: got a row in the {side} system only, expected one in both; "
-            "compare the systems on the same questions"
-        )
+        raise InputError(f"Only the {side} system has an answer to question {qid}.")
     tables = [_tabulate(first), _tabulate({qid: second[qid] for qid in first})]
     factors = [MEANS.index(factor) for factor in _factors(metric)]
     scored = np.ones(len(first), dtype=bool)
@@ -226,10 +276,7 @@ def paired_bootstrap(
         scored &= (counts[:, factors] > 0).all(axis=1) & np.isfinite(sums[:, factors]).all(axis=1)
     n = int(scored.sum())
     if n < 2:
-        raise InputError(
-            f"{metric}: got {n} questions scored in both systems, expected at least 2; "
-            "compare on more questions"
-        )
+        raise InputError(f"Fewer than two questions have {metric} in both systems.")
     tables = [(sums[scored], counts[scored]) for sums, counts in tables]
 
     def differences(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -242,13 +289,6 @@ def paired_bootstrap(
     extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
     low, high = percentile_interval(drawn, confidence)
     return PairedTest(metric, n, observed, low, high, p=(1 + extreme) / (1 + resamples))
-
-
-def _check_settings(resamples: int, confidence: float) -> None:
-    if resamples < 1:
-        raise InputError(f"resamples: got {resamples}, expected at least 1")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence: got {confidence}, expected a number between 0 and 1")
 
 
 def _factors(metric: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.metrics.means import Mean, mean_with_interval
+from semqa.metrics.bootstrap import Mean, mean_with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -14,24 +14,23 @@ import math
 from statistics import StatisticsError, fmean
 from typing import TYPE_CHECKING
 
-from semqa.metrics.example import NoReferenceError
-from semqa.metrics.lcs import Vocabulary
-from semqa.metrics.marked_text import bags_of_quotes
-from semqa.metrics.marks import strip_marks
-from semqa.metrics.quote_bags import (
+from semqa.metrics.rouge import RougeScores, RougeText, Vocabulary, closest_rouge
+from semqa.metrics.scores import (
+    NoReferenceError,
     SourceBags,
+    bags_of_quotes,
     harmonic_f1,
     mean_f1,
     mean_recall,
     named_sources,
     scored_sources,
 )
-from semqa.metrics.rouge import RougeScores, RougeText, closest_rouge
+from semqa.metrics.text import strip_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.metrics.example import ExampleScores
+    from semqa.metrics.scores import ExampleScores
 
 __all__ = [
     "official_rouge",
@@ -179,10 +178,7 @@ def published_figures(rows: Sequence[ExampleScores]) -> dict[str, float]:
 def _check_references(references: Sequence[Sequence[str]], predictions: Sequence[str]) -> None:
     for place, (texts, _) in enumerate(zip(references, predictions, strict=False), start=1):
         if not texts:
-            raise NoReferenceError(
-                f"question {place}: references: got none, expected at least one; "
-                "leave the question out"
-            )
+            raise NoReferenceError(f"Question {place} has no reference.")
 
 
 def _learn(text: str, vocabulary: Vocabulary) -> dict[int, str]:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from semqa.data.digest import folder_digest
 from semqa.data.fetch import cache_folder
+from semqa.data.files import folder_digest
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.extras import require
 

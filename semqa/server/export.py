@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from semqa.data.answers import answer_of
 from semqa.data.jsonl import as_row
+from semqa.data.sources import answer_of
 from semqa.errors import InputError
 from semqa.quotes.render import to_markdown as answer_to_markdown
 

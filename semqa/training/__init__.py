@@ -3,7 +3,6 @@
 Source: Schuster et al., SEMQA (NAACL 2024), section 5.
 """
 
-from semqa.training.options import TrainingOptions
-from semqa.training.train import train
+from semqa.training.train import TrainingOptions, train
 
 __all__ = ["TrainingOptions", "train"]

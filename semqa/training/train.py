@@ -10,32 +10,35 @@ Source: Schuster et al., SEMQA (NAACL 2024), section 5.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+import json
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from semqa.data.files import write_atomic
 from semqa.data.jsonl import encode_row
-from semqa.engines.model import check_whole
+from semqa.engines.base import Request
 from semqa.engines.model.hub import model_identity, quiet
 from semqa.engines.model.options import learned_files
 from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
-from semqa.prompting import PromptBuilder
-from semqa.trainer import Progress, Ranks, Session, TrainingFolder
-from semqa.trainer.session import versions
-from semqa.training.card import write_card
+from semqa.metrics import METRICS, Example, score
+from semqa.prompting import Form, PromptBuilder
+from semqa.prompting.prompt import Spelling
+from semqa.quotes import QuotedAnswer
+from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.data.quotesum import Question
+    from semqa.engines.model import PromptEncoder
     from semqa.engines.transformers import TransformersEngine, TransformersOptions
     from semqa.engines.transformers.loading import LoadedModel
-    from semqa.training.encoding import Encoded
-    from semqa.training.options import TrainingOptions
-
-__all__ = ["FORMAT", "train"]
+    from semqa.prompting import Prompt
+    from semqa.quotes import Source
 
 FORMAT = "semqa-training/1"
 SCORES = "semqa-training.json"
@@ -79,22 +82,18 @@ def train(
     """
     for name, some in (("training", questions), ("dev", dev)):
         if not some:
-            raise InputError(f"{name} data: got no questions, expected some; give another file")
-    check_whole("max_checkpoints", max_checkpoints, 1)
+            raise InputError(f"The {name} data has no questions.")
+    if max_checkpoints < 1:
+        raise InputError(f"must be at least 1, got {max_checkpoints}.", field="max_checkpoints")
     prompts = PromptBuilder(options.prompt, form=options.form)
     if prompts.template.answers != "quotes":
-        raise InputError(
-            f"prompt {prompts.template.name}: asks for {prompts.template.answers}: got it for answers "
-            "with quotes, expected a prompt for such; choose another"
-        )
+        asks = f"asks for {prompts.template.answers}, but the answers have quotes."
+        raise InputError(f"{prompts.template.name} {asks}", field="prompt", value=options.prompt)
     for package in ("torch", "transformers", "accelerate"):
         if find_spec(package) is None:
             require(package, extra="train", purpose=_PURPOSE)
     if tensorboard and find_spec("tensorboard") is None:
-        raise MissingExtraError(
-            "tensorboard: a package is missing: got no tensorboard, expected it; run: pip install "
-            "tensorboard, or leave the option out"
-        )
+        raise MissingExtraError("TensorBoard is not installed. Run: pip install tensorboard")
     plan = {
         "format": FORMAT,
         "options": {**options.to_dict(), "lora_targets": list(options.lora_targets)},
@@ -142,7 +141,6 @@ def _train(
     # Modules of torch and transformers, which take seconds to import.
     from transformers import set_seed
 
-    from semqa.training.scoring import DevScorer
     from semqa.training.trainer import make_run
 
     folder, ranks = session.folder, session.ranks
@@ -155,8 +153,6 @@ def _train(
         set_seed(options.seed)
         model = loaded.model
         if method == "lora":
-            from semqa.training.adapters import adapted
-
             # The engine has the model whose layers get adapters, and answers with them.
             model = adapted(loaded.model, options)
         run = make_run(
@@ -199,8 +195,10 @@ def _method(options: TrainingOptions, loaded: LoadedModel) -> str:
         require("peft", extra="train", purpose=f"{_PURPOSE} with LoRA")
     elif options.dtype != "float32":
         raise InputError(
-            f"dtype: got {options.dtype} with method='full', expected float32, for smaller weights "
-            "lose small changes; leave it out, or take bf16 in its place"
+            "must be float32 if all weights are trained: smaller ones lose small changes.",
+            field="dtype",
+            value=options.dtype,
+            hint="Use bf16 instead.",
         )
     return method
 
@@ -214,11 +212,10 @@ def _encoded(
 ) -> Encoded:
     from semqa.engines.model import PromptEncoder
     from semqa.engines.transformers.loading import Limits
-    from semqa.training.encoding import encode, end_token, pack
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
     if options.pack and encoder_decoder:
-        raise InputError("pack: This model has an encoder; leave it out.")
+        raise InputError("is not possible: this model has an encoder.", field="pack")
     room = Limits.of(loaded, settings).prompt
     limit = min(options.max_length, room if encoder_decoder else room + options.max_new_tokens)
     encoded = encode(
@@ -232,8 +229,8 @@ def _encoded(
     )
     if not encoded.features:
         raise InputError(
-            f"training data: no usable answer: got {encoded.left_out} beyond {limit:,} tokens with "
-            "their prompts, expected some within; raise --max-length, or choose another model"
+            f"No answer of the training data fits into {limit:,} tokens with its prompt.",
+            hint="Raise --max-length, or choose another model.",
         )
     if options.pack:
         return replace(encoded, features=pack(encoded.features, limit))
@@ -248,7 +245,6 @@ def _merge(folder: TrainingFolder, options: TrainingOptions, settings: Transform
     from pathlib import Path
 
     from semqa.engines.transformers.loading import load_model
-    from semqa.training.adapters import merge
 
     # Off the GPU, where the trained model still is.
     base = load_model(options.model, replace(settings, device="cpu"))
@@ -266,3 +262,464 @@ def _data(questions: Sequence[Question]) -> dict[str, Any]:
         "answers": sum(len(each.references) for each in questions),
         "sha256": digest.hexdigest(),
     }
+
+
+Method = Literal["auto", "full", "lora"]
+Optimizer = Literal["adafactor", "adamw"]
+Schedule = Literal["constant", "linear", "cosine"]
+Metric = Literal["rougeLsum", "rougeL", "sem_f1", "semqa"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOptions:
+    """What is trained, and how; the defaults are the paper's where it states one.
+
+    Attributes:
+        model: a folder, or a name on the Hub.
+        method: ``full`` changes all weights, ``lora`` adds adapters and changes these; ``auto`` is
+            full for an encoder-decoder model, and LoRA for a decoder-only one.
+        prompt: a template's name or path; its prompts are what the model learns to answer.
+        form: of the prompts: ``chat``, ``completion``, or ``auto``, as the engine has it.
+        max_steps: of the optimizer.
+        batch_size: answers of a step, over all processes; those that do not fit into memory
+            together are learned from one part after the other.
+        pack: learn all answers to a question behind one prompt (decoder-only models); a step is of
+            `batch_size` questions then.
+        optimizer: ``adafactor``, its step sizes not scaled by the weights', or ``adamw``.
+        learning_rate: at its highest.
+        schedule: what becomes of it: ``constant``, ``linear`` or ``cosine`` down to 0.
+        warmup_steps: steps over which it rises.
+        weight_decay: of the optimizer.
+        eval_steps: steps between evaluations, each with a checkpoint.
+        eval_batch_size: questions answered together in an evaluation.
+        metric: corpus score by which the best checkpoint is told; the paper's ROUGE-L is
+            ``rougeLsum``.
+        constraint: whether evaluations decode under the copy constraint: ``on`` or ``off``.
+        max_new_tokens: most tokens of an answer in an evaluation.
+        max_length: most tokens of a prompt, and of an answer where it has room of its own (of both
+            together for a decoder-only model); longer examples are left out.
+        lora_rank, lora_alpha, lora_dropout, lora_targets: of the adapters; targets are names of
+            modules, or ``all-linear``.
+        gradient_checkpointing: spend time to save memory.
+        seed: of new weights, order and dropout.
+        device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
+        bf16: compute in bfloat16 where that is safe.
+        fp16: compute in float16 where that is safe, on a GPU.
+        dtype: of the weights: ``float32``, or ``bfloat16``, which halves what a frozen model takes
+            under LoRA; only there, for it would lose the small changes of a whole one.
+        merge: make a whole model of adapters when all is done.
+
+    Raises:
+        InputError: a setting is out of its range.
+
+    Source: Schuster et al. 2024, section 5 (optimizer, learning rate, batch, steps, choice of the
+    checkpoint); LoRA's are common ones, and no paper's.
+    """
+
+    model: str
+    method: Method = "auto"
+    prompt: str = "zero-shot"
+    form: Form = "auto"
+    max_steps: int = 25_000
+    batch_size: int = 32
+    pack: bool = False
+    optimizer: Optimizer = "adafactor"
+    learning_rate: float = 1e-3
+    schedule: Schedule = "constant"
+    warmup_steps: int = 0
+    weight_decay: float = 0.0
+    eval_steps: int = 500
+    eval_batch_size: int = 8
+    metric: Metric = "rougeLsum"
+    constraint: Literal["on", "off"] = "on"
+    max_new_tokens: int = 256
+    max_length: int = 2048
+    lora_rank: int = 16
+    lora_alpha: int = 32
+    lora_dropout: float = 0.05
+    lora_targets: tuple[str, ...] = ("all-linear",)
+    gradient_checkpointing: bool = False
+    seed: int = 0
+    device: str | None = None
+    bf16: bool = False
+    fp16: bool = False
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    merge: bool = True
+
+    def __post_init__(self) -> None:
+        for name, known in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise _invalid(name, value, f"one of {', '.join(known)}")
+        for names, least in ((_FROM_ONE, 1), (("warmup_steps", "seed"), 0)):
+            for name in names:
+                value = getattr(self, name)
+                if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                    raise _invalid(name, value, f"a whole number from {least}")
+        if not 0 < self.learning_rate <= 10:
+            raise _invalid("learning_rate", self.learning_rate, "above 0 and at most 10")
+        if not 0 <= self.weight_decay <= 10:
+            raise _invalid("weight_decay", self.weight_decay, "between 0 and 10")
+        if not 0 <= self.lora_dropout <= 0.99:
+            raise _invalid("lora_dropout", self.lora_dropout, "between 0 and 0.99")
+        if not self.lora_targets or not all(self.lora_targets):
+            raise _invalid("lora_targets", self.lora_targets, "names of modules, or all-linear")
+        if self.device not in (None, "cpu"):
+            raise InputError(
+                f"must be cpu or None, got {self.device!r}.",
+                field="device",
+                value=self.device,
+                hint="Choose a GPU with CUDA_VISIBLE_DEVICES.",
+            )
+        if self.fp16 and (self.bf16 or self.dtype == "bfloat16"):
+            raise InputError("cannot go with bfloat16.", field="fp16")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the settings ready for JSON."""
+        return asdict(self)
+
+
+def _invalid(name: str, value: object, rule: str) -> InputError:
+    return InputError(f"must be {rule}, got {value!r}.", field=name, value=value)
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "method": get_args(Method),
+    "form": get_args(Form),
+    "optimizer": get_args(Optimizer),
+    "schedule": get_args(Schedule),
+    "metric": get_args(Metric),
+    "constraint": ("on", "off"),
+    "dtype": ("float32", "bfloat16"),
+}
+_FROM_ONE = (
+    "max_steps",
+    "batch_size",
+    "eval_steps",
+    "eval_batch_size",
+    "max_new_tokens",
+    "max_length",
+    "lora_rank",
+    "lora_alpha",
+)
+
+
+IGNORED = -100
+"""The label of a token that no loss counts, as torch has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Encoded examples, one for each answer, or for each prompt if they are packed.
+
+    Attributes:
+        features: ``input_ids`` and ``labels`` of each.
+        left_out: answers that are too long with their prompts, or blank.
+        unverified: answers that quote what no source has; they are learned from all the same.
+    """
+
+    features: list[dict[str, list[int]]]
+    left_out: int
+    unverified: int
+
+
+def encode(
+    questions: Sequence[Question],
+    ask: Callable[[str, Sequence[Source]], Prompt],
+    encoder: PromptEncoder,
+    tokenizer: Any,
+    *,
+    end: int,
+    limit: int,
+    is_encoder_decoder: bool,
+) -> Encoded:
+    """Encode every answer to every question.
+
+    Args:
+        questions: with their references.
+        ask: makes the prompt of a question as the engine does, with as many exemplars as fit.
+        encoder: of the model.
+        tokenizer: of the model.
+        end: the token that ends an answer.
+        limit: most tokens of a prompt and of an answer, or of both together.
+        is_encoder_decoder: whether the prompt goes to an encoder.
+    """
+    features: list[dict[str, list[int]]] = []
+    left_out = unverified = 0
+    spell = Spelling(encoder.reserved)
+    for question in questions:
+        try:
+            prompt = ask(question.question, question.sources)
+        except InputError:  # no engine would ask the model that
+            left_out += len(question.texts)
+            continue
+        ids = encoder.encode(prompt)
+        for text in question.texts:
+            answer = spell(text).strip()
+            if not answer:
+                left_out += 1
+                continue
+            if is_encoder_decoder:
+                target = _ended(list(tokenizer(text_target=answer)["input_ids"]), end)
+                fits = max(len(ids), len(target)) <= limit
+                feature = {"input_ids": ids, "labels": target}
+            else:
+                target = _ended(encoder.encode_answer(prompt, answer), end)
+                fits = len(ids) + len(target) <= limit
+                labels = [IGNORED] * len(ids) + target
+                feature = {"input_ids": ids + target, "labels": labels}
+            if not fits:
+                left_out += 1
+                continue
+            features.append(feature)
+            quotes = QuotedAnswer.parse(text, question.sources).quotes
+            unverified += not all(quote.verified for quote in quotes)
+    return Encoded(features, left_out, unverified)
+
+
+def pack(features: Sequence[Mapping[str, list[int]]], limit: int) -> list[dict[str, list[int]]]:
+    """Put answers that follow the same prompt behind one copy of it, up to `limit` tokens.
+
+    Each answer begins with a copy of the prompt's last token, which predicts its first one.
+    `Padding` keeps the answers from seeing each other.
+    """
+    packed: list[dict[str, list[int]]] = []
+    for each in features:
+        size = prompt_size(each["labels"])
+        last = packed[-1] if packed else {"input_ids": [], "labels": []}
+        same = last["input_ids"][:size] == each["input_ids"][:size]
+        added = len(each["labels"]) - size + 1
+        if same and prompt_size(last["labels"]) == size and len(last["labels"]) + added <= limit:
+            for name in last:
+                last[name] += each[name][size - 1 :]
+        else:
+            packed.append({name: list(each[name]) for name in last})
+    return packed
+
+
+def unpack(feature: Mapping[str, list[int]]) -> list[dict[str, list[int]]]:
+    """Return the examples of which `pack` made one."""
+    labels = feature["labels"]
+    begins = [
+        place
+        for place, both in enumerate(pairwise(labels))
+        if both[0] == IGNORED and both[1] != IGNORED
+    ]
+    shared = {name: values[: begins[0]] for name, values in feature.items()}
+    return [
+        {name: shared[name] + values[begin:end] for name, values in feature.items()}
+        for begin, end in pairwise([*begins, len(labels)])
+    ]
+
+
+def prompt_size(labels: Sequence[int]) -> int:
+    """Return how many tokens stand before the first label that counts."""
+    return next((place for place, label in enumerate(labels) if label != IGNORED), len(labels))
+
+
+def end_token(name: str, tokenizer: Any) -> int:
+    """Return the token that a model is to end its answers with.
+
+    Raises:
+        InputError: its tokenizer has none.
+    """
+    for token in (tokenizer.eos_token_id, tokenizer.sep_token_id):
+        if token is not None:
+            return int(token)
+    raise InputError(
+        f"The tokenizer of {name} has no end token.",
+        hint="Set eos_token in tokenizer_config.json.",
+    )
+
+
+def _ended(tokens: list[int], end: int) -> list[int]:
+    return tokens if tokens and tokens[-1] == end else [*tokens, end]
+
+
+class DevScorer:
+    """Scores a model on questions that it does not learn from.
+
+    Args:
+        engine: over the very model that is trained.
+        questions: with their references.
+        where: their file, for messages.
+        ranks: the processes of the training, which share the questions.
+
+    Raises:
+        InputError: the engine cannot answer one of them.
+    """
+
+    def __init__(
+        self,
+        engine: TransformersEngine,
+        questions: Sequence[Question],
+        where: str,
+        ranks: Ranks = Ranks(),  # noqa: B008  (a constant)
+    ) -> None:
+        self._engine = engine
+        self._ranks = ranks
+        self._questions = tuple(questions)
+        for question in self._questions:
+            try:
+                engine.prompt(question.question, question.sources)
+            except InputError as error:
+                raise InputError(f"{where}: question {question.qid!r}: {error}") from error
+
+    def scores(self) -> dict[str, float]:
+        """Return the corpus scores by name, and the share of answers that quote, all verified."""
+        requests = [Request(each.question, each.sources) for each in self._questions]
+        here = self._engine.answer_batch(self._ranks.spread(requests))
+        answers = self._ranks.join_spread([(each.marked, each.verified) for each in here])
+        report = score(
+            (
+                Example(
+                    qid=question.qid,
+                    prediction=marked,
+                    references=question.texts,
+                    short_answers=question.short_answers,
+                    present=question.numbers,
+                )
+                for question, (marked, _) in zip(self._questions, answers, strict=True)
+            ),
+            resamples=0,
+        )
+        found = {name: report.value(name) for name in METRICS}
+        return {
+            **{name: value for name, value in found.items() if value is not None},
+            "verified": sum(verified for _, verified in answers) / len(answers),
+        }
+
+
+ADAPTER = "adapter"
+"""The folder in the model's that holds the adapters alone."""
+
+
+def adapted(model: Any, options: TrainingOptions) -> Any:
+    """Return the model with new adapters; the model itself is changed, and frozen.
+
+    Raises:
+        InputError: it has no such layers.
+
+    Source: Hu et al. 2022, LoRA.
+    """
+    from peft import LoraConfig, TaskType, get_peft_model
+
+    targets: Any = list(options.lora_targets)
+    encoder_decoder = bool(model.config.is_encoder_decoder)
+    config = LoraConfig(
+        task_type=TaskType.SEQ_2_SEQ_LM if encoder_decoder else TaskType.CAUSAL_LM,
+        r=options.lora_rank,
+        lora_alpha=options.lora_alpha,
+        lora_dropout=options.lora_dropout,
+        target_modules="all-linear" if targets == ["all-linear"] else targets,
+        bias="none",
+    )
+    try:
+        return get_peft_model(model, config)
+    except ValueError as error:
+        raise InputError(
+            f"must be modules of {options.model}: {' '.join(str(error).split())[:200]}",
+            field="lora_targets",
+            value=options.lora_targets,
+        ) from error
+
+
+def merge(adapters: Path, base: Any, tokenizer: Any, folder: Path) -> None:
+    """Write the model that adapters make of their base, and the adapters beside it.
+
+    Args:
+        adapters: their folder.
+        base: the model that they were trained on, as it was loaded; it is changed.
+        tokenizer: the model's.
+        folder: where to.
+    """
+    from peft import PeftModel
+
+    model: Any = PeftModel.from_pretrained(base, str(adapters))
+    model.save_pretrained(str(folder / ADAPTER))
+    model.merge_and_unload().save_pretrained(str(folder))
+    tokenizer.save_pretrained(str(folder))
+
+
+_SHOWN = {"rougeLsum": "ROUGE-L", "sem_f1": "Sem-F1", "sem_recall": "Sem-Rec", "semqa": "SEMQA"}
+
+
+def write_card(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write ``README.md`` into a model's folder.
+
+    Args:
+        folder: of the model.
+        record: of its training.
+
+    Raises:
+        UnavailableError: the disk failed or is full.
+    """
+    write_atomic(folder / "README.md", [_card(record).encode()])
+
+
+def _card(record: Mapping[str, Any]) -> str:
+    options, best = record["options"], record["best"]
+    base, head = _base(record)
+    header = {
+        **head,
+        "library_name": "transformers" if _is_whole(record) else "peft",
+        "pipeline_tag": "text-generation",
+        "tags": ["semqa", "quotes", "attribution"],
+    }
+    scores = {
+        **{told: f"{best[name]:.1f}" for name, told in _SHOWN.items() if name in best},
+        "answers with quotes, all verified": f"{100 * best['verified']:.0f}%",
+    }
+    data, prompt = record["data"], record["prompt"]
+    version = f", version {prompt['version']}" if prompt["version"] else ""
+    yaml = "".join(f"{name}: {json.dumps(value)}\n" for name, value in header.items())
+    rows = "".join(f"| {name} | {value} |\n" for name, value in scores.items())
+    return f"""---
+{yaml}---
+
+# A model that answers in quotes
+
+{base}, trained ({record["method"]}) by semqa {record["versions"]["semqa"]} to answer questions from numbered
+sources with marked quotes: `[ 1 … ]` holds words of source 1.
+
+    semqa answer 'QUESTION' --sources FILE --engine transformers:FOLDER
+
+FOLDER is a copy of these files; `semqa-asked.json` says how the model is to be asked.
+
+## Scores
+
+On {data["dev"]["questions"]} dev questions, copy constraint {options["constraint"]}, at step {best["step"]} of
+{options["max_steps"]:,}:
+
+| | |
+|---|---:|
+{rows}
+## Data
+
+| | questions | answers | SHA-256 of the rows |
+|---|---:|---:|---|
+{_data_row("training", data["train"])}{_data_row("dev", data["dev"])}
+Questions in both: {record["shared_questions"]}. Prompt: {prompt["template"]}{version}, SHA-256
+`{prompt["sha256"]}`.
+
+## Licence
+
+That of the base model holds, and that of the data: QuoteSum's is CC BY-SA 4.0. Add `license` above before
+you publish the model.
+"""
+
+
+def _data_row(name: str, data: Mapping[str, Any]) -> str:
+    return f"| {name} | {data['questions']} | {data['answers']} | `{data['sha256']}` |\n"
+
+
+def _base(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return what the base model is called, and its entry, without the path of a local folder."""
+    name, identity = record["options"]["model"], record["model_identity"]
+    if Path(name).expanduser().is_dir():
+        return f"A local model ({identity})", {}
+    return f"{name} ({identity})", {"base_model": name}
+
+
+def _is_whole(record: Mapping[str, Any]) -> bool:
+    return record["method"] == "full" or bool(record["options"]["merge"])

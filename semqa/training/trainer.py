@@ -1,33 +1,327 @@
-"""One training with transformers' Trainer: its arguments, its batches and its evaluations."""
+"""One training with transformers' Trainer: memory, batches, steps, evaluations, checkpoints.
+
+The Trainer computes; `Run` decides when to evaluate and save, keeps the best model, and ends cleanly.
+Loads torch and transformers.
+"""
 
 from __future__ import annotations
 
 import math
+import os
+import time
+from contextlib import contextmanager
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import psutil
 import torch
+from accelerate.utils.memory import should_reduce_batch_size
+from transformers import (
+    PrinterCallback,
+    ProgressCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerState,
+    TrainingArguments,
+)
 
 from semqa.errors import InputError
 from semqa.metrics import METRICS
-from semqa.trainer.fit import fit
-from semqa.trainer.run import GuardedTrainer, Keeping, OneDevice, Run, arguments
-from semqa.training.encoding import IGNORED, prompt_size, unpack
+from semqa.training.folder import Interrupt
+from semqa.training.train import IGNORED, prompt_size, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from semqa.trainer import Session
-    from semqa.training.encoding import Encoded
-    from semqa.training.options import TrainingOptions
-    from semqa.training.scoring import DevScorer
+    from semqa.training.folder import Ranks, Session, TrainingFolder
+    from semqa.training.train import DevScorer, Encoded, TrainingOptions
 
-__all__ = ["Padding", "make_run"]
+
+def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, Any]:
+    """Return the `TrainingArguments` that all trainings share.
+
+    Evaluations and checkpoints are decided by `Run`.
+
+    Args:
+        settings: options of a training: learning_rate, warmup_steps, weight_decay, seed, device,
+            bf16 and fp16.
+        folder: where checkpoints go.
+        given: further arguments, which override these.
+
+    Raises:
+        InputError: the device cannot compute in this precision.
+    """
+    on_gpu = settings.device != "cpu" and torch.cuda.is_available()
+    if settings.fp16 and not on_gpu:
+        raise InputError("needs a GPU.", field="fp16", hint="Use bf16 on a CPU.")
+    if settings.bf16 and on_gpu and not torch.cuda.is_bf16_supported():
+        name = torch.cuda.get_device_name()
+        raise InputError(f"is not supported by {name}.", field="bf16", hint="Use fp16 instead.")
+    return {
+        "output_dir": str(folder.checkpoints),
+        "learning_rate": settings.learning_rate,
+        "warmup_steps": settings.warmup_steps,
+        "weight_decay": settings.weight_decay,
+        "eval_strategy": "no",
+        "save_strategy": "no",
+        "logging_strategy": "no",
+        "report_to": "none",
+        "disable_tqdm": True,
+        "log_level": "error",
+        "seed": settings.seed,
+        "data_seed": settings.seed,
+        # Without a GPU the Trainer computes in bfloat16 only where it is told so.
+        "use_cpu": settings.device == "cpu" or (settings.bf16 and not on_gpu),
+        "bf16": settings.bf16,
+        "fp16": settings.fp16,
+        "dataloader_pin_memory": False,
+        "remove_unused_columns": False,
+        **given,
+    }
+
+
+class OneDevice(TrainingArguments):
+    """Arguments of a process that trains on one GPU however many it sees.
+
+    The Trainer would make each batch as many times as large as there are GPUs.
+    """
+
+    @property
+    def n_gpu(self) -> int:
+        """One, or none on a CPU."""
+        return min(1, int(super().n_gpu))
+
+
+class GuardedTrainer(Trainer):
+    """A Trainer that watches its losses, and says it in words when a checkpoint cannot be written.
+
+    Attributes:
+        folder: of the training.
+        losses: their sum, no number once one of them was none.
+    """
+
+    folder: TrainingFolder
+    losses: Any = 0.0
+
+    def __init__(self, **given: Any) -> None:
+        self._caches = getattr(given["model"].config, "use_cache", None)
+        super().__init__(**given)
+
+    @contextmanager
+    def as_given(self) -> Iterator[None]:
+        """Let a model that writes remember what it has read, which the Trainer turns off."""
+        config: Any = getattr(self.model, "config", None)
+        now = config.use_cache
+        config.use_cache = now if self._caches is None else self._caches
+        try:
+            yield
+        finally:
+            config.use_cache = now
+
+    def training_step(self, *given: Any, **named: Any) -> torch.Tensor:
+        """Do as the Trainer does, and add the loss to the sum."""
+        loss = super().training_step(*given, **named)
+        self.losses = self.losses + loss.detach()
+        return loss
+
+    def _save_checkpoint(self, *given: Any, **named: Any) -> None:
+        with self.folder.writing():
+            super()._save_checkpoint(*given, **named)
+
+
+class Keeping:
+    """When a model is evaluated and which one is kept.
+
+    Args:
+        metric: a score's name; the first model with the highest is kept.
+        scores: names of all scores that an evaluation states.
+        save: writes the model to a folder.
+        evaluate_steps: steps between evaluations; None for one at the end of each epoch.
+        save_steps: steps between checkpoints; None for one at each evaluation.
+        most: checkpoints that are left at a time.
+    """
+
+    def __init__(
+        self,
+        metric: str,
+        scores: Collection[str],
+        save: Callable[[str], object],
+        *,
+        evaluate_steps: int | None = None,
+        save_steps: int | None = None,
+        most: int = 2,
+    ) -> None:
+        self.metric = metric
+        self.scores = scores
+        self.save = save
+        self.evaluate_steps = evaluate_steps
+        self.save_steps = save_steps
+        self.most = most
+
+    def evaluates(self, state: TrainerState) -> bool:
+        """Whether an evaluation is due after a step."""
+        if state.global_step >= state.max_steps:
+            return True
+        if self.evaluate_steps is None:
+            return float(state.epoch or 0.0).is_integer()
+        return state.global_step % self.evaluate_steps == 0
+
+    def saves(self, state: TrainerState) -> bool:
+        """Whether a checkpoint is due after a step, and after its evaluation."""
+        if state.global_step >= state.max_steps or self.save_steps is None:
+            return self.evaluates(state)
+        return state.global_step % self.save_steps == 0
+
+
+class Run:
+    """A training that can be gone on with.
+
+    Args:
+        trainer: with all that it needs.
+        folder: where everything goes.
+        ranks: the processes of the training.
+        keeping: what is evaluated and kept, and when.
+        on_progress: called with how many steps are done, and of how many.
+    """
+
+    def __init__(
+        self,
+        trainer: GuardedTrainer,
+        folder: TrainingFolder,
+        ranks: Ranks,
+        keeping: Keeping,
+        on_progress: Callable[[int, int | None], None] | None,
+    ) -> None:
+        trainer.folder = folder
+        self._trainer: Any = trainer
+        self._folder = folder
+        self._ranks = ranks
+        self._keeping = keeping
+        self._best = ranks.first(folder.best)
+        self._interrupt = Interrupt()
+        self._stopped = False
+        self._on_progress = on_progress
+        for callback in (PrinterCallback, ProgressCallback):
+            trainer.remove_callback(callback)
+        trainer.add_callback(_Watcher(self))
+
+    def go(self, checkpoint: Path | None) -> list[dict[str, Any]]:
+        """Train to the end, from a checkpoint if there is one.
+
+        Returns:
+            Step, epoch and scores of each evaluation, also of those before the checkpoint.
+
+        Raises:
+            InputError: loss or weights are no numbers any more; no checkpoint has them.
+            UnavailableError: the disk failed or is full.
+            KeyboardInterrupt: Ctrl-C or SIGTERM; what was done so far is in a checkpoint.
+        """
+        done = _finished(checkpoint)
+        if done is not None:
+            self._trainer.state = done
+            return self._evaluations()
+        with self._interrupt, memory_errors():
+            self._trainer.train(
+                resume_from_checkpoint=None if checkpoint is None else str(checkpoint)
+            )
+        if self._stopped:
+            raise self._interrupt.error()
+        return self._evaluations()
+
+    def _evaluations(self) -> list[dict[str, Any]]:
+        """Return the evaluations, which the Trainer's own state keeps across checkpoints."""
+        found: dict[int, dict[str, Any]] = {}
+        for entry in self._trainer.state.log_history:
+            if f"eval_{self._keeping.metric}" in entry:
+                found[entry["step"]] = self._evaluation(entry["step"], entry["epoch"], entry)
+        return [found[step] for step in sorted(found)]
+
+    def _evaluation(self, step: int, epoch: float, metrics: dict[str, Any]) -> dict[str, Any]:
+        scores = {
+            name: metrics[f"eval_{name}"]
+            for name in self._keeping.scores
+            if f"eval_{name}" in metrics
+        }
+        return {"step": step, "epoch": round(epoch, 4), **scores}
+
+    def stepped(self, state: TrainerState, control: Any) -> None:
+        """Decide what is to be done after a step."""
+        if self._on_progress is not None and self._ranks.rank == 0:
+            self._on_progress(state.global_step, state.max_steps)
+        self._stopped = self._ranks.any(self._interrupt.wanted)
+        control.should_evaluate = self._keeping.evaluates(state)
+        control.should_save = self._keeping.saves(state) or self._stopped
+        if self._stopped and state.global_step < state.max_steps:
+            control.should_training_stop = True
+        if control.should_evaluate or control.should_save:
+            self._check()
+
+    def evaluated(self, state: TrainerState, metrics: dict[str, Any]) -> None:
+        """Keep the model if it is better than all before.
+
+        Raises:
+            InputError: the data does not define the score that tells.
+            UnavailableError: the disk failed or is full.
+        """
+        name = self._keeping.metric
+        if f"eval_{name}" not in metrics:
+            raise InputError(f"{name} is undefined on the dev data.", field="metric", value=name)
+        found = self._evaluation(state.global_step, state.epoch or 0.0, metrics)
+        if self._best is None or found[name] > self._best[name]:
+            with self._trainer.as_given():
+                self._ranks.first(lambda: self._folder.keep(found, self._keeping.save))
+            self._best = found
+
+    def saved(self, state: TrainerState) -> None:
+        """Take a checkpoint for whole, now that all processes have written their part."""
+        self._ranks.wait()
+        self._ranks.first(lambda: self._folder.seal(state.global_step, self._keeping.most))
+
+    def _check(self) -> None:
+        """Reject NaN and inf before saving."""
+        loss = self._trainer.losses
+        weights = [each for each in self._trainer.model.parameters() if each.requires_grad]
+        finite = bool(torch.isfinite(torch.as_tensor(loss)))
+        if not (finite and all(bool(torch.isfinite(each).all()) for each in weights)):
+            raise InputError(
+                f"Training diverged by step {self._trainer.state.global_step}: loss or weights are "
+                "not finite.",
+                hint="Lower the learning rate, and choose a new folder.",
+            )
+
+
+class _Watcher(TrainerCallback):
+    """Tells a run what the Trainer does."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
+        self._run.stepped(state, control)
+        return control
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
+        self._run.evaluated(state, given["metrics"])
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        self._run.saved(state)
+
+
+def _finished(checkpoint: Path | None) -> TrainerState | None:
+    """Return the state of a checkpoint after which nothing is left to do, or None.
+
+    The Trainer, gone on with from such a one, would add a step.
+    """
+    if checkpoint is None:
+        return None
+    state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
+    return state if state.global_step >= state.max_steps else None
+
 
 _LOGGED = 50
 """Steps between two losses in TensorBoard."""
-_NOT_PACKED = "pack: This model cannot learn several answers behind one prompt; leave it out."
+_NOT_PACKED = "is not possible: this model cannot learn several answers behind one prompt."
 _PRECISIONS = {
     (False, False): None,
     (True, False): torch.bfloat16,
@@ -199,12 +493,12 @@ def _check_packing(model: Any, padding: Padding, features: Sequence[dict[str, li
                 }
                 losses.append(float(model(**given).loss))
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(_NOT_PACKED) from error
+        raise InputError(_NOT_PACKED, field="pack") from error
     finally:
         model.train(training)
     tolerance = 1e-3 if parameter.dtype == torch.float32 else 2e-2
     if not math.isclose(*losses, rel_tol=tolerance):
-        raise InputError(_NOT_PACKED)
+        raise InputError(_NOT_PACKED, field="pack")
 
 
 class _ScoringTrainer(GuardedTrainer):
@@ -240,3 +534,181 @@ _SCHEDULES = {
     (True, "constant"): "constant_with_warmup",
     **{(warm, name): name for warm in (False, True) for name in ("linear", "cosine")},
 }
+
+
+_CPU_TOKENS = 2_048
+"""Most tokens of a micro-batch on a CPU, where larger ones are no faster."""
+_SHARE = 0.8
+"""Of the free memory, what a training may take."""
+_BACKWARD = 1.25
+"""Memory of a backward pass, relative to what the forward pass kept for it."""
+_RECOMPUTED = 2.0
+"""The same with gradient checkpointing, where one layer's activations come on top."""
+
+
+class Fit(NamedTuple):
+    """How a batch is split, and what a training will take.
+
+    Attributes:
+        micro_batch: examples that one process learns from at once.
+        needed: bytes beyond what the model takes now.
+        free: bytes of memory that nobody uses.
+        seconds: of one step, without evaluations.
+    """
+
+    micro_batch: int
+    needed: int
+    free: int
+    seconds: float
+
+
+def fit(
+    model: Any,
+    collate: Callable[[Any], dict[str, torch.Tensor]],
+    examples: Sequence[Mapping[str, Sequence[int]]],
+    *,
+    share: int,
+    state_bytes: int,
+    precision: torch.dtype | None = None,
+    gradient_checkpointing: bool = False,
+) -> Fit:
+    """Measure a model on the longest example and choose the largest micro-batch that fits.
+
+    Args:
+        model: as it will be trained, on its device.
+        collate: makes a batch of examples.
+        examples: with their ``input_ids`` and ``labels``.
+        share: examples of a step in this process; the micro-batch divides it.
+        state_bytes: what the optimizer keeps for each trained byte.
+        precision: of the computation, where it is not that of the weights.
+        gradient_checkpointing: whether activations are computed again.
+
+    Raises:
+        InputError: not even one example fits.
+    """
+    ordered = sorted(examples, key=_length)
+    device = next(model.parameters()).device
+    trained = sum(each.nbytes for each in model.parameters() if each.requires_grad)
+    copies = 1 + state_bytes + torch.distributed.is_initialized()  # DDP has buckets of gradients
+    free = free_memory(device)
+    room = int(free * _SHARE) - copies * trained
+    factor = _RECOMPUTED if gradient_checkpointing else _BACKWARD
+
+    def step(batch: dict[str, torch.Tensor], most: float) -> int:
+        given = {name: _moved(value, device) for name, value in batch.items()}
+        autocast = torch.autocast(device.type, precision, enabled=precision is not None)
+        with autocast, _kept(model, most) as kept:
+            loss = model(**given).loss
+        loss.backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return sum(kept.values())
+
+    if gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    training = model.training
+    model.train()
+    with torch.random.fork_rng([device] if device.type == "cuda" else []), memory_errors(free):
+        each = max(1, int(factor * step(collate([ordered[-1]]), room / factor)))
+        most = min(share, room // each)
+        if device.type == "cpu":
+            most = min(most, max(1, _CPU_TOKENS // _length(ordered[-1])))
+        micro = next((size for size in range(most, 0, -1) if share % size == 0), 0)
+        if not micro:
+            raise MemoryError
+        model.zero_grad(set_to_none=True)
+        begun = time.perf_counter()
+        middle = range(len(ordered) // (2 * micro), len(ordered), max(1, len(ordered) // micro))
+        step(collate([ordered[place] for place in middle][:micro]), float("inf"))
+        seconds = (time.perf_counter() - begun) * share / micro
+    model.zero_grad(set_to_none=True)
+    model.train(training)
+    return Fit(micro, copies * trained + micro * each, free, seconds)
+
+
+@contextmanager
+def memory_errors(free: int | None = None) -> Iterator[None]:
+    """Say what can be done where the block runs out of memory.
+
+    Args:
+        free: bytes that were free before, where that is known.
+
+    Raises:
+        InputError: it did.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not should_reduce_batch_size(error):
+            raise
+        had = "" if free is None else f" ({free / 1e9:.1f} GB are free)"
+        raise InputError(
+            f"The longest example does not fit into memory{had}.",
+            hint="Lower --max-length, give --gradient-checkpointing or --method lora, or choose a "
+            "smaller model.",
+        ) from error
+
+
+def free_memory(device: torch.device) -> int:
+    """Return how many bytes a process may still take on a device."""
+    if device.type == "cuda":
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + cached)
+    limits = [int(psutil.virtual_memory().available), *_group_limit()]
+    share = min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return max(0, min([share, *_own_limit()]))
+
+
+def _group_limit() -> list[int]:
+    """Return what a container's limit leaves, if there is one; its page cache can be reclaimed."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        most = int((group / "memory.max").read_text())
+        used = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        return [most - int(used["anon"])]
+    except (OSError, ValueError, KeyError):  # none, "max", or another kind of system
+        return []
+
+
+def _own_limit() -> list[int]:
+    """Return what ``ulimit -v`` leaves, if it is set."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return []
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return [] if most == resource.RLIM_INFINITY else [most - psutil.Process().memory_info().vms]
+
+
+@contextmanager
+def _kept(model: Any, most: float) -> Iterator[dict[int, int]]:
+    """Count the bytes that forward passes in the block keep for the backward pass, by address.
+
+    Raises:
+        MemoryError: there are more than allowed.
+    """
+    weights = {each.untyped_storage().data_ptr() for each in model.parameters()}
+    kept: dict[int, int] = {}
+    total = 0
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        nonlocal total
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if address not in weights and address not in kept:
+            kept[address] = storage.nbytes()
+            total += kept[address]
+            if total > most:
+                raise MemoryError
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        yield kept
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+def _length(example: Mapping[str, Sequence[int]]) -> int:
+    return max(len(example["input_ids"]), len(example["labels"]))

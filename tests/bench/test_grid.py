@@ -167,9 +167,9 @@ def test_a_prompt_for_citations_runs_without_the_constraint_only(bench: Bench) -
     text = "engine: transformers:m\nprompt: [zero-shot, alce]\nconstraint: [on, off]\n"
     result = bench(text, "--json")
     assert len(cells_of(result)) == 3
-    assert "left out: transformers:m: prompt alce: asks for citations" in result.stderr
+    assert "left out: transformers:m: Prompt alce asks for citations" in result.stderr
     assert wrong(bench("engine: transformers:m\nprompt: alce\n")).startswith(
-        "runs.yaml:3: prompt alce: asks for citations"
+        "runs.yaml:3: Prompt alce asks for citations"
     )
 
 
@@ -178,20 +178,20 @@ def test_what_is_left_out_for_one_reason_is_told_once(bench: Bench) -> None:
     result = bench(f"{text}max-new-tokens: [8, 16, 24]\n", "--json")
     said = [line for line in result.stderr.splitlines() if line.startswith("left out")]
     assert len(said) == 1
-    assert said[0].startswith("left out: 3 runs of transformers:m: prompt alce: asks for citations")
+    assert said[0].startswith("left out: 3 runs of transformers:m: Prompt alce asks for citations")
 
 
 def test_mistakes_of_several_runs_are_told_at_once(bench: Bench) -> None:
     text = "engine: [extractiv, transformers:m]\nprompt: [qsum, none.jinja]\nshots: [0, 1]\n"
     lines = wrong(bench(text)).splitlines()
     assert len(lines) == len(set(lines))
-    assert any(line.startswith("runs.yaml:2: unknown engine: got 'extractiv'") for line in lines)
+    assert any(line.startswith("runs.yaml:2: Unknown engine 'extractiv'") for line in lines)
     assert any("none.jinja" in line and line.startswith("runs.yaml:3: none") for line in lines)
 
 
 def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
     text = "engine: lead-1\njudge: nli\n"
-    assert wrong(bench(text)).startswith("runs.yaml:3: judge: unknown judge: got 'nli'")
+    assert wrong(bench(text)).startswith("runs.yaml:3: unknown judge")
     assert wrong(bench("engine: lead-1\n", "--judge", "nli")).startswith("unknown judge")
 
 
@@ -292,7 +292,7 @@ def test_failed_examples_are_tried_again_where_that_is_wanted(bench: Bench) -> N
         )
     assert SharedModel.loads == loads + 2
     both = bench(text, "--rescore", "--retry-failed")
-    assert "--rescore: got it with --retry-failed, expected one" in wrong(both)
+    assert "--rescore cannot go with --retry-failed" in wrong(both)
 
 
 def test_a_run_that_fails_does_not_end_the_grid(
@@ -324,80 +324,63 @@ def test_a_crash_is_a_failed_run_too(bench: Bench, monkeypatch: pytest.MonkeyPat
 
 
 MISTAKES = [
-    ("engine: lead-1\nshot: 5", "runs.yaml:3: unknown key: got 'shot', expected the name of a flag, policy or runs; did you mean shots?"),
-    ("engine: lead-1\nlimit: many", "runs.yaml:3: limit: got 'many', expected a whole number from 1, or a share between 0 and 1 such as 0.1; correct it"),
-    ("engine: lead-1\nlimit: 0", "runs.yaml:3: limit: got '0', expected a whole number from 1"),
-    ("engine: transformers:m\nconstraint: perhaps", "runs.yaml:3: constraint: got 'perhaps', expected one of on, off,"),
-    ("engine: transformers:m\ntop-p: 7", "runs.yaml:3: top-p: got '7', expected a number from 0 to 1"),
-    ("engine: transformers:m\ntop-p: .nan", "runs.yaml:3: top-p: got '.nan', expected a number from 0 to 1"),
-    ("engine: transformers:m\ntop-p: 0.5", "runs.yaml:3: top_p: got 0.5 with temperature=0"),
-    ("engine: transformers:m\nshots: 6", "runs.yaml:3: shots: got 6 without a file of solved questions"),
-    ("engine: transformers:m\nprompt: nonesuch", "runs.yaml:3: unknown prompt: got 'nonesuch'"),
-    ("engine: [lead-1, lead]", "runs.yaml:2: unknown engine: got 'lead'"),
-    ("engine: [lead-1, lead-1]", "runs.yaml:2: engine: got 'lead-1' twice"),
-    ("engine: lead-1\nengine: lead-2", "runs.yaml:3: engine: got it a second time, expected it once (first at runs.yaml:2)"),
-    ("engine: lead-1\ncoverage: 0.5", "runs.yaml:3: coverage: got it where no engine takes it"),
-    ("runs:\n- engine: human\n  max-words: 7", "runs.yaml:4: the human row takes no options: got max_words"),
-    ("runs:\n- {engine: lead-1, max-words: 7}", "runs.yaml:3: engine lead-1 does not take the option --max-words"),
-    ("runs:\n- {name: a, engine: lead-1}\n- {name: a, engine: lead-2}", "runs.yaml:4: name: got 'a' a second time"),
-    ("engine: lead-1\nname: x", "runs.yaml:3: name: got it for all runs"),
-    ("engine: []", "runs.yaml:2: engine: got an empty list, expected at least one value"),
-    ("engine: {a: b}", "runs.yaml:2: engine: got a mapping, expected a value"),
-    ("engine: lead-1\nruns: lead-2", "runs.yaml:3: runs: got \"lead-2\", expected a list"),
-    ("limit: 3", "runs.yaml: nothing to run: got no engine and no runs"),
-    ("engine: [lead-1", "runs.yaml:2: not YAML"),
-    ("engine: transformers:m\ngen-kwargs: {temprature: 1}", "runs.yaml:3: gen_kwargs: got 'temprature', expected some of"),
-    ("engine: lead-1\nout: [a, b]", "runs.yaml:3: out: got it for some runs, expected one value for all"),
-    ("data: none.jsonl\nengine: lead-1", "runs.yaml:1: data: none.jsonl: cannot be read: got 'no such file'"),
-    ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "runs.yaml:5: train: none.jsonl: cannot be read"),
-    ("data: .\nengine: lead-1", "runs.yaml:1: data: .: not a regular file"),
-    ("engine: lead-1\nprot: qsum", "runs.yaml:3: unknown key: got 'prot', expected the name of a flag, policy or runs; did you mean prompt?"),
-    ("engine: lead-1\nmax-word: 3", "runs.yaml:3: unknown key: got 'max-word', expected the name of a flag, policy or runs; did you mean max-words?"),
-    ("engine: lead-1\ntop: 3", "runs.yaml:3: unknown key: got 'top', expected the name of a flag, policy or runs; did you mean top-k or top-p"),
-    ("engine: lead-1\nmodel: hf", "runs.yaml:3: unknown key: got 'model', expected the name of a flag, policy or runs; name it in engine, such as transformers:my/model"),
-    ("engine: transformers:m\nlimt: 3\ntop-p: [2, x]\nseed: many", "runs.yaml:3: unknown key: got 'limt', expected the name of a flag, policy or runs; did you mean limit?\nruns.yaml:4: top-p: got '2', expected a number from 0 to 1; correct it\nruns.yaml:5: seed: got 'many', expected a whole number from 0; correct it"),
-    ("engine: lead-1\nlimit: 2.5", "runs.yaml:3: limit: got '2.5', expected a whole number from 1, or a share between 0 and 1 such as 0.1; correct it"),
-    ("engine: lead-1\nlimit: -3", "runs.yaml:3: limit: got '-3', expected a whole number from 1"),
-    ("engine: lead-1\nlimit: 2020-01-01", "runs.yaml:3: limit: got '2020-01-01', expected a whole number"),
-    ("engine: lead-1\npredict-only: maybe", "runs.yaml:3: predict-only: got 'maybe', expected true or false"),
-    ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "runs.yaml:4: quote-bias: got it where no engine takes it or the constraint is off"),
-    ("engine: [[lead-1, lead-2], tail-1]", "runs.yaml:2: engine: got a list, expected a value"),
-    ("engine: lead-1\nlimit: []", "runs.yaml:3: limit: got an empty list, expected at least one value"),
-    ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "runs.yaml:4: batch_size: got it a second time, expected it once (first at runs.yaml:3)"),
-    ("engine: transformers:m\nshots: 1\nnum_fewshot: 2", "runs.yaml:4: num-fewshot: got it besides shots, which is the same"),
-    ("engine: *none", "runs.yaml:2: not YAML: got \"found undefined alias 'none'\""),
-    ("x: &x [lead-1]\nengine: *x", "runs.yaml:2: unknown key: got 'x'"),
-    ("engine: lead-1\n<<: {limit: 3}", "runs.yaml:3: <<: got a mapping, expected a value"),
-    ("engine:\tlead-1\n\tlimit: 3", "runs.yaml:2: not YAML: got \"found character '\\\\t' that cannot start any token\", expected lines such as engine: extractive; put spaces where the tab is"),
-    ("engine: lead-1\nprompt: a: b", "runs.yaml:3: not YAML: got 'mapping values are not allowed here', expected lines such as engine: extractive; put quotes around"),
-    ("engine: lead-1\n---\nengine: lead-2", "runs.yaml:3: not YAML: got 'but found another document', expected lines such as engine: extractive; remove the line ---"),
-    ("engine: transformers:m\ngen-kwargs: until=x", "runs.yaml:3: gen_kwargs: got 'until', expected some of"),
-    ("engine: transformers:m\nseed: " + str(list(range(6000))) + "\nlimit: [1, 2]", "runs.yaml: too many runs: got 12,000"),
+    ("engine: lead-1\nshot: 5", "3: shot is not a key of a grid. Did you mean shots?"),
+    ("engine: lead-1\nlimit: many", "3: limit must be a whole number"),
+    ("engine: lead-1\nlimit: 0", "3: limit must be a whole number from 1"),
+    ("engine: lead-1\nlimit: 2.5", "3: limit must be a whole number from 1"),
+    ("engine: lead-1\nlimit: []", "3: limit needs"),
+    ("engine: transformers:m\nconstraint: perhaps", "3: constraint must be one of on, off"),
+    ("engine: transformers:m\ntop-p: .nan", "3: top-p must be a number from 0 to 1"),
+    ("engine: transformers:m\nprompt: nonesuch", "3: Unknown prompt"),
+    ("engine: [lead-1, lead]", "2: Unknown engine"),
+    ("engine: [lead-1, lead-1]", "2: engine has the value 'lead-1' twice"),
+    ("engine: lead-1\nengine: lead-2", "3: engine is set twice, first at runs.yaml:2"),
+    ("engine: lead-1\ncoverage: 0.5", "3: coverage has no effect"),
+    ("runs:\n- engine: human\n  max-words: 7", "4: max_words is not an option of the human row"),
+    ("runs:\n- {engine: lead-1, max-words: 7}", "3: max_words is not an option"),
+    ("runs:\n- {name: a, engine: lead-1}\n- {name: a, engine: lead-2}", "4: name 'a' is taken"),
+    ("engine: lead-1\nname: x", "3: name belongs to an item of runs"),
+    ("engine: []", "2: engine needs"),
+    ("engine: {a: b}", "2: engine must be a value, got a mapping"),
+    ("engine: [[lead-1, lead-2], tail-1]", "2: engine must be a value, got a list"),
+    ("engine: lead-1\nruns: lead-2", "3: runs must be a list"),
+    ("engine: lead-1\nout: [a, b]", "3: out takes one value"),
+    ("engine: lead-1\npredict-only: maybe", "3: predict-only must be true or false"),
+    ("engine: lead-1\nbatch-size: 3\nbatch_size: 4", "4: batch-size is set twice"),
+    ("engine: lead-1\n<<: {limit: 3}", "3: << must be a value, got a mapping"),
+    ("engine: transformers:m\nconstraint: off\nquote-bias: 2", "4: quote-bias has no effect: no engine takes it or"),
+    ("data: none.jsonl\nengine: lead-1", "1: none.jsonl: cannot be read"),
+    ("engine: transformers:m\nexemplars: random\nshots: 2\ntrain: none.jsonl", "5: none.jsonl: cannot be read"),
+    ("data: .\nengine: lead-1", "1: data must be a regular file"),
+    ("engine: transformers:m\nlimt: 3\ntop-p: [2, x]\nseed: many", "3: limt is not a key of a grid. Did you mean limit?\nruns.yaml:4: top-p must be a number from 0 to 1, got '2'.\nruns.yaml:5: seed must be a whole number from 0, got 'many'."),
+    ("engine: [lead-1", "2: This is not YAML"),
+    ("engine: *none", "2: This is not YAML: found undefined alias"),
+    ("engine:\tlead-1\n\tlimit: 3", "2: This is not YAML"),
+    ("x: &x [lead-1]\nengine: *x", "2: x is not a key"),
+    ("limit: 3", " There is nothing to run"),
+    ("engine: transformers:m\nseed: " + str(list(range(6000))) + "\nlimit: [1, 2]", " There are 12,000 runs"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[text[:40] for text, _ in MISTAKES])
 def test_mistakes_are_named_before_anything_runs(bench: Bench, text: str, said: str) -> None:
-    if text.startswith("engine: lead-1\nout"):
-        assert said in wrong(bench(text))
-    else:
-        assert wrong(bench(text)).startswith(said)
+    assert wrong(bench(text)).startswith(f"runs.yaml:{said}")
     assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "runs.yaml: no settings: got an empty file"),
-        (b"hello", 'runs.yaml:1: got "hello", expected a mapping of settings'),
-        (b"- engine: lead-1", "runs.yaml:1: got a list, expected a mapping of settings"),
-        (b"engine: lead-1\r\nlimt: 3\r\n", "runs.yaml:2: unknown key: got 'limt'"),
-        (b"\xef\xbb\xbfengine: lead-1\nlimt: 3\n", "runs.yaml:2: unknown key: got 'limt'"),
+        (b"", "runs.yaml: There are no settings"),
+        (b"hello", "runs.yaml:1: Settings must be a mapping"),
+        (b"- engine: lead-1", "runs.yaml:1: Settings must be a mapping"),
+        (b"engine: lead-1\r\nlimt: 3\r\n", "runs.yaml:2: limt is not a key"),
+        (b"\xef\xbb\xbfengine: lead-1\nlimt: 3\n", "runs.yaml:2: limt is not a key"),
         ("engine: lead-1".encode("utf-16"), "runs.yaml: not text: got a NUL byte"),
         (b"prompt: caf\xe9", "runs.yaml: invalid UTF-8: got byte 0xe9"),
         (b"\x7fELF\x02\x01\x01\x00", "runs.yaml: not text: got a NUL byte"),
-        (b"engine: lead-1\n" + b"# more\n" * 160_000, "runs.yaml: too large: got "),
-        (b"engine: " + b"[" * 20_000, "runs.yaml: not YAML: got 'lists or mappings without end'"),
+        (b"engine: lead-1\n" + b"# more\n" * 160_000, "runs.yaml: too large: "),
+        (b"engine: " + b"[" * 20_000, "runs.yaml: This is not YAML"),
     ],
     ids=["empty", "text", "list", "crlf", "bom", "utf-16", "latin-1", "binary", "long", "deep"],
 )
@@ -412,7 +395,7 @@ def test_an_alias_bomb_is_refused_quickly(bench: Bench) -> None:
     lines = ["engine: transformers:m", "engine-args:", "  a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"  {b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]  # fmt: skip
     started = time.perf_counter()
-    assert "expected a" in wrong(bench("\n".join(lines)))
+    assert "100,000 values" in wrong(bench("\n".join(lines)))
     assert time.perf_counter() - started < 5
 
 
@@ -421,16 +404,13 @@ def test_flags_typed_besides_count_for_every_run(bench: Bench) -> None:
     assert {label: cell["answered"] for label, cell in cells.items()} == {"lead-1": 2, "human": 5}
 
 
-def test_limits_may_be_shares_and_batch_sizes_the_engines_own(bench: Bench) -> None:
+def test_limits_may_be_shares(bench: Bench) -> None:
     cells = cells_of(bench("engine: [lead-1, human]\nlimit: [0.3, 0.4]", "--json"))
     limits = [
         json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["limit"]
         for cell in cells.values()
     ]
     assert limits == [1, 2, 1, 2]  # of three questions, rounded up
-    (cell,) = cells_of(bench("engine: transformers:m\nbatch_size: auto", "--json")).values()
-    config = json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))
-    assert "batch_size" not in config["options"]
     (typed,) = cells_of(bench("engine: lead-1\nlimit: 3", "--limit", "0.5", "--json")).values()
     assert typed["answered"] == 2
 
@@ -440,29 +420,13 @@ def test_two_files_of_one_name_are_refused(bench: Bench, tmp_path: Path) -> None
         (tmp_path / name).mkdir()
         (tmp_path / name / "dev.jsonl").write_bytes(DATA.read_bytes())
     said = wrong(bench("data: [a/dev.jsonl, b/dev.jsonl]\nengine: lead-1"))
-    assert said.startswith("runs.yaml:2: data: got b/dev.jsonl besides a/dev.jsonl, expected names")
+    assert said.startswith(
+        "runs.yaml:2: data has two files of one name, a/dev.jsonl and b/dev.jsonl"
+    )
     (cell,) = cells_of(
         bench(f"data: [a/dev.jsonl, {tmp_path}/a/dev.jsonl]\nengine: lead-1", "--json")
     ).values()
     assert cell["state"] == "done"
-
-
-def test_gen_kwargs_are_options(bench: Bench) -> None:
-    text = """
-    engine: [transformers:m, lead-1]
-    gen-kwargs: [{temperature: 0.5, max_gen_toks: 32}, "do_sample=false"]
-    """
-    cells = cells_of(bench(text, "--json"))
-    options = [
-        json.loads((Path("runs") / cell["folder"] / "run.json").read_text("utf-8"))["options"]
-        for label, cell in cells.items()
-        if label != "lead-1"
-    ]
-    assert len(cells) == 3
-    assert [(o["temperature"], o.get("max_new_tokens")) for o in options] == [
-        (0.5, 32),
-        (0.0, None),
-    ]
 
 
 def test_predict_only_and_rescore(bench: Bench) -> None:
@@ -518,19 +482,19 @@ def test_rescoring_needs_nothing_that_runs_models(bench: Bench, tmp_path: Path) 
 def test_rescoring_wants_finished_runs_and_their_data(bench: Bench, tmp_path: Path) -> None:
     text = "engine: lead-1"
     missing = cells_of(bench(text, "--rescore", "--json"))["lead-1"]["error"]
-    assert missing.startswith("holds no run: got none to score again")
+    assert missing.startswith("There is no run to score")
     folder = Path("runs") / cells_of(bench(text, "--json"))["lead-1"]["folder"]
     rows = (folder / "examples.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "examples.jsonl").write_bytes(rows[0] + rows[1][:40])
     failed = bench(text, "--rescore", "--json")
     assert failed.exit_code == 1
-    assert "got no answer to 2 of 3 examples" in cells_of(failed)["lead-1"]["error"]
+    assert "2 of 3 examples have no answer" in cells_of(failed)["lead-1"]["error"]
     changed = tmp_path / "quotesum.jsonl"
     changed.write_text(DATA.read_text("utf-8").replace("alone?", "alone"), encoding="utf-8")
     result = CliRunner().invoke(
         app, ["bench", "quotesum", "--rescore", "--data", str(changed), "--out", str(folder)]
     )
-    assert "not the data of" in wrong(result)
+    assert "is not the data of" in wrong(result)
 
 
 def test_rows_hold_what_was_asked_written_and_read(bench: Bench) -> None:
@@ -577,7 +541,7 @@ def test_one_grid_one_process(bench: Bench, tmp_path: Path) -> None:
     with FileLock(tmp_path / "runs" / ".grid.lock"):
         assert isinstance(bench("engine: lead-1").exception, UnavailableError)
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert "file: cannot be made" in wrong(bench("engine: lead-1\nout: file"))
+    assert "Cannot make the folder file" in wrong(bench("engine: lead-1\nout: file"))
 
 
 def test_killed_grids_go_on_without_loss(tmp_path: Path) -> None:

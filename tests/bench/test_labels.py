@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.bench.labels import labels_of
+from semqa.bench.plan import labels_of
 
 RUNS = st.lists(
     st.fixed_dictionaries(

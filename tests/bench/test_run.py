@@ -17,8 +17,7 @@ import pytest
 from semqa import InputError, QuotedAnswer, Source
 from semqa.bench import Plan, run
 from semqa.bench.grid import run_grid
-from semqa.bench.rescore import rescore
-from semqa.bench.run import Progress
+from semqa.bench.run import Progress, rescore
 from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import UnavailableError
 from semqa.metrics import leave_one_out, summarise
@@ -96,7 +95,7 @@ def test_verdicts_are_recorded_and_worked_out_for_earlier_records(
 
 
 def test_the_examples_file_serves_as_predictions(tmp_path: Path) -> None:
-    from semqa.data.predictions import read_predictions
+    from semqa.data.quotesum import read_predictions
 
     run(Plan(DATA, "lead-1"), tmp_path)
     assert list(read_predictions(tmp_path / "examples.jsonl")) == [
@@ -184,17 +183,15 @@ def test_a_finished_run_is_summed_up_again(tmp_path: Path) -> None:
 
 def test_a_folder_holds_one_run(tmp_path: Path) -> None:
     run(Plan(DATA, "lead-1"), tmp_path)
-    with pytest.raises(InputError, match=r"holds another run: got engine 'lead-1'.*'lead-2'"):
+    with pytest.raises(InputError, match=r"another run: its engine is 'lead-1', not 'lead-2'"):
         run(Plan(DATA, "lead-2"), tmp_path)
-    with pytest.raises(InputError, match=r"holds another run: got limit None.*expected 1"):
+    with pytest.raises(InputError, match=r"its limit is None, not 1"):
         run(Plan(DATA, "lead-1", limit=1), tmp_path)
     changed = tmp_path / "quotesum.jsonl"
     changed.write_text(
         DATA.read_text(encoding="utf-8").replace("alone?", "alone"), encoding="utf-8"
     )
-    with pytest.raises(
-        InputError, match=r"got data_sha256 .*\(the data has other content now\); use"
-    ):
+    with pytest.raises(InputError, match="another run: its data_sha256"):
         run(Plan(changed, "lead-1"), tmp_path)
 
 
@@ -203,7 +200,7 @@ def test_a_folder_with_foreign_rows_is_refused(tmp_path: Path) -> None:
     journal = tmp_path / "examples.jsonl"
     first = journal.read_bytes().splitlines(keepends=True)[0]
     journal.write_bytes(journal.read_bytes() + first)
-    with pytest.raises(InputError, match=r"examples.jsonl:4: not a journal of this run: got the id 'EXAMPLE_1' a second time"):  # fmt: skip
+    with pytest.raises(InputError, match=r"examples.jsonl:4: .*'EXAMPLE_1' occurs twice"):  # fmt: skip
         run(Plan(DATA, "lead-1"), tmp_path)
     (tmp_path / "run.json").unlink()
     with pytest.raises(InputError, match="examples of an unknown run"):
@@ -215,7 +212,7 @@ def test_one_folder_one_process(tmp_path: Path) -> None:
 
     with (
         FileLock(tmp_path / ".lock"),
-        pytest.raises(UnavailableError, match="locked: got no turn in 0 s"),
+        pytest.raises(UnavailableError, match="is locked by another semqa"),
     ):
         run(Plan(DATA, "lead-1"), tmp_path)
 
@@ -332,7 +329,7 @@ def test_killed_while_trying_again_loses_nothing(
     assert journal.read_bytes().splitlines(keepends=True)[:2] == [good, second]
     assert len(rows_of(tmp_path)) == 3
     journal.write_bytes(good + second + bad)
-    with pytest.raises(InputError, match="got the id 'EXAMPLE_2' a second time"):
+    with pytest.raises(InputError, match="'EXAMPLE_2' occurs twice"):
         run(Plan(DATA, "lead-1"), tmp_path)
 
 
@@ -360,11 +357,11 @@ def test_trouble_from_outside_ends_the_run_and_is_tried_again(
 @pytest.mark.parametrize(
     ("row", "wrong"),
     [
-        ({"id": "EXAMPLE_1"}, "missing field 'qid'"),
-        ({"words": "many"}, "got the string \"many\" in the field 'words', expected a number"),
-        ({"quotes": {"verified": None}}, "got null in the field 'quotes', expected a number"),
-        ({"scores": 7}, "in the field 'scores', expected an object"),
-        ({"verdict": "fine"}, "in the field 'verdict'"),
+        ({"id": "EXAMPLE_1"}, "quotes must be an object"),
+        ({"words": "many"}, 'words must be a number, got the string "many"'),
+        ({"quotes": {"verified": None}}, "quotes must be a number, got null"),
+        ({"scores": 7}, "scores must be an object"),
+        ({"verdict": "fine"}, "verdict must be"),
     ],
 )
 def test_damaged_rows_are_named(tmp_path: Path, row: dict[str, Any], wrong: str) -> None:
@@ -384,20 +381,20 @@ def test_a_renamed_copy_of_the_data_is_the_same(tmp_path: Path) -> None:
 
 
 def test_data_must_be_a_file_that_can_be_read_again() -> None:
-    with pytest.raises(InputError, match="not a regular file"):
+    with pytest.raises(InputError, match="must be a regular file"):
         Plan(Path("/dev/stdin"), "lead-1").questions()
 
 
 def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown engine"):
+    with pytest.raises(InputError, match="Unknown engine"):
         run(Plan(DATA, "gpt"), tmp_path / "run")
-    with pytest.raises(InputError, match="the human row takes no options: got coverage"):
+    with pytest.raises(InputError, match="coverage is not an option of the human row"):
         run(Plan(DATA, "human", {"coverage": 0.5}), tmp_path / "run")
     with pytest.raises(InputError, match="cannot be read"):
         run(Plan(tmp_path / "none.jsonl", "lead-1"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="Cannot make the folder"):
         run(Plan(DATA, "lead-1"), tmp_path / "file")
 
 
@@ -407,11 +404,11 @@ def test_a_lock_that_cannot_be_made_is_told_by_its_folder(tmp_path: Path) -> Non
     for name in (".lock", ".grid.lock"):
         (out / name).unlink(missing_ok=True)
         (out / name).symlink_to(name)  # what a system refuses, as it does where all is read-only
-    with pytest.raises(InputError, match=r"run: cannot be used: got .*; choose another --out"):
+    with pytest.raises(InputError, match="Cannot use the folder"):
         run(Plan(DATA, "lead-1"), out)
-    with pytest.raises(InputError, match=r"run: cannot be used: got .*; choose another --out"):
+    with pytest.raises(InputError, match="Cannot use the folder"):
         rescore(out, DATA)
-    with pytest.raises(InputError, match=r"run: cannot be used: got .*; choose another --out"):
+    with pytest.raises(InputError, match="Cannot use the folder"):
         run_grid([], out)
 
 
@@ -420,7 +417,7 @@ def test_a_journal_is_a_file(tmp_path: Path) -> None:
     run(Plan(DATA, "lead-1"), tmp_path)
     (tmp_path / "examples.jsonl").unlink()
     os.mkfifo(tmp_path / "examples.jsonl")
-    with pytest.raises(InputError, match=r"examples\.jsonl: not a journal: got a folder, pipe"):
+    with pytest.raises(InputError, match=r"examples\.jsonl is not a regular file"):
         run(Plan(DATA, "lead-1"), tmp_path)
 
 
@@ -431,5 +428,5 @@ def test_numbers_that_no_run_writes_are_refused(tmp_path: Path, field: str, numb
     path = tmp_path / "examples.jsonl"
     text = re.sub(rf'"{field}": [0-9.e-]+', f'"{field}": {number}', path.read_text("utf-8"))
     path.write_text(text, "utf-8")
-    with pytest.raises(InputError, match=rf"jsonl:1: .* in the field '{field}', expected a number"):
+    with pytest.raises(InputError, match=rf"jsonl:1: {field} must be a number"):
         run(Plan(DATA, "lead-1"), tmp_path)

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from semqa.bench import Plan, run
-from semqa.bench.answering import answer_items
 from semqa.bench.plan import Item
 from semqa.bench.record import Record
-from semqa.bench.rescore import rescore
 from semqa.bench.results import score_items
+from semqa.bench.run import answer_items, rescore
 from semqa.engines import batch_size_of, create_engine
 from semqa.errors import InputError, UnavailableError
 from semqa.metrics import ExampleScores

@@ -102,7 +102,7 @@ def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
         "same command with --retry-failed"
     )
     assert lines[at + 1].startswith("  EXAMPLE_1: The prompt has ")
-    assert "2.5 quotes and 2 words an answer; quotes: 5 verified" in lines[at + 2]
+    assert "2.5 quotes and 2 words per answer; quotes: 5 verified" in lines[at + 2]
     again = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0", "--retry-failed")
     assert (
         "going on: 2 of 3 examples are done already; 1 that failed are tried again" in again.stderr
@@ -113,7 +113,7 @@ def test_where_all_fail_there_is_no_result(invoke: Invoke, tmp_path: Path) -> No
     for args in ((), ("--json",)):
         result = invoke("--context", "100", *args)
         assert result.exit_code == 1
-        assert " ms an answer" not in result.stdout
+        assert " ms per answer" not in result.stdout
     assert json.loads(result.stdout)["failed"] == 3
     assert json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))["seconds"] == {}
 
@@ -146,67 +146,28 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.decode().strip() == (
-        "interrupted: what is done is kept; give the same command again to go on"
-    )
+    assert err.startswith(b"interrupted")
     assert journal.read_bytes().endswith(b"\n")
 
 
 def test_mistakes(fails: Callable[..., str], semqa: Command) -> None:
     assert "cannot be read" in fails("bench", "quotesum", "--data", "none.jsonl", "--out", "run")
-    assert "not a regular file" in fails("bench", "quotesum", "--data", "-", "--out", "run")
+    assert "--data must be a regular file" in fails(
+        "bench", "quotesum", "--data", "-", "--out", "run"
+    )
     args = ("bench", "quotesum", "--data", DATA, "--out", "run")
     assert semqa(*args, "--engine", "lead-1").code == 0
-    assert "holds another run: got engine 'lead-1'" in fails(*args, "--engine", "lead-2")
-    assert "the human row takes no options" in fails(*args, "--engine", "human", "--max-words", "9")
-
-
-def test_flags_of_lm_eval(invoke: Invoke, tmp_path: Path) -> None:
-    args = ("--gen-kwargs", "temperature=0.5,max_gen_toks=9", "--batch-size", "2", "--limit", "2")
-    result = invoke(*args, "--seed", "4", "--output-path", "other")
-    assert result.exit_code == 0, result.output
-    config = json.loads((tmp_path / "other/run.json").read_text(encoding="utf-8"))
-    wanted = {"temperature": 0.5, "max_new_tokens": 9, "batch_size": 2, "seed": 4}
-    assert config["options"].items() >= wanted.items()
-    assert config["limit"] == 2
-    twice = invoke("--gen-kwargs", "seed=1", "--seed", "4")
-    assert "got seed and --seed, expected one of them" in str(twice.exception)
-
-
-def test_flags_as_lm_eval_spells_them(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke(
-        *("--batch_size", "auto:4", "--limit", "0.5", "--num_fewshot", "1", "--train", str(DATA)),
-        *("--exemplars=random", "--gen_kwargs", "temperature=0.5", "max_gen_toks=9"),
-        *("--log_samples", "--seed=3"),
+    assert "another run: its engine is 'lead-1'" in fails(*args, "--engine", "lead-2")
+    assert "is not an option of the human row" in fails(
+        *args, "--engine", "human", "--max-words", "9"
     )
-    assert result.exit_code == 0, result.output
-    assert "--log-samples: rows are always kept, in examples.jsonl" in result.stderr
-    config = json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))
-    assert config["limit"] == 2
-    assert config["prompts"]["shots"] == 1
-    kept = {name: config["options"].get(name) for name in ("temperature", "max_new_tokens", "seed")}
-    assert kept == {"temperature": 0.5, "max_new_tokens": 9, "seed": 3}
-    assert "batch_size" not in config["options"]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("--model", "hf"), "--model: got a flag of lm-evaluation-harness, expected those of semqa bench quotesum --help; name it in --engine, such as transformers:my/model"),
-        (("--model_args", "pretrained=x"), "--model_args: got a flag of lm-evaluation-harness"),
-        (("--tasks", "quotesum"), "leave it out: the task is QuoteSum"),
-        (("--apply_chat_template",), "unless --form says otherwise"),
-        (("--limit", "1.5"), "--limit: got '1.5', expected a whole number from 1, or a share between 0 and 1"),
-        (("--limit", "0"), "--limit: got '0', expected a whole number from 1"),
-        (("--gen_kwargs", 'until=["x"]'), "the prompt's template says where an answer ends"),
-    ],
-)  # fmt: skip
-def test_flags_of_lm_eval_alone_are_explained(
-    invoke: Invoke, given: tuple[str, ...], said: str
-) -> None:
-    result = invoke(*given)
-    assert isinstance(result.exception, InputError)
-    assert said in str(result.exception)
+@pytest.mark.parametrize("limit", ["1.5", "0"])
+def test_a_limit_is_a_number_or_a_share(invoke: Invoke, limit: str) -> None:
+    error = invoke("--limit", limit).exception
+    assert isinstance(error, InputError)
+    assert error.field == "--limit"
 
 
 def test_predictions_first_and_scores_later(semqa: Command) -> None:
@@ -216,12 +177,12 @@ def test_predictions_first_and_scores_later(semqa: Command) -> None:
     assert "not scored: give the command again with --rescore" in first.out
     assert "SEMQA" not in first.out
     assert "SEMQA" in semqa(*args, "--rescore").out
-    assert "got it with --predict-only" in semqa(*args, "--rescore", "--predict-only").err
+    assert "cannot go with --predict-only" in semqa(*args, "--rescore", "--predict-only").err
 
 
 def test_what_a_single_run_needs(fails: Callable[..., str]) -> None:
-    assert "--data: got none, expected a path" in fails("bench", "quotesum", "--out", "run")
-    assert "--out: got none, expected a path" in fails("bench", "quotesum", "--data", DATA)
+    assert "--data is missing" in fails("bench", "quotesum", "--out", "run")
+    assert "--out is missing" in fails("bench", "quotesum", "--data", DATA)
 
 
 def test_a_grid_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
@@ -241,4 +202,4 @@ def test_a_grid_from_standard_input(semqa: Command) -> None:
     assert "human" in done.out
     bad = semqa("bench", "quotesum", "--config", "-", stdin=text + b"limt: 3\n")
     assert bad.code == 2
-    assert bad.err.startswith("error: <stdin>:4: unknown key: got 'limt'")
+    assert bad.err.startswith("error: <stdin>:4: limt is not a key")

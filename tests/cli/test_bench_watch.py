@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from semqa.bench.record import Record
 from semqa.bench.run import Progress
-from semqa.cli.bench_pace import Lines, Pace, Reasons, duration
-from semqa.cli.bench_watch import RunBar, bars
+from semqa.cli.bench_watch import Lines, Pace, RunBar, RunWatch, bars, duration
 from semqa.cli.main import app
 from semqa.quotes import QuotedAnswer, Source
 from tests.cli.conftest import EXAMPLES
@@ -115,15 +114,15 @@ def test_what_is_soon_done_says_nothing() -> None:
     assert (duration(59.6), duration(7_205)) == ("1:00", "2:00:05")
 
 
-def test_each_reason_is_told_once_and_only_a_few() -> None:
-    reasons = Reasons()
-    start = Progress(0, 9, 0, 0)
-    errors = ["too long", None, "too long", "too many marks", "refused", "another"]
-    told = [reasons.new(start.after(record(k, error=error))) for k, error in enumerate(errors)]
-    assert [line for line in told if line] == [
-        "failed: q0: too long", "failed: q3: too many marks", "failed: q4: refused",
+def test_each_reason_is_told_once_and_only_a_few(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = RunWatch()
+    progress = Progress(0, 9, 0, 0)
+    for k, error in enumerate(["too long", None, "too long", "many marks", "refused", "another"]):
+        progress = progress.after(record(k, error=error))
+        watch.progress(progress)
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: q0: too long", "failed: q3: many marks", "failed: q4: refused",
     ]  # fmt: skip
-    assert reasons.new(start) is None
 
 
 def bench(*args: str | Path) -> Any:
@@ -133,7 +132,7 @@ def bench(*args: str | Path) -> Any:
 def test_a_log_gets_lines_of_runs_and_grids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("semqa.cli.bench_pace.EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 0.0)
     result = bench("--engine", "lead-1", "--out", tmp_path / "run", "--json")
     assert json.loads(result.stdout)["answered"] == 3
     lines = result.stderr.splitlines()
@@ -145,7 +144,7 @@ def test_a_log_gets_lines_of_runs_and_grids(
     config.write_text(f"data: {DATA}\nengine: [lead-1, human]\n", encoding="utf-8")
     shown = bench("--config", config, "--out", tmp_path / "runs").stderr
     assert "[2/2] human\n0 of 7 examples\n" in shown
-    monkeypatch.setattr("semqa.cli.bench_pace.EVERY_SECONDS", 30.0)
+    monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 30.0)
     quiet = bench("--engine", "tail-1", "--out", tmp_path / "other", "--json")
     assert quiet.stderr == ""
 

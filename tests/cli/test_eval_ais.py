@@ -194,11 +194,11 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
     ("args", "message"),
     [
         ((), "nothing to evaluate: got neither FILE nor --ratings"),
-        (("none.csv",), "none.csv: cannot be read: got 'no such file'"),
+        (("none.csv",), "none.csv: cannot be read: no such file"),
         (("ann_toy.csv", "--baseline", "gpt"), "unknown system: got 'gpt' as the baseline"),
         (("ann_toy.csv", "--without", "gpt"), "unknown system: got 'gpt' to leave out"),
         (("ann_toy.csv", "--level", "2"), "level: got 2.0"),
-        (("ann_toy.csv", "--confidence", "95"), "confidence: got 95"),
+        (("ann_toy.csv", "--confidence", "95"), "confidence must be between 0 and 1"),
         (("-", "--ratings", "-"), "can be only one of the inputs"),
         (
             ("ann_toy.csv", "--out", "ann_toy.csv"),
@@ -208,7 +208,7 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
         (("--ratings", "ann_toy.csv"), "ann_toy.csv: not a file of ratings: got CSV"),
         (
             ("ann_toy.csv", "--test", "chi2", "--alternative", "less"),
-            "χ² has no direction; take another test",
+            "must be two-sided for χ²",
         ),
     ],
 )

@@ -75,7 +75,7 @@ def test_baseline_without_short_answers(
     outcome = semqa("score", "-r", bare, "-p", predictions, "--baseline", predictions, "--json")
     baseline = outcome.json["baseline"]
     assert [test["metric"] for test in baseline["tests"]] == ["rougeLsum", "sem_f1", "semqa"]
-    assert "sem_recall: got 0 questions scored" in baseline["untested"][0]
+    assert "have sem_recall in both systems" in baseline["untested"][0]
     assert outcome.json["sem_recall"] is None
 
 
@@ -85,11 +85,11 @@ def test_mistakes(
     def message(predictions: list[dict[str, str]]) -> str:
         return fails("score", "-r", REFERENCES, "-p", write(tmp_path / "p.jsonl", predictions))
 
-    assert 'unknown qid: got "EXAMPLE_9"' in message(
+    assert 'qid "EXAMPLE_9" is not among' in message(
         [*rows, {"qid": "EXAMPLE_9", "prediction": ""}]
     )
-    assert "missing predictions: got none for 1 of 3" in message(rows[1:])
-    assert "p.jsonl:4: doubled qid" in message([*rows, rows[0]])
+    assert "1 of 3 questions have no prediction" in message(rows[1:])
+    assert "already has a prediction" in message([*rows, rows[0]])
     assert "p.jsonl:1: missing field 'prediction'" in message([{"qid": rows[0]["qid"]}])
     assert "nothing to read" in message([])
     assert "can be only one of the inputs" in fails("score", "-r", "-", "-p", "-")

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from semqa.cli.training import told_progress
+from semqa.cli.train import training_progress
 
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_log_hears_of_steps_every_so_often(
     quiet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("semqa.cli.bench_pace.EVERY_SECONDS", 0)
-    with told_progress(quiet=quiet) as progress:
+    monkeypatch.setattr("semqa.cli.bench_watch.EVERY_SECONDS", 0)
+    with training_progress(quiet=quiet) as progress:
         if progress.on_progress is not None:
             progress.on_progress(3, 20)
     assert capsys.readouterr().err == ("" if quiet else "3 of 20 steps\n")
 
 
 def test_what_takes_no_time_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    with told_progress(quiet=False) as progress:
+    with training_progress(quiet=False) as progress:
         assert progress.on_progress is not None
         progress.on_progress(20, 20)
     assert capsys.readouterr().err == ""

@@ -75,7 +75,7 @@ def test_a_record_brings_its_sources_along(semqa: Command, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("numbers", "told"),
-    [([0], "got 0, expected"), ([1, 1], "got 1 again, expected"), ([10**9], "got 1000000000, exp")],
+    [([0], "number must be"), ([1, 1], "number must be"), ([10**9], "number must be")],
 )
 def test_numbers_of_a_records_sources_are_checked(
     fails: Callable[..., str], numbers: list[int], told: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from semqa.data.digest import EVERY, SAMPLE, WHOLE, folder_digest
+from semqa.data.files import EVERY, SAMPLE, WHOLE, folder_digest
 
 
 def test_every_byte_of_a_small_file_counts(tmp_path: Path) -> None:

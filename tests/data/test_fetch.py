@@ -16,15 +16,20 @@ from typer.testing import CliRunner
 
 from semqa.cli.data import app
 from semqa.data import fetch as fetching
-from semqa.data.download import Patience
-from semqa.data.fetch import REMOTE_FILES, RemoteFile, cache_folder, fetch, remote_file
-from semqa.data.lock import locked
-from semqa.data.pin import Pin
+from semqa.data.fetch import (
+    REMOTE_FILES,
+    Pin,
+    RemoteFile,
+    cache_folder,
+    download,
+    fetch,
+    remote_file,
+)
+from semqa.data.files import locked
 from semqa.errors import InputError, UnavailableError
 from tests.data.server import Reply, serving
 
 DATA = random.Random(3).randbytes(100_000)
-QUICK = Patience(attempts=3, pause_seconds=0.0)
 
 
 def small_file(split: str = "dev") -> RemoteFile:
@@ -39,6 +44,7 @@ def small_file(split: str = "dev") -> RemoteFile:
 def _small_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("SEMQA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(fetching, "_sleep", lambda _: None)
     monkeypatch.setattr(fetching, "REMOTE_FILES", (small_file("train"), small_file("dev")))
 
 
@@ -57,12 +63,12 @@ def test_a_file_is_fetched_once_and_then_found(monkeypatch: pytest.MonkeyPatch) 
     seen: list[int] = []
     with serving(Reply(DATA)) as server:
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base + "/")
-        path = fetch("quotesum", "dev", None, lambda done, _: seen.append(done), QUICK)
+        path = fetch("quotesum", "dev", None, lambda done, _: seen.append(done))
         assert path == cache_folder() / "quotesum" / "dev.jsonl"
         assert seen[-1] == len(DATA)
         seen.clear()
-        assert fetch("quotesum", "dev", None, lambda done, _: seen.append(done), QUICK) == path
-        assert len(server.requests) == 1
+        assert fetch("quotesum", "dev", None, lambda done, _: seen.append(done)) == path
+        assert server.requests == 1
     assert path.read_bytes() == DATA
     assert seen == []
 
@@ -75,7 +81,7 @@ def test_a_damaged_file_is_fetched_again(monkeypatch: pytest.MonkeyPatch, damage
     assert small_file().state() == "damaged"
     with serving(Reply(DATA)) as server:
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
-        fetch("quotesum", "dev", None, None, QUICK)
+        fetch("quotesum", "dev", None, None)
     assert path.read_bytes() == DATA
     assert small_file().state() == "cached"
 
@@ -87,32 +93,81 @@ def test_the_cache_folder_can_be_given(tmp_path: Path, monkeypatch: pytest.Monke
     assert path == tmp_path / "there" / "quotesum" / "dev.jsonl"
 
 
-def test_an_interrupted_fetch_is_shown_as_partial(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert small_file().state() == "absent"
-    with serving(Reply(DATA, cut_after=10), Reply(status=404)) as server:
+@pytest.mark.parametrize(("name", "split"), [("quotesun", "dev"), ("quotesum", "all")])
+def test_an_unknown_file_is_the_users_mistake(name: str, split: str) -> None:
+    with pytest.raises(InputError):
+        remote_file(name, split)
+
+
+def pin(content: bytes) -> Pin:
+    return Pin("sha256", hashlib.sha256(content).hexdigest(), len(content))
+
+
+def test_the_git_name_of_the_content_is_a_pin_as_well() -> None:
+    # `git hash-object` of "hello\n", a widely known value.
+    with serving(Reply(b"hello\n")) as server:
+        wanted = Pin("git-blob", "ce013625030ba8dba906f756967f9e9ca394464a")
+        assert download(server.base, wanted) == b"hello\n"
+        with pytest.raises(UnavailableError, match="expected content"):
+            download(server.base, Pin("git-blob", "0" * 40))
+
+
+def test_failures_that_may_pass_are_tried_again() -> None:
+    with serving(Reply(DATA, cut_after=9), Reply(status=503), Reply(DATA)) as server:
+        assert download(server.base, pin(DATA)) == DATA
+        assert server.requests == 3
+    with serving(Reply(status=429)) as server:
+        with pytest.raises(UnavailableError, match="HTTP status 429"):
+            download(server.base, pin(DATA))
+        assert server.requests == fetching.ATTEMPTS
+
+
+@pytest.mark.parametrize("reply", [Reply(status=404), Reply(DATA + b"x"), Reply(DATA[:-1])])
+def test_what_will_not_pass_is_refused_and_leaves_no_file(
+    reply: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(reply) as server:
         monkeypatch.setenv("SEMQA_QUOTESUM_URL", server.base)
-        with pytest.raises(UnavailableError, match="HTTP status 404"):
-            fetch(patience=QUICK)
-    assert small_file().state() == "partial"
+        with pytest.raises(UnavailableError):
+            fetch()
+        assert server.requests == 1
+    assert small_file().state() == "absent"
+
+
+def test_redirections_are_followed_but_not_without_end() -> None:
+    with serving(Reply(DATA)) as server:
+        to = Reply(status=302, headers={"Location": server.base})
+        with serving(to) as first:
+            assert download(first.base, pin(DATA)) == DATA
+    with (
+        serving(Reply(status=302, headers={"Location": "/again"})) as server,
+        pytest.raises(UnavailableError, match="redirects without end"),
+    ):
+        download(server.base, pin(DATA))
+
+
+def test_no_server_and_broken_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Reply(DATA)) as server:
+        url = server.base
+    with pytest.raises(UnavailableError, match="ConnectError"):
+        download(url, pin(DATA))
+    monkeypatch.setenv("HTTPS_PROXY", "nonsense://x")
+    with pytest.raises(UnavailableError, match="HTTPS_PROXY"):
+        download("https://x.example/f", pin(DATA))
 
 
 @pytest.mark.parametrize(
-    ("name", "split", "message"),
-    [
-        ("quotesun", "dev", "dataset: unknown name: got 'quotesun', expected quotesum; "),
-        ("quotesum", "all", "dataset quotesum: unknown split: got 'all', expected train, dev; "),
-    ],
+    "url", ["ftp://x.example/f", "nonsense", "http://[::1", "", f"http://{'a' * 80}.com/a"]
 )
-def test_an_unknown_file_is_the_users_mistake(name: str, split: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        remote_file(name, split)
-    assert str(caught.value) == message + "choose one of them"
+def test_what_is_no_web_address_is_the_users_mistake(url: str) -> None:
+    with pytest.raises(InputError, match="is not a web address"):
+        download(url, pin(DATA))
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file, not a folder")
-    with pytest.raises(UnavailableError, match=r"cache cannot be used: got .* set SEMQA_CACHE"):
-        fetch(patience=QUICK)
+    with pytest.raises(UnavailableError, match="SEMQA_CACHE"):
+        fetch()
 
 
 def test_the_cache_folder_follows_the_environment(
@@ -137,10 +192,10 @@ def test_the_cache_folder_follows_the_environment(
 CHILD = """
 import sys
 from semqa.data import fetch as fetching
-from semqa.data.pin import Pin
+fetching._sleep = lambda _: None
 file = fetching.RemoteFile(
     "quotesum", "dev", sys.argv[1], "SEMQA_QUOTESUM_URL", "dev.jsonl",
-    Pin("sha256", sys.argv[2], int(sys.argv[3])), "CC0",
+    fetching.Pin("sha256", sys.argv[2], int(sys.argv[3])), "CC0",
 )
 fetching.REMOTE_FILES = (file,)
 print(fetching.fetch())
@@ -148,14 +203,13 @@ print(fetching.fetch())
 
 
 def test_of_two_processes_one_downloads_and_the_other_waits() -> None:
-    pin = small_file().pin
-    cut = Reply(DATA, cut_after=30_000)
-    with serving(cut, cut, cut, Reply(DATA)) as server:
-        args = [sys.executable, "-c", CHILD, server.base, pin.digest, str(pin.size)]
+    wanted = small_file().pin
+    with serving(Reply(DATA, cut_after=30_000), Reply(DATA)) as server:
+        args = [sys.executable, "-c", CHILD, server.base, wanted.digest, str(wanted.size)]
         children = [subprocess.Popen(args, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         outputs = [child.communicate(timeout=60)[0].strip() for child in children]
         assert [child.returncode for child in children] == [0, 0]
-        assert server.ranges == ["", "bytes=30000-", "bytes=60000-", "bytes=90000-"]
+        assert server.requests == 2
     assert outputs == [str(small_file().path())] * 2
     assert small_file().state() == "cached"
 
@@ -168,13 +222,13 @@ def test_threads_share_one_download(monkeypatch: pytest.MonkeyPatch) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(server.requests) == 1
+        assert server.requests == 1
     assert small_file().state() == "cached"
 
 
 def test_a_lock_that_stays_held_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    failure = pytest.raises(UnavailableError, match="locked: got no turn in 0 s")
+    failure = pytest.raises(UnavailableError, match="lock")
     with locked(path), failure, locked(path, 0):
         pytest.fail("two hold one lock")
     with locked(path, 0):
@@ -208,7 +262,7 @@ def test_the_command_prints_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("split", ["val", "all"])
 def test_the_command_raises_what_main_reports(split: str) -> None:
     name = "quotesum" if split == "val" else "nothing"
-    with pytest.raises(InputError, match="unknown"):
+    with pytest.raises(InputError):
         run("fetch", name, "--split", split)
 
 

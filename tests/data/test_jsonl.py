@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.data import read_rows, write_jsonl
-from semqa.data.atomic import write_atomic
+from semqa.data.files import write_atomic
 from semqa.errors import InputError, UnavailableError
 
 
@@ -64,37 +64,37 @@ def test_a_row_knows_its_line(file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "r.jsonl: nothing to read: got an empty file"),
-        (b"\xef\xbb\xbf", "r.jsonl: nothing to read: got an empty file"),
-        (b" \n\r\n", "r.jsonl: nothing to read: got an empty file"),
-        (b'{"a": 1}\n\x00\x01', "r.jsonl:2: not text: got a NUL byte at offset 9, expected UTF-8"),
-        ('{"a": 1}'.encode("utf-16"), "expected UTF-8 text; save the file as UTF-8, not UTF-16"),
-        (b'{"a": 1}\n{"a": "\xff"}', "r.jsonl:2: invalid UTF-8: got byte 0xff at offset 16, "),
-        (b'\xef\xbb\xbf{"a": "\xc3"}', "r.jsonl:1: invalid UTF-8: got byte 0xc3 at offset 10, "),
+        (b"", "r.jsonl: nothing to read"),
+        (b"\xef\xbb\xbf", "r.jsonl: nothing to read"),
+        (b" \n\r\n", "r.jsonl: nothing to read"),
+        (b'{"a": 1}\n\x00\x01', "r.jsonl:2: not text: got a NUL byte at offset 9"),
+        ('{"a": 1}'.encode("utf-16"), "Save the file as UTF-8, not UTF-16"),
+        (b'{"a": 1}\n{"a": "\xff"}', "r.jsonl:2: invalid UTF-8: got byte 0xff at offset 16"),
+        (b'\xef\xbb\xbf{"a": "\xc3"}', "r.jsonl:1: invalid UTF-8: got byte 0xc3 at offset 10"),
         (
             b'{"a": 1}\n{"a" 2}',
-            "r.jsonl:2: invalid JSON: got \"Expecting ':' delimiter\" at column 6",
+            "r.jsonl:2: invalid JSON: Expecting ':' delimiter at column 6",
         ),
-        (b'{"a": 1', "r.jsonl:1: invalid JSON: got \"Expecting ',' delimiter\" at column 8"),
-        (b'{"a": 1} {"b": 2}', "r.jsonl:1: invalid JSON: got 'Extra data' at column 10"),
-        (b'{"a": 1}\n\xef\xbb\xbf{"a": 1}', "r.jsonl:2: invalid JSON: got 'Unexpected UTF-8 BOM"),
-        (b"[1]", "r.jsonl:1: not an object: got an array, expected a JSON object; write one"),
-        (b'"x"', 'r.jsonl:1: not an object: got the string "x", expected'),
-        (b"null", "r.jsonl:1: not an object: got null, expected"),
-        (b"12", "r.jsonl:1: not an object: got the number 12, expected"),
-        (b"true", "r.jsonl:1: not an object: got true, expected"),
-        (b'{"a": NaN}', "r.jsonl:1: invalid JSON: got NaN, expected finite numbers"),
-        (b'{"a": -Infinity}', "r.jsonl:1: invalid JSON: got -Infinity, expected finite numbers"),
-        (b'{"a": 1e999}', "r.jsonl:1: invalid JSON: got the number 1e999, which is too large, "),
-        (b'{"a": ' + b"9" * 5000 + b"}", "got a number of thousands of digits, expected finite"),
-        (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'invalid JSON: got the key "c" twice, expected'),
-        (b'{"a":' * 100_000, "r.jsonl:1: invalid JSON: got nesting without end, expected a flat"),
-        (b"[" * 100_000, "r.jsonl:1: invalid JSON: got nesting without end, expected a flat"),
+        (b'{"a": 1', "r.jsonl:1: invalid JSON: Expecting ',' delimiter at column 8"),
+        (b'{"a": 1} {"b": 2}', "r.jsonl:1: invalid JSON: Extra data at column 10"),
+        (b'{"a": 1}\n\xef\xbb\xbf{"a": 1}', "r.jsonl:2: invalid JSON: Unexpected UTF-8 BOM"),
+        (b"[1]", "r.jsonl:1: not an object, but an array"),
+        (b'"x"', 'r.jsonl:1: not an object, but the string "x"'),
+        (b"null", "r.jsonl:1: not an object, but null"),
+        (b"12", "r.jsonl:1: not an object, but the number 12"),
+        (b"true", "r.jsonl:1: not an object, but true"),
+        (b'{"a": NaN}', "r.jsonl:1: invalid JSON: NaN."),
+        (b'{"a": -Infinity}', "r.jsonl:1: invalid JSON: -Infinity."),
+        (b'{"a": 1e999}', "r.jsonl:1: invalid JSON: the number 1e999, which is too large"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "a number has thousands of digits"),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'invalid JSON: the key "c" twice'),
+        (b'{"a":' * 100_000, "r.jsonl:1: invalid JSON: it is nested too deeply"),
+        (b"[" * 100_000, "r.jsonl:1: invalid JSON: it is nested too deeply"),
         (
             rb'{"b": "x", "a": ["\ud800"]}',
-            r'r.jsonl:1: half a character in field "a": got the lone',
+            r'r.jsonl:1: "a" holds the lone',
         ),
-        (rb'{"\udfff": 1}', r"got the lone surrogate \udfff, expected whole characters"),
+        (rb'{"\udfff": 1}', r"holds the lone surrogate \udfff"),
     ],
 )
 def test_refused(file: Path, content: bytes, expected: str) -> None:
@@ -111,13 +111,10 @@ def test_rows_before_a_bad_line_are_given(file: Path) -> None:
 
 
 def test_what_is_no_file(file: Path, tmp_path: Path) -> None:
-    assert message(file) == (
-        "r.jsonl: cannot be read: got 'no such file', expected a readable file; "
-        "check the path and its permissions"
-    )
-    assert "got a folder, expected a file; name a file in it" in message(tmp_path)
+    assert message(file) == "r.jsonl: cannot be read: no such file."
+    assert "it is a folder" in message(tmp_path)
     assert "File name too long" in message(Path("x" * 5000))
-    assert "got a path with a NUL character" in message(Path("a\0b"))
+    assert "the path has a NUL character" in message(Path("a\0b"))
     assert "\\udcff.jsonl: cannot be read" in message(Path("\udcff.jsonl"))
     (tmp_path / "f").touch()
     assert "Not a directory" in message(tmp_path / "f" / "g")
@@ -128,14 +125,12 @@ def test_what_is_no_file(file: Path, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission(file: Path) -> None:
     file.touch(mode=0)
-    assert "got 'Permission denied', expected a readable file" in message(file)
+    assert "Permission denied" in message(file)
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc/self/mem")
 def test_a_file_that_fails_while_it_is_read() -> None:
-    assert "/proc/self/mem: cannot be read: got 'Input/output error'" in message(
-        Path("/proc/self/mem")
-    )
+    assert "/proc/self/mem: cannot be read: Input/output error" in message(Path("/proc/self/mem"))
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
@@ -146,10 +141,7 @@ def test_an_endless_binary_file_is_stopped() -> None:
 def test_an_enormous_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write_bytes(b'{"a": 1}\n' * 10)
     monkeypatch.setenv("SEMQA_MAX_BYTES", "89")
-    assert message(file) == (
-        "r.jsonl: too large: got 90 bytes or more, expected at most 89 bytes in all; "
-        "set SEMQA_MAX_BYTES to read more"
-    )
+    assert message(file).startswith("r.jsonl: too large: 90 bytes or more")
     with pytest.raises(InputError, match="too large"):
         next(iter(read_rows(file)))
     monkeypatch.setenv("SEMQA_MAX_BYTES", "90")
@@ -160,16 +152,13 @@ def test_an_enormous_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(b'{"a": 1}\n' * 10), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", stream)
     monkeypatch.setenv("SEMQA_MAX_BYTES", "50")
-    assert message(Path("-")).startswith("<stdin>: too large: got 54 bytes or more, expected")
+    assert message(Path("-")).startswith("<stdin>: too large: 54 bytes or more")
 
 
 def test_an_enormous_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write_bytes(b'{"a": 1}\n{"a": "123456789"}\n')
     monkeypatch.setenv("SEMQA_MAX_LINE_BYTES", "18")
-    assert message(file) == (
-        "r.jsonl:2: line too long: got more than 18 bytes, expected at most 18; "
-        "set SEMQA_MAX_LINE_BYTES to read longer lines"
-    )
+    assert message(file).startswith("r.jsonl:2: line too long: more than 18 bytes")
     monkeypatch.setenv("SEMQA_MAX_LINE_BYTES", "19")
     assert len(list(read_rows(file))) == 2
 
@@ -178,7 +167,7 @@ def test_an_enormous_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_limit_that_is_none(file: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     file.write_bytes(b"{}")
     monkeypatch.setenv("SEMQA_MAX_BYTES", value)
-    assert message(file).startswith("environment variable SEMQA_MAX_BYTES: not a limit: got ")
+    assert message(file).startswith("SEMQA_MAX_BYTES must be a whole number")
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +178,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="<stdin>:2: invalid JSON"):
         next(rows)
     monkeypatch.setattr(sys, "stdin", None)
-    assert message(Path("-")).startswith("<stdin>: cannot be read: got no standard input")
+    assert message(Path("-")).startswith("<stdin>: cannot be read")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +241,7 @@ def test_what_is_written_is_read_back(rows: list[dict[str, object]]) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {1, 2}, b"x"])
 def test_what_cannot_be_written_leaves_the_old_file(file: Path, value: object) -> None:
     file.write_text("old", "utf-8")
-    with pytest.raises(InputError, match=r'a row with the fields "a": cannot be written'):
+    with pytest.raises(InputError, match=r'A row with the fields "a" cannot be written'):
         write_jsonl(file, [{"a": 1}, {"a": value}])
     assert file.read_text("utf-8") == "old"
     assert [path.name for path in Path().iterdir()] == ["r.jsonl"]
@@ -261,7 +250,7 @@ def test_what_cannot_be_written_leaves_the_old_file(file: Path, value: object) -
 @pytest.mark.parametrize("path", ["no/such/folder/x", ".", "/", "", "x\0y", "f/x"])
 def test_where_nothing_can_be_written(file: Path, path: str) -> None:
     Path("f").touch()
-    with pytest.raises(InputError, match=r"cannot be written: got .*choose another path"):
+    with pytest.raises(InputError, match="cannot be written"):
         write_atomic(path, [b"x"])
     assert [entry.name for entry in Path().iterdir()] == ["f"]
 
@@ -286,7 +275,7 @@ def test_a_written_file_has_the_users_permissions(file: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
 def test_a_full_disk_is_outside_trouble() -> None:
-    with pytest.raises(UnavailableError, match=r"got 'No space left on device', .*free some space"):
+    with pytest.raises(UnavailableError, match=r"No space left on device"):
         write_atomic("/dev/full", [b"x"])
 
 

@@ -16,7 +16,15 @@ from typer.testing import CliRunner
 
 from semqa import InputError, Source
 from semqa.cli.data import app
-from semqa.data import Question, Reference, check_quotesum, read_quotesum, write_quotesum
+from semqa.data import (
+    Question,
+    Reference,
+    check_quotesum,
+    match_predictions,
+    read_predictions,
+    read_quotesum,
+    write_quotesum,
+)
 
 
 @pytest.fixture
@@ -117,41 +125,34 @@ def test_empty_columns_at_the_end_make_no_difference() -> None:
     [
         (
             row(1, question="who built the lightship?"),
-            "q.jsonl:2: field 'question' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
-            'got " the lightship?" from character 9, expected " the lighthouse?"; '
-            "rows of one qid share question and sources",
+            "q.jsonl:2: question differs from q.jsonl:1",
         ),
         (
             row(1, source2="The harbour is old."),
-            "q.jsonl:2: field 'source2' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
-            'got "our is old." from character 8, expected "our is older."; ',
+            "q.jsonl:2: source2 differs from q.jsonl:1",
         ),
         (
             row(1, title1="Lighthouses"),
-            "field 'title1' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
-            'got "Lighthouses" from character 0, expected "Lighthouse"; ',
+            "q.jsonl:2: title1 differs from q.jsonl:1",
         ),
         (
             row(1, source3="More."),
-            "field 'source3' differs from q.jsonl:1 under the same qid \"PAQ_val_1\": "
-            'got "More." from character 0, expected ""; ',
+            "q.jsonl:2: source3 differs from q.jsonl:1",
         ),
         (
             row(0),
-            'q.jsonl:2: doubled unique_id: got "PAQ_val_1_0" as at q.jsonl:1, expected each once; '
-            "drop or rename one of the rows",
+            'q.jsonl:2: unique_id "PAQ_val_1_0" is already used at q.jsonl:1.',
         ),
-        (row(1, qid=" "), "q.jsonl:2: empty field 'qid': got the string \" \", expected some text"),
-        (row(1, question=""), "q.jsonl:2: empty field 'question': got the string \"\", expected"),
-        (row(1, unique_id=""), "q.jsonl:2: empty field 'unique_id': got the string \"\", expected"),
+        (row(1, qid=" "), "q.jsonl:2: qid is empty."),
+        (row(1, question=""), "q.jsonl:2: question is empty."),
+        (row(1, unique_id=""), "q.jsonl:2: unique_id is empty."),
         (
             row(1, source1="", source2=" "),
-            "q.jsonl:2: no source: got no text in any of the fields 'source1' to 'source8', "
-            "expected at least one passage; fill one in",
+            "q.jsonl:2: There is no source",
         ),
         (
             row(1, source9="A ninth."),
-            "q.jsonl:2: too many sources: got the field 'source9', expected at most 8 sources",
+            "q.jsonl:2: source9 is one of more than 8 sources",
         ),
         (row(1, summary=None), "q.jsonl:2: wrong type in field 'summary': got null, expected a"),
         (row(1, source2=5), "q.jsonl:2: wrong type in field 'source2': got the number 5, expected"),
@@ -202,26 +203,26 @@ def test_urls_are_kept(file: Path) -> None:
     [
         (
             [Question("q", "q?", (Source("a"),) * 9, (Reference("u", "t"),))],
-            'question "q": too many sources: got 9, expected at most 8',
+            'Question "q" has more than 8 sources',
         ),
         (
             [Question("q", "q?", (Source("a"),), (Reference("u", "t", extra={"source7": ""}),))],
-            'question "q": extra column with a taken name: got "source7", expected',
+            'The extra column "source7" of question "q"',
         ),
         (
             [Question("q", "q?", (Source("a"),), ())],
-            'q.jsonl: question cannot be written: got "q" without a reference, expected',
+            'q.jsonl: Question "q" has no reference',
         ),
         (
             [Question("q", "q?", (Source("a"),), (Reference(u, "t"),)) for u in "uv"],
-            'q.jsonl: question cannot be written: got "q" a second time, expected',
+            'q.jsonl: Question "q" occurs twice',
         ),
         (
             [Question(q, "q?", (Source("a"),), (Reference("u", "t"),)) for q in "pq"],
-            'q.jsonl: row 2: doubled unique_id: got "u" as at q.jsonl: row 1, expected',
+            'q.jsonl: row 2: unique_id "u" is already used',
         ),
-        ([Question("q", "", (Source("a"),), (Reference("u", "t"),))], "empty field 'question'"),
-        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: no source: got"),
+        ([Question("q", "", (Source("a"),), (Reference("u", "t"),))], "question is empty"),
+        ([Question("q", "q?", (), (Reference("u", "t"),))], "q.jsonl: row 1: There is no source"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(
@@ -326,3 +327,76 @@ def test_the_check_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(json.dumps(row(0)).encode()))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert check_quotesum("-").errors == ()
+
+
+def questions(*qids: str) -> list[Question]:
+    return [Question(qid, "who?", (Source("Ada."),), ()) for qid in qids]
+
+
+def test_predictions_are_read_in_order(file: Path) -> None:
+    file.write_text(
+        '{"qid": "b", "prediction": "[ 1 Ada ]", "seconds": 1}\n{"prediction": "", "qid": "a"}',
+        "utf-8",
+    )
+    assert list(read_predictions(file).items()) == [("b", "[ 1 Ada ]"), ("a", "")]
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (
+            '{"qid": "a", "prediction": "y"}',
+            'q.jsonl:2: qid "a" already has a prediction at q.jsonl:1.',
+        ),
+        ('{"prediction": "y"}', "q.jsonl:2: missing field 'qid': got the fields \"prediction\","),
+        ('{"qid": "b"}', "q.jsonl:2: missing field 'prediction': got the fields \"qid\", expected"),
+        ('{"qid": 1, "prediction": "y"}', "q.jsonl:2: wrong type in field 'qid': got the number 1"),
+        (
+            '{"qid": "b", "prediction": null}',
+            "wrong type in field 'prediction': got null, expected",
+        ),
+        ('{"qid": "b", "prediction": ["y"]}', "wrong type in field 'prediction': got an array"),
+    ],
+)
+def test_a_wrong_line_is_refused(file: Path, second: str, expected: str) -> None:
+    file.write_text('{"qid": "a", "prediction": "x"}\n' + second, "utf-8")
+    with pytest.raises(InputError) as caught:
+        read_predictions(file)
+    assert expected in str(caught.value)
+
+
+def test_predictions_follow_the_questions() -> None:
+    found = match_predictions(questions("a", "b"), {"b": "for b", "a": ""})
+    assert found == ["", "for b"]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "expected"),
+    [
+        (
+            {"PAQ_val_12": "x", "PAQ_val_123": "y"},
+            'q.jsonl: qid "PAQ_val_12" is not among the 2 questions. Did you mean "PAQ_val_123"?',
+        ),
+        (
+            {"zzz": "x", "yyy": "y"},
+            'q.jsonl: qid "zzz" and 1 more is not among the 2 questions. '
+            "Do predictions and references belong together?",
+        ),
+    ],
+)
+def test_an_unknown_qid_is_named(predictions: dict[str, str], expected: str) -> None:
+    with pytest.raises(InputError) as caught:
+        match_predictions(
+            questions("PAQ_val_123", "AMBIG_7"), predictions, allow_missing=True, name="q.jsonl"
+        )
+    assert str(caught.value) == expected
+
+
+def test_missing_predictions_are_counted_and_may_be_allowed() -> None:
+    asked = questions(*"abcdefgh")
+    with pytest.raises(InputError) as caught:
+        match_predictions(asked, {"b": "x"})
+    assert '7 of 8 questions have no prediction: "a", "c", "d", "e", "f" and 2 more.' in str(
+        caught.value
+    )
+    assert match_predictions(asked, {"b": "x"}, allow_missing=True) == ["", "x"] + [""] * 6

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from semqa import InputError, Source
 from semqa.data import read_sources, read_sources_jsonl
+from semqa.data.sources import GivenAnswer, answer_in, read_answers
 from tests.documents import makers
 
 
@@ -55,13 +56,13 @@ def test_text_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.txt", b"", "a.txt: empty source: got an empty file, expected some text; fill"),
-        ("a.txt", b"\xef\xbb\xbf", "a.txt: empty source: got an empty file, expected some text"),
-        ("a.txt", b" \n\xc2\xa0", "a.txt: empty source: got only white space, expected some text"),
-        ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3, expected UTF-8 text"),
-        ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3, expected UTF-8"),
-        ("a.jsonl", b"{}", "a.jsonl: not a document: got JSON by its name, expected one such as"),
-        ("a.JSON", b"{}", "a.JSON: not a document: got JSON by its name, expected one such as"),
+        ("a.txt", b"", "a.txt: This source has no text"),
+        ("a.txt", b"\xef\xbb\xbf", "a.txt: This source has no text"),
+        ("a.txt", b" \n\xc2\xa0", "a.txt: This source has no text"),
+        ("a.txt", b"abc\x00", "a.txt: not text: got a NUL byte at offset 3"),
+        ("a.txt", b"abc\xe9", "a.txt: invalid UTF-8: got byte 0xe9 at offset 3"),
+        ("a.jsonl", b"{}", "a.jsonl: This is JSON, not a document"),
+        ("a.JSON", b"{}", "a.JSON: This is JSON, not a document"),
         ("a.pdf", b"%PDF-1.7", "a.pdf: cannot be read: got "),
         ("a.docx", b"hello", "a.docx: not what its name says: got b'hello'"),
         ("a.html", b"<p> </p>", "a.html: empty: got no text, expected a document with some"),
@@ -76,18 +77,18 @@ def test_refused_text_files(name: str, content: bytes, expected: str) -> None:
 
 def test_a_text_given_as_json_lines_is_told_where_it_belongs() -> None:
     Path("a.txt").write_text("It rained.", "utf-8")
-    with pytest.raises(InputError, match=r"a\.txt: not JSON: got plain text .* \(--source\)"):
+    with pytest.raises(InputError, match="This is text, not JSON"):
         read_sources_jsonl("a.txt")
     Path("a.txt").write_text('{"text": "It rained."}', "utf-8")
     assert read_sources_jsonl("a.txt") == (Source("It rained."),)
 
 
 def test_no_files_and_no_such_file() -> None:
-    with pytest.raises(InputError, match="sources: none given: got no file"):
+    with pytest.raises(InputError, match="There is no source"):
         read_sources([])
-    with pytest.raises(InputError, match=r"gone\.txt: cannot be read: got 'no such file'"):
+    with pytest.raises(InputError, match=r"gone\.txt: cannot be read: no such file"):
         read_sources(["gone.txt"])
-    with pytest.raises(InputError, match=r"got a folder, expected a file; .*semqa index DIR"):
+    with pytest.raises(InputError, match="This is a folder"):
         read_sources(["."])
 
 
@@ -98,18 +99,12 @@ def test_all_files_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("SEMQA_MAX_BYTES", "11")
     with pytest.raises(InputError) as caught:
         read_sources(names)
-    assert str(caught.value) == (
-        "2.txt: too large: got 12 bytes or more, expected at most 11 bytes in all; "
-        "set SEMQA_MAX_BYTES to read more"
-    )
+    assert "2.txt: too large: 12 bytes or more" in str(caught.value)
     monkeypatch.setenv("SEMQA_MAX_BYTES", "12")
     monkeypatch.setenv("SEMQA_MAX_SOURCES", "2")
     with pytest.raises(InputError) as caught:
         read_sources(names)
-    assert str(caught.value) == (
-        "sources: too many sources: got more than 2, expected at most 2; "
-        "set SEMQA_MAX_SOURCES to read more"
-    )
+    assert "SEMQA_MAX_SOURCES" in str(caught.value)
     monkeypatch.setenv("SEMQA_MAX_SOURCES", "3")
     assert len(read_sources(names)) == 3
 
@@ -118,7 +113,7 @@ def test_a_thousand_sources_and_no_more_by_default() -> None:
     Path("s.jsonl").write_text('{"text": "x"}\n' * 1000, "utf-8")
     assert len(read_sources_jsonl("s.jsonl")) == 1000
     Path("s.jsonl").write_text('{"text": "x"}\n' * 1001, "utf-8")
-    with pytest.raises(InputError, match=r"s\.jsonl: too many sources: got more than 1000"):
+    with pytest.raises(InputError, match=r"s\.jsonl: There are more than 1000 sources"):
         read_sources_jsonl("s.jsonl")
 
 
@@ -155,25 +150,25 @@ def test_lines_and_arrays(content: str, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "s.jsonl: nothing to read: got an empty file"),
-        (b"[]", "s.jsonl: no sources: got an empty array, expected at least one object"),
-        (b"plain text", "s.jsonl:1: invalid JSON: got 'Expecting value' at column 1"),
-        (b'"x"', "s.jsonl:1: not an object: got the string"),
-        (b'[{"text": "x"}, 3]', "s.jsonl: item 2: not an object: got the number 3"),
-        (b'[{"text": "x"},\n\n {"text" 2}]', "s.jsonl: invalid JSON: got \"Expecting ':' delimiter\" "
+        (b"", "s.jsonl: nothing to read"),
+        (b"[]", "s.jsonl: The array is empty"),
+        (b"plain text", "s.jsonl:1: invalid JSON: Expecting value"),
+        (b'"x"', "s.jsonl:1: not an object, but the string"),
+        (b'[{"text": "x"}, 3]', "s.jsonl: item 2: not an object, but the number 3"),
+        (b'[{"text": "x"},\n\n {"text" 2}]', "s.jsonl: invalid JSON: Expecting ':' delimiter "
          "at line 3, column 10"),
-        (b'[{"text": "x"}', "s.jsonl: invalid JSON: got \"Expecting ',' delimiter\" at column 15"),
+        (b'[{"text": "x"}', "s.jsonl: invalid JSON: Expecting ',' delimiter at column 15"),
         (b'{"text": "x"}\n{"title": "x"}', "s.jsonl:2: missing field 'text': got the fields"),
         (b'{"text": null}', "s.jsonl:1: wrong type in field 'text': got null, expected a string"),
         (b'{"text": "x", "title": 3}', "wrong type in field 'title': got the number 3, expected"),
         (b'{"text": "x", "url": []}', "wrong type in field 'url': got an array, expected a string"),
-        (b'{"text": " ", "title": ""}', "s.jsonl:1: empty source: got the string \" \" as 'text'"),
-        (b'[{"text": ""}]', "s.jsonl: item 1: empty source: got the string"),
+        (b'{"text": " ", "title": ""}', "s.jsonl:1: This source has no text"),
+        (b'[{"text": ""}]', "s.jsonl: item 1: This source has no text"),
         (b'{"text": "\xff"}', "s.jsonl:1: invalid UTF-8: got byte 0xff at offset 10"),
         (b'[{"text": "\xff"}]', "s.jsonl: invalid UTF-8: got byte 0xff at offset 11"),
         (b'[{"text": "\x00"}]', "s.jsonl: not text: got a NUL byte at offset 11"),
-        (rb'{"text": "\ud800"}', 's.jsonl:1: half a character in field "text": got the lone'),
-        (rb'[{"text": "\ud800"}]', "got the lone surrogate \\ud800, expected whole characters"),
+        (rb'{"text": "\ud800"}', 's.jsonl:1: "text" holds the lone'),
+        (rb'[{"text": "\ud800"}]', "lone surrogate \\ud800"),
     ],
 )  # fmt: skip
 def test_refused_json(content: bytes, expected: str) -> None:
@@ -186,7 +181,7 @@ def test_refused_json(content: bytes, expected: str) -> None:
 def test_enormous_json(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("s.jsonl").write_text('{"text": "12345678"}\n' * 2, "utf-8")
     monkeypatch.setenv("SEMQA_MAX_BYTES", "41")
-    with pytest.raises(InputError, match=r"s\.jsonl: too large: got 42 bytes or more, expected"):
+    with pytest.raises(InputError, match=r"s\.jsonl: too large: 42 bytes or more"):
         read_sources_jsonl("s.jsonl")
 
 
@@ -207,3 +202,82 @@ def test_any_bytes_give_their_text_or_an_input_error(content: bytes) -> None:
             assert read_sources_jsonl(path)
         except InputError as err:
             assert "s.jsonl" in str(err)  # noqa: PT017
+
+
+ROW = {"question": "Who?", "answer": "[ 1 Ann ]", "sources": [{"text": "Ann", "title": "T"}]}
+READ = GivenAnswer("1", "Who?", "[ 1 Ann ]", (Source("Ann", "T"),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [json.dumps(ROW), json.dumps(ROW, indent=2), json.dumps([ROW]), f"\n{json.dumps(ROW)}\n\n"],
+)
+def test_one_answer_on_a_line_over_lines_or_in_an_array(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    assert read_answers(tmp_path / "a.json") == [READ]
+
+
+def test_keys_are_the_rows_own_or_their_numbers(tmp_path: Path) -> None:
+    other = {"prediction": "x", "sources": ROW["sources"]}
+    rows = [{**ROW, "qid": "q"}, {**other, "id": "i"}, other]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert [each.key for each in read_answers(tmp_path / "a.jsonl")] == ["q", "i", "3"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"answer": "x"}', "a.jsonl:1: sources must be"),
+        ('{"answer": "x", "sources": "a"}', "sources must be"),
+        ('{"answer": "x", "sources": [], "dropped": 3}', "a.jsonl:1"),
+        (
+            '{"answer": "x", "sources": [], "dropped": [{"source": 1, "text": "x"}]}',
+            "dropped mark 1",
+        ),
+        ('{"answer": 3, "sources": [{"text": "a"}]}', "wrong type in field 'answer'"),
+        ('{"sources": [{"text": "a"}]}', "missing field 'prediction'"),
+        ('{"answer": "x", "sources": [{"txt": "a"}]}', "a.jsonl:1: source 1: missing field 'text'"),
+        ('{"answer": "x", "sources": ["a"]}', "a.jsonl:1: source 1: not an object"),
+        ('{"id": 3, "answer": "x", "sources": [{"text": "a"}]}', "wrong type in field 'id'"),
+        (
+            '{"answer": "x", "sources": [{"text": "a"}], "id": "q"}\n' * 2,
+            "a.jsonl:2: The key 'q' is already used",
+        ),
+        ("[]", "The array is empty"),
+        ("", "nothing to read"),
+        ("{", "a.jsonl"),
+        ("[1]", "item 1: not an object"),
+    ],
+)
+def test_what_is_wrong_in_a_row_is_named(tmp_path: Path, row: str, message: str) -> None:
+    (tmp_path / "a.jsonl").write_text(row, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_answers(tmp_path / "a.jsonl")
+    assert message in str(caught.value)
+
+
+MARK = {"source": 1, "text": "Lee", "reason": "no", "answer_start": 16, "answer_end": 19, "plain_start": 10, "plain_end": 13}  # fmt: skip
+DROPPED = {
+    "answer": "It is [ 1 Ann ] Lee.",
+    "sources": [{"text": "Ann"}],
+    "dropped": [MARK],
+}
+
+
+def test_dropped_marks_of_a_record_count() -> None:
+    record = answer_in(json.dumps(DROPPED), "a.json")
+    assert record is not None
+    answer = record.read()
+    assert [mark.text for mark in answer.dropped] == ["Lee"]
+    assert (answer.verdict().value, answer.verified) == ("unverified", False)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"text": "Ley"}, {"plain_start": 9}, {"answer_end": 99}, {"plain_start": 6, "plain_end": 9, "text": "Ann"}],
+)  # fmt: skip
+def test_dropped_marks_must_stand_in_free_text(wrong: dict[str, object]) -> None:
+    record = answer_in(json.dumps({**DROPPED, "dropped": [{**MARK, **wrong}]}), "a.json")
+    assert record is not None
+    with pytest.raises(InputError, match="dropped"):
+        record.read()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from semqa.bench import Plan, run
-from semqa.distributed.scoring import BLOCK
+from semqa.distributed.tasks import BLOCK
 from tests.bench.test_run import many_questions
 from tests.cli.conftest import Command, forks, semqa
 from tests.distributed.conftest import Nodes

@@ -16,7 +16,7 @@ from semqa import Source
 from semqa.bench import Plan, run
 from semqa.bench.run import Progress
 from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
-from semqa.distributed.scoring import BLOCK
+from semqa.distributed.tasks import BLOCK
 from semqa.errors import InputError, UnavailableError
 from semqa.metrics import Example, NoReferenceError, score_example
 from semqa.retrieval import PromptSettings
@@ -97,7 +97,7 @@ def test_a_deadly_example_fails_alone(
     results: Any = run(made, tmp_path / "ray", workers=nodes.workers)
     assert (results["answered"], results["failed"]) == (QUESTIONS - 2, 2)
     errors = {each["id"]: each["error"] for each in results["failures"]}
-    assert errors["q7"].startswith("the worker died: got no answer in 4 tries, expected")
+    assert errors["q7"].startswith("The worker died in each of 4 tries")
     assert errors["q30"] == "the question: got no hope, expected some; ask another"
     rows, others = record_of(tmp_path / "ray")[1], record_of(expected)[1]
     assert [n for n in range(QUESTIONS) if rows[n] != others[n]] == [7, 30]
@@ -129,7 +129,7 @@ def test_an_engine_that_cannot_be_made_leaves_no_run(
 def test_workers_that_die_at_birth_end_the_run(
     nodes: Nodes, plan: Callable[..., SlowPlan], tmp_path: Path
 ) -> None:
-    with pytest.raises(UnavailableError, match=r"Ray stopped working: got .* expected workers"):
+    with pytest.raises(UnavailableError, match="Ray stopped working"):
         run(plan(stillborn=True), tmp_path / "ray", workers=nodes.workers)
     assert not (tmp_path / "ray/run.json").exists()
 

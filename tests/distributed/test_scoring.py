@@ -16,7 +16,7 @@ from semqa.bench.plan import Item
 from semqa.bench.results import score_items
 from semqa.data.quotesum import Question, Reference
 from semqa.distributed import RaySettings, RayWorkers
-from semqa.distributed.scoring import score_block
+from semqa.distributed.tasks import score_block
 from semqa.errors import UnavailableError
 from semqa.metrics import Example, NoReferenceError, score_example
 from tests.effort import effort
@@ -99,5 +99,5 @@ def test_workers_that_never_reply_end_it(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("semqa.distributed.workers.BLOCK", 1)
     monkeypatch.setattr("semqa.distributed.workers.score_tasks", lambda *_, **__: iter(()))
     example = Example("q", "[ 1 a ]", ("[ 1 a ]",), ("",), (1,))
-    with pytest.raises(UnavailableError, match="got 0 of 2 blocks after 3 tries, expected all"):
+    with pytest.raises(UnavailableError, match="0 of 2 blocks are done after 3 tries"):
         RayWorkers(None, RaySettings()).score_examples([example] * 2)

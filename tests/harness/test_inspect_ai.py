@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from semqa.harness import HarnessSettings, QuestionSet, harness_path
-from semqa.harness.corpus import MEANS
+from semqa.harness.quotesum import MEANS
 from tests.models import save
 
 if TYPE_CHECKING:

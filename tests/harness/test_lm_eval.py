@@ -14,7 +14,7 @@ import pytest
 
 from semqa.errors import InputError
 from semqa.harness import HarnessSettings, QuestionSet, harness_path
-from semqa.harness.corpus import MEANS
+from semqa.harness.quotesum import MEANS
 from tests.models import save
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from semqa.errors import InputError
 from semqa.harness import HARNESSES, HarnessSettings, QuestionSet, harness_path
-from semqa.harness.corpus import corpus_semqa
+from semqa.harness.quotesum import corpus_semqa
 from semqa.metrics import METRICS, ExampleScores, summarise
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_data_is_named_by_argument_environment_or_cache(
 
 @pytest.mark.parametrize(("name", "value"), [("data", 3), ("split", None), ("canonical", "yes")])
 def test_arguments_of_the_wrong_type_are_named(name: str, value: object) -> None:
-    with pytest.raises(InputError, match=f"argument {name}: got {value!r}"):
+    with pytest.raises(InputError, match=f"^{name} must be"):
         HarnessSettings.among({name: value, "pretrained": "gpt2"})
 
 
@@ -83,7 +83,7 @@ def test_paths_lead_to_tasks() -> None:
     for name in HARNESSES:
         assert harness_path(name).exists()
     assert [file.name for file in harness_path("lm_eval").glob("*.yaml")] == ["quotesum.yaml"]
-    with pytest.raises(InputError, match="'helm', expected lm_eval or inspect_ai"):
+    with pytest.raises(InputError, match="helm"):
         harness_path("helm")
 
 
@@ -98,6 +98,6 @@ def test_the_command_prints_the_path_alone() -> None:
 
 
 def test_metrics_are_all_reported() -> None:
-    from semqa.harness.corpus import MEANS
+    from semqa.harness.quotesum import MEANS
 
     assert (*MEANS, "semqa") == METRICS

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from semqa.metrics import examples_from_lists, score
-from semqa.metrics.marks import non_quoted, only_quoted, quoted_sources, quotes_by_source
-from semqa.metrics.marks import strip_marks as strip
 from semqa.metrics.official import (
     official_rouge,
     official_sem_f1,
     official_sem_recall,
     rouge_percentiles,
 )
-from semqa.metrics.tokens import normalise, token_overlap
+from semqa.metrics.text import strip_marks as strip
+from tests.metrics.marks import non_quoted, normalise, only_quoted, quoted_sources, quotes_by_source
+from tests.reference.scores import token_overlap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

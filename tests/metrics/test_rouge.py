@@ -13,17 +13,19 @@ from rouge_score import rouge_scorer
 
 from semqa import InputError
 from semqa.metrics import rouge_scores
-from semqa.metrics.lcs import (
+from semqa.metrics.rouge import (
     UNKNOWN,
+    RougeScores,
+    RougeText,
     Vocabulary,
+    closest_rouge,
     lcs_length,
     lcs_positions,
     position_masks,
     shared_tokens,
 )
-from semqa.metrics.rouge import RougeScores, RougeText, closest_rouge
-from semqa.metrics.tokens import rouge_lines, rouge_tokens
-from tests.metrics import reference
+from semqa.metrics.text import rouge_lines, rouge_tokens
+from tests.reference import scores as reference
 
 # Few words, so that texts share many; many line ends, for ROUGE-Lsum.
 words = st.sampled_from(["a", "b", "c", "the", "cat", "Cat", "5th", "é", "—", "K", "İ", "ΑΣ"])
@@ -123,7 +125,7 @@ def test_more_distinct_tokens_than_characters_is_an_input_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = sys.maxunicode - 1
-    monkeypatch.setattr("semqa.metrics.lcs.count", lambda _: count(first))
+    monkeypatch.setattr("semqa.metrics.rouge.count", lambda _: count(first))
     vocabulary = Vocabulary()
     assert vocabulary.learn(["x", "y", "x", "the"]) == f"{chr(first)}{chr(first + 1)}{chr(first)}\2"
     for learn in (vocabulary.learn, vocabulary.learn_bag):

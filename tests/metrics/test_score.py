@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections import Counter, defaultdict
+from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,11 +27,10 @@ from semqa.metrics import (
     score_example,
     summarise,
 )
-from semqa.metrics.target import target_for
-from tests.metrics import reference
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from semqa.metrics.bootstrap import mean_interval
+from semqa.metrics.scores import quoted_f1, quoted_leave_one_out, target_for
+from semqa.metrics.text import normalised_tokens
+from tests.reference import scores as reference
 
 REFERENCES = ("Sung by [ 1 Bing Crosby ] in [ 2 May 1942 ].", "In [ 2 1942 ] by [ 1 Crosby ].")
 SHORTS = ("[ 1 Bing Crosby ] [ 2 1942 ]", "[ 2 1942 ]")
@@ -202,9 +203,7 @@ def test_no_examples_is_no_score() -> None:
 def test_no_reference_names_the_question(official: bool) -> None:
     with pytest.raises(NoReferenceError) as caught:
         score_example(example("x", references=()), official=official)
-    assert str(caught.value) == (
-        "question q1: references: got none, expected at least one; leave the question out"
-    )
+    assert str(caught.value) == ("Question q1 has no reference.")
     assert isinstance(caught.value, InputError)
     assert isinstance(caught.value, ValueError)
 
@@ -212,11 +211,11 @@ def test_no_reference_names_the_question(official: bool) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"references": "x"}, "question q1: references: got 'x', expected a tuple of texts"),
-        ({"references": (1,)}, r"question q1: references: got \(1,\), expected a tuple of texts"),
-        ({"short_answers": None}, "question q1: short_answers: got None, expected a tuple of"),
-        ({"present": (0,)}, r"question q1: present: got \(0,\), expected source numbers from 1"),
-        ({"prediction": None}, "question q1: prediction: got None, expected a text"),
+        ({"references": "x"}, "references"),
+        ({"references": (1,)}, "references"),
+        ({"short_answers": None}, "short_answers"),
+        ({"present": (0,)}, "present"),
+        ({"prediction": None}, "prediction"),
     ],
 )
 def test_fields_of_the_wrong_type_are_input_errors(changes: dict[str, Any], message: str) -> None:
@@ -225,9 +224,9 @@ def test_fields_of_the_wrong_type_are_input_errors(changes: dict[str, Any], mess
 
 
 def test_lists_of_unequal_length_are_input_errors() -> None:
-    with pytest.raises(InputError, match="references: got 1 entries for 2 predictions, expected"):
+    with pytest.raises(InputError):
         examples_from_lists(["x", "y"], [["x"]], [[""], [""]], [[1], [1]])
-    with pytest.raises(InputError, match="qids: got 1 entries for 2 predictions, expected one"):
+    with pytest.raises(InputError):
         examples_from_lists(["x", "y"], [["x"]] * 2, [[""]] * 2, [[1]] * 2, qids=["a"])
 
 
@@ -238,14 +237,14 @@ def test_leave_one_out_pairs_short_answers_with_references() -> None:
         alone = example(REFERENCES[k], references=REFERENCES[other], short_answers=SHORTS[other])
         others.append(score_example(alone))
     assert rows == others
-    with pytest.raises(InputError, match="question q1: short_answers: got 1 for 2 references"):
+    with pytest.raises(InputError):
         leave_one_out("q1", REFERENCES, SHORTS[:1], (1, 2))
-    with pytest.raises(NoReferenceError, match="question q1: references: got none"):
+    with pytest.raises(NoReferenceError):
         leave_one_out("q1", [], [], (1, 2))
 
 
 def test_a_metric_that_does_not_exist_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="metric: got 'bleu', expected one of rouge1, rouge2"):
+    with pytest.raises(InputError):
         score_example(example("x")).value("bleu")
 
 
@@ -253,3 +252,85 @@ def test_questions_are_compiled_once() -> None:
     target_for.cache_clear()
     score([example("x"), example("y")], resamples=0)
     assert target_for.cache_info().misses == 1
+
+
+MARKS = st.lists(
+    st.tuples(
+        st.integers(1, 8), st.lists(st.sampled_from(["a", "b", "c", "the", "d"]), max_size=4)
+    ),
+    max_size=4,
+)
+TEXTS = MARKS.map(lambda marks: " x ".join(f"[ {n} {' '.join(words)} ]" for n, words in marks))
+
+
+def bags(text: str) -> dict[int, Counter[str]]:
+    """The words quoted from each source, by the marks of a text of the strategy above."""
+    found: dict[int, Counter[str]] = {}
+    for part in text.split("[ ")[1:]:
+        number, _, words = part.partition(" ")
+        found.setdefault(int(number), Counter()).update(normalised_tokens(words.partition("]")[0]))
+    return {source: bag for source, bag in found.items() if bag}
+
+
+def by_definition(prediction: str, references: list[str], present: tuple[int, ...]) -> float | None:
+    said, wanted = bags(prediction), [bags(text) for text in references]
+    quoted = {s for bag in wanted for s in bag if s in present} | set(said)
+    scores = []
+    for source in (s for s in quoted if s <= 7):
+        best = 0.0
+        for bag in wanted:
+            if source in bag and source in said and source in present:
+                shared = (bag[source] & said[source]).total()
+                best = max(best, 2 * shared / (bag[source].total() + said[source].total()))
+        scores.append(best)
+    return 100 * fmean(scores) if scores else None
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.sets(st.integers(1, 8)))
+def test_as_defined(prediction: str, references: list[str], present: set[int]) -> None:
+    numbers = tuple(sorted(present))
+    found = quoted_f1(Example("q", prediction, tuple(references), ("",) * len(references), numbers))
+    expected = by_definition(prediction, references, numbers)
+    assert (found.f1 is None) == (expected is None)
+    assert found.f1 == (expected if expected is None else pytest.approx(expected, abs=1e-9))
+
+
+def test_an_answer_without_quotes_is_worth_nothing(shared: Path) -> None:
+    from semqa.data.quotesum import read_quotesum
+    from semqa.metrics import score
+
+    examples = [
+        Example(q.qid, "no idea", q.texts, q.short_answers, q.numbers)
+        for q in read_quotesum(shared / "data/quotesum/dev_a.jsonl")
+    ]
+    assert fmean(quoted_f1(each).f1 or 0.0 for each in examples) == 0.0
+    official = score(examples, resamples=0).value("sem_f1")
+    assert official is not None
+    assert official > 30
+
+
+def test_precision_and_recall() -> None:
+    found = quoted_f1(Example("q", "[ 1 e b ] [ 2 c ]", ("[ 1 b ] [ 3 d ]",), ("",), (1, 2, 3)))
+    assert found.precision == pytest.approx((50 + 0) / 2)
+    assert found.recall == pytest.approx((100 + 0) / 2)
+    assert found.f1 == pytest.approx(100 * (2 / 3) / 3)
+
+
+def test_people_are_compared_with_the_others() -> None:
+    texts = ["[ 1 b ]", "[ 1 b ] [ 2 c ]", "none"]
+    rows = quoted_leave_one_out(texts, (1, 2))
+    expected = [
+        quoted_f1(Example("q", text, (*texts[:k], *texts[k + 1 :]), ("", ""), (1, 2)))
+        for k, text in enumerate(texts)
+    ]
+    assert rows == expected
+    assert [row.f1 for row in rows] == [50.0, 50.0, 0.0]
+    assert quoted_leave_one_out(["[ 1 b ]"], (1,)) == [(None, None, None)]
+
+
+def test_the_interval_of_a_mean_draws_questions() -> None:
+    groups = [[0.0, 0.0, 0.0, 0.0], [100.0], []]
+    low, high = mean_interval(groups, resamples=2000) or (0.0, 0.0)
+    assert (low, high) == (0.0, 100.0)
+    assert mean_interval([[], []]) is None
+    assert mean_interval([[50.0]] * 9) == (50.0, 50.0)

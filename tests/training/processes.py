@@ -139,7 +139,7 @@ def signal_at_step(wanted: int, number: int, rank: str | None = None) -> None:
     """Have this process, or the one of a rank, send itself a signal when a step is done."""
     if rank not in (None, os.environ.get("RANK")):
         return
-    from semqa.trainer.run import Run
+    from semqa.training.trainer import Run
 
     stepped = Run.stepped
 

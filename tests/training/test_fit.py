@@ -20,11 +20,10 @@ from transformers import (
 
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
-from semqa.trainer import Progress, fit
-from semqa.trainer.fit import Fit
-from semqa.training import train
-from semqa.training.encoding import IGNORED, pack, unpack
-from semqa.training.trainer import Padding
+from semqa.training import train, trainer
+from semqa.training.folder import Progress
+from semqa.training.train import IGNORED, pack, unpack
+from semqa.training.trainer import Fit, Padding
 from tests.training.wanted import BRIEF, DECODER, options
 
 
@@ -90,7 +89,7 @@ def test_memory_decides_how_much_is_learned_from_at_once(
     found: list[Fit] = []
 
     def run(free: int) -> Fit:
-        monkeypatch.setattr(fit, "free_memory", lambda _: free)
+        monkeypatch.setattr(trainer, "free_memory", lambda _: free)
         wanted = options(
             folder, kind, **{**(BRIEF if kind == "t5" else DECODER), "max_steps": 1}, method=method
         )
@@ -121,7 +120,7 @@ def test_a_cpu_computes_in_bfloat16(
 
 
 def test_what_else_goes_wrong_is_not_taken_for_memory() -> None:
-    with pytest.raises(RuntimeError, match="shapes"), fit.memory_errors():
+    with pytest.raises(RuntimeError, match="shapes"), trainer.memory_errors():
         raise RuntimeError("shapes do not agree")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from semqa.errors import InputError, UnavailableError
-from semqa.trainer import TrainingFolder
+from semqa.training.folder import TrainingFolder
 
 
 class Killed(BaseException):
@@ -69,10 +69,9 @@ def checkpoint(folder: TrainingFolder, step: int) -> Path:
 
 def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     folder = TrainingFolder(tmp_path / "out", "scores.json")
-    said: list[tuple[str, str]] = []
 
     def last() -> str | None:
-        found = folder.last_checkpoint(lambda path, file: said.append((path.name, file)))
+        found = folder.last_checkpoint()
         return None if found is None else found.name
 
     assert last() is None
@@ -84,10 +83,9 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     }
     assert last() == "checkpoint-12"
     checkpoint(folder, 100)  # never written to its end
-    (folder.checkpoints / "checkpoint-12/weights").write_bytes(b"w" * 99)
-    (folder.checkpoints / "checkpoint-11/sub/draws").unlink()
+    (folder.checkpoints / "checkpoint-12/whole").unlink()
+    (folder.checkpoints / "checkpoint-11/whole").unlink()
     assert last() == "checkpoint-10"
-    assert said == [("checkpoint-12", "weights"), ("checkpoint-11", "sub/draws")]
     checkpoint(folder, 13)
     assert {path.name for path in folder.checkpoints.iterdir()} == {
         "checkpoint-10",
@@ -95,9 +93,6 @@ def test_the_newest_whole_checkpoint_counts(tmp_path: Path) -> None:
     }
     folder.seal(13, 1)  # the one before goes when the next is whole, and no sooner
     assert [path.name for path in folder.checkpoints.iterdir()] == ["checkpoint-13"]
-    (folder.checkpoints / "checkpoint-13/whole").write_text("{")
-    assert last() is None
-    assert said[2:] == [("checkpoint-13", "whole")]
 
 
 def test_what_is_not_known_yet_is_no_other_training(tmp_path: Path) -> None:
@@ -105,9 +100,9 @@ def test_what_is_not_known_yet_is_no_other_training(tmp_path: Path) -> None:
     folder = TrainingFolder(tmp_path / "out", "scores.json")
     folder.claim({"options": {"device": None}, "model_identity": "a"})
     folder.check({"options": {"device": None}, "model_identity": None})
-    with pytest.raises(InputError, match="got other model_identity"):
+    with pytest.raises(InputError, match="model_identity"):
         folder.check({"options": {"device": None}, "model_identity": "b"})
-    with pytest.raises(InputError, match="got other options"):
+    with pytest.raises(InputError, match="options"):
         folder.check({"options": {"device": "cpu"}, "model_identity": "a"})
 
 
@@ -119,7 +114,7 @@ def test_a_model_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) ->
         (Path(path) / "m").write_text("half")
         raise RuntimeError("enforce fail: unexpected pos\n64 vs 0")
 
-    with pytest.raises(UnavailableError, match="got 'enforce fail: unexpected pos 64 vs 0'"):
+    with pytest.raises(UnavailableError, match="enforce fail: unexpected pos 64 vs 0"):
         folder.keep({"step": 2}, full)
     assert folder.best() == {"step": 1}
     assert (folder.model / "m").read_text() == "1"

@@ -11,8 +11,7 @@ import pytest
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
 from semqa.prompting import PromptBuilder
-from semqa.trainer import fit
-from semqa.training import train
+from semqa.training import train, trainer
 from tests.attribution.commands import command_in
 from tests.training.asking import semqa_of
 from tests.training.wanted import BRIEF, T5, options
@@ -59,9 +58,9 @@ def test_a_finished_training_is_not_done_again(
 ) -> None:
     out, record = learned
     assert train(questions, questions, out, options(folder, "t5", **T5)) == record
-    with pytest.raises(InputError, match="of another training: got other data"):
+    with pytest.raises(InputError, match="another training: its data"):
         train(questions[1:], questions, out, options(folder, "t5", **T5))
-    with pytest.raises(InputError, match="of another training: got other options"):
+    with pytest.raises(InputError, match="another training: its options"):
         train(questions, questions, out, options(folder, "t5", **T5, seed=5))
 
 
@@ -85,16 +84,16 @@ def test_mistakes_end_with_2_and_say_where(
         return " ".join(left.err.split())
 
     assert "bad.jsonl:2: " in said(bad)
-    assert "--max-steps: got 0, expected a whole number from 1" in said(good, "--max-steps", 0)
+    assert "--max-steps must be a whole number from 1" in said(good, "--max-steps", 0)
     assert "unknown prompt: got 'qsun'" in said(good, "--prompt", "qsun")
-    assert "prompt alce: asks for citations" in said(good, "--prompt", "alce")
-    assert "--fp16: got it on a CPU, expected a GPU" in said(good, "--fp16")
-    assert "--fp16: got it with --bf16 True, expected one" in said(good, "--fp16", "--bf16")
-    assert "--dtype: got bfloat16 with --method full" in said(good, "--dtype", "bfloat16")
-    assert "--max-checkpoints: got 0" in said(good, "--max-checkpoints", 0)
+    assert "--prompt alce asks for citations" in said(good, "--prompt", "alce")
+    assert "--fp16 needs a GPU" in said(good, "--fp16")
+    assert "--fp16 cannot go with bfloat16" in said(good, "--fp16", "--bf16")
+    assert "--dtype must be float32" in said(good, "--dtype", "bfloat16")
+    assert "--max-checkpoints must be at least 1" in said(good, "--max-checkpoints", 0)
     assert f"model {tmp_path}" in said(good, model=tmp_path)
     # The decoder has 256 positions, which 256 new tokens fill.
-    assert "--max-new-tokens: got 256" in said(good, model=folder / "chat")
+    assert "got 256" in said(good, model=folder / "chat")
     told = said(good, "--max-new-tokens", 24, model=folder / "chat")
     assert "dev data: question 'q0': the prompt is too long" in told
     # A mistake claims no folder: the corrected command is not taken for another training.
@@ -116,7 +115,7 @@ def test_batches_in_parts_and_checkpoints_within_the_model_change_nothing(
     weights = {}
     for name, way in ways.items():
         if name == "parts":
-            monkeypatch.setattr(fit, "_CPU_TOKENS", 100)
+            monkeypatch.setattr(trainer, "_CPU_TOKENS", 100)
         train(questions, questions[:1], tmp_path / name, options(folder, "t5", **{**low, **way}))
         weights[name] = load_file(tmp_path / name / "model/model.safetensors")
     for name in ("parts", "saving"):

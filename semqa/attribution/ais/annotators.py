@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.ais.consensus import RatedUnit
     from semqa.attribution.ais.verdict import Verdict
-    from semqa.metrics.statistic import Statistic
+    from semqa.metrics.statistics import Statistic
 
 __all__ = ["Agreement", "Question", "agreement_of_counts", "agreement_of_ratings"]
 

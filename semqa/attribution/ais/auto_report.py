@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semqa.attribution.ais.auto import TOO_LONG, Support
-from semqa.metrics.significance import wilson_interval
+from semqa.metrics.statistics import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

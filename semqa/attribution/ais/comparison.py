@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from semqa.attribution.ais.oddities import drop_doubles
 from semqa.attribution.ais.rates import Measure, judged, system_rates
 from semqa.errors import InputError
-from semqa.metrics.significance import McNemar, adjust, compare_rates, mcnemar
+from semqa.metrics.statistics import McNemar, adjust, compare_rates, mcnemar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.attribution.ais.rates import SystemRates
     from semqa.attribution.ais.verdict import Verdict
-    from semqa.metrics.significance import Alternative, Correction
+    from semqa.metrics.statistics import Alternative, Correction
 
 __all__ = ["Comparison", "SystemTest", "compare_systems", "paired"]
 

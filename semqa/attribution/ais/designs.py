@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.ais.rates import MEASURES, Measure, judged
-from semqa.metrics.significance import McNemar, mcnemar
+from semqa.metrics.statistics import McNemar, mcnemar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from semqa.metrics.significance import bootstrap_interval, wilson_interval
+from semqa.metrics.statistics import bootstrap_interval, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from semqa.attribution.ais.sentences import SentenceVerdicts
     from semqa.attribution.ais.times import Grouping, Times
     from semqa.attribution.ais.verdict import Verdict
-    from semqa.metrics.significance import Alternative, Correction
+    from semqa.metrics.statistics import Alternative, Correction
 
 __all__ = ["COMPARED", "Report", "Settings", "TaskReport", "report"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.ais.verdict import Verdict
-from semqa.metrics.statistic import Statistic
+from semqa.metrics.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

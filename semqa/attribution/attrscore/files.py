@@ -9,19 +9,19 @@ Source: the data sets AttrEval-GenSearch and AttrEval-Simulation at Hugging Face
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.attribution.attrscore.example import Example
 from semqa.attribution.attrscore.label import LABELS, label_named
 from semqa.attribution.attrscore.table import DELIMITERS, read_table
-from semqa.data.atomic import write_atomic
 from semqa.data.csv_rows import encode_record
+from semqa.data.files import write_atomic
 from semqa.data.jsonl import describe, encode_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from semqa.attribution.attrscore.label import Label
     from semqa.data.jsonl import Row
@@ -113,14 +113,14 @@ def _how(row: Row) -> dict[str, object]:
     return how if isinstance(how, dict) else {}
 
 
-def write_examples(path: Path, examples: Sequence[Example]) -> None:
+def write_examples(path: Path | str, examples: Sequence[Example]) -> None:
     """Write examples whole or not at all: as CSV or TSV by the file's name, else as JSON lines.
 
     Raises:
         InputError: the path cannot be written.
         UnavailableError: the disk failed or is full.
     """
-    delimiter = DELIMITERS.get(path.suffix.lower())
+    delimiter = DELIMITERS.get(Path(path).suffix.lower())
     if delimiter is None:
         write_atomic(path, (encode_row(example.to_dict()) for example in examples))
     else:

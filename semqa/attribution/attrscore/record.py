@@ -17,8 +17,7 @@ from semqa.attribution.attrscore.official import official_label, official_scores
 from semqa.attribution.attrscore.parsing import parse_output
 from semqa.attribution.attrscore.scores import score_labels
 from semqa.attribution.judges import Entailment
-from semqa.data.atomic import write_atomic
-from semqa.data.files import decode_text, open_input
+from semqa.data.files import decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, describe
 from semqa.errors import InputError
 

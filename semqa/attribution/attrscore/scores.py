@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.attrscore.label import LABELS
-from semqa.metrics.percentiles import percentile_interval
+from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

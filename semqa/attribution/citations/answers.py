@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from semqa.attribution.sentences import split_sentences
 from semqa.extras import require
 from semqa.metrics.rouge import rouge_scores
-from semqa.metrics.short_answers import normalise_answer
-from semqa.metrics.statistic import Statistic
+from semqa.metrics.statistics import Statistic
+from semqa.metrics.text import normalise_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.citations.answers import NO_SHORT_ANSWERS
 from semqa.attribution.judges.base import Reading
-from semqa.metrics.short_answers import exact_match, token_f1
+from semqa.metrics.text import exact_match, token_f1
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

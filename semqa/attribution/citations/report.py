@@ -12,7 +12,7 @@ from semqa.attribution.citations.asqa import DisambigScores, dr_score, score_pai
 from semqa.attribution.citations.examples import ShortAnswers
 from semqa.attribution.citations.scores import score_citations
 from semqa.errors import InputError
-from semqa.metrics.means import mean_with_interval
+from semqa.metrics.bootstrap import mean_with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

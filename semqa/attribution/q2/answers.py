@@ -15,7 +15,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from semqa.attribution.judges.base import Pair
-from semqa.metrics.short_answers import normalise_answer, token_f1
+from semqa.metrics.text import normalise_answer, token_f1
 
 if TYPE_CHECKING:
     from semqa.attribution.judges.base import Entailment

@@ -16,7 +16,7 @@ from semqa.attribution.q2.answers import entailment_score
 from semqa.attribution.q2.bertscore import BertScore
 from semqa.errors import InputError
 from semqa.extras import require
-from semqa.metrics.short_answers import bag_f1
+from semqa.metrics.text import bag_f1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

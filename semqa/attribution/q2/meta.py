@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from semqa.errors import InputError
-from semqa.metrics.curves import at_threshold, precision_recall, ranking, spearman_rows
-from semqa.metrics.percentiles import percentile_interval
+from semqa.metrics.agreement import at_threshold, precision_recall, ranking, spearman_rows
+from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.attribution.q2.response import Response
-    from semqa.metrics.curves import AtThreshold, Detection, PrecisionRecall, Ranking
+    from semqa.metrics.agreement import AtThreshold, Detection, PrecisionRecall, Ranking
 
 __all__ = [
     "Judged",

@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.q2.names import shown_name
-from semqa.data.atomic import write_atomic
+from semqa.data.files import write_atomic
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.q2.meta import Level
-    from semqa.metrics.curves import PrecisionRecall
+    from semqa.metrics.agreement import PrecisionRecall
 
 __all__ = ["FORMATS", "plot_levels"]
 

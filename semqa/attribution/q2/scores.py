@@ -18,7 +18,7 @@ from semqa.attribution.q2.question import TOO_LONG, Question, read_entailment
 from semqa.attribution.q2.response import Response
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
-from semqa.metrics.means import mean_with_interval
+from semqa.metrics.bootstrap import mean_with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -21,14 +21,14 @@ from semqa.attribution.tofueval.predictions import Prediction, Run
 from semqa.attribution.tofueval.rates import ALL, categories_of
 from semqa.attribution.tofueval.taxonomy import ERROR_TYPES
 from semqa.errors import InputError
-from semqa.metrics.agreement import cohen_kappa
-from semqa.metrics.classification import (
+from semqa.metrics.agreement import (
     Confusion,
+    cohen_kappa,
     compare_balanced_accuracy,
     confusion,
     tune_threshold,
 )
-from semqa.metrics.statistic import Statistic
+from semqa.metrics.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from semqa.attribution.tofueval.annotations import AnnotatedSentence
     from semqa.attribution.tofueval.predictions import Evaluator
     from semqa.attribution.tofueval.rates import Level
-    from semqa.metrics.classification import AccuracyTest, Threshold
+    from semqa.metrics.agreement import AccuracyTest, Threshold
 
 __all__ = [
     "Decided",

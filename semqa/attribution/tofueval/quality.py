@@ -17,7 +17,7 @@ from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.tofueval.verdicts import parse_points, parse_rating
 from semqa.errors import InputError
-from semqa.metrics.statistic import Statistic
+from semqa.metrics.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

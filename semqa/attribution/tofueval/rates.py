@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.tofueval.annotations import by_summary
-from semqa.metrics.statistic import Statistic
+from semqa.metrics.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,48 +1,66 @@
-"""A report before it is written as anything: its tables, plots and examples."""
+"""A report of finished runs: its tables, plots and examples, and the files it is written to."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from semqa.bench.report.baselines import baselines_table
-from semqa.bench.report.comparison import choose_baseline, comparison_table, not_compared
+import semqa
+from semqa.bench.folder import make_folder
 from semqa.bench.report.examples import make_examples
-from semqa.bench.report.exemplars import exemplars_table
-from semqa.bench.report.judged import judged_table
+from semqa.bench.report.families import (
+    baselines_table,
+    exemplars_table,
+    prompts_table,
+    seeds_table,
+)
 from semqa.bench.report.plots import make_plots
-from semqa.bench.report.prompts import prompts_table
-from semqa.bench.report.seeds import seeds_table
+from semqa.bench.report.table import to_csv, to_latex, to_markdown
 from semqa.bench.report.tables import (
     GROUPINGS,
     breakdown,
+    choose_baseline,
+    comparison_table,
+    judged_table,
     main_table,
+    not_compared,
     quoting_table,
     records_table,
 )
+from semqa.data.files import write_atomic
+from semqa.errors import InputError
+from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+
+    from jinja2 import Template
 
     from semqa.bench.report.examples import Example
     from semqa.bench.report.plots import Plot
     from semqa.bench.report.runs import Loaded
     from semqa.bench.report.table import Table
 
-__all__ = ["BenchReport", "make_report"]
+FORMATS = ("html", "md", "csv", "tex")
 
 
 @dataclass(frozen=True, slots=True)
 class BenchReport:
-    """What a report says.
+    """A report.
 
     Attributes:
         title: of the page.
-        notes: what a reader must know first, such as what was left out.
-        tables: in the order in which they are shown; the last says what was run.
+        notes: what a reader must know first, such as what is missing.
+        tables: in the order shown; the last says what was run.
         plots: likewise.
-        examples: the questions that are shown.
-        questions: how many could be.
+        examples: the questions shown.
+        questions: how many there are.
     """
 
     title: str
@@ -62,19 +80,15 @@ class BenchReport:
 
 
 def make_report(
-    loaded: Loaded,
-    *,
-    title: str = "QuoteSum",
-    baseline: str | None = None,
-    examples: int = 200,
+    loaded: Loaded, *, title: str = "QuoteSum", baseline: str | None = None, examples: int = 200
 ) -> BenchReport:
     """Make a report of runs.
 
     Args:
-        loaded: what `load_runs` found.
+        loaded: result of `load_runs`.
         title: of the page.
         baseline: label or folder of the run that others are compared with.
-        examples: most questions that are shown, those where runs differ most.
+        examples: at most this many questions, those first on which runs differ most.
 
     Raises:
         InputError: there is no such baseline.
@@ -85,7 +99,6 @@ def make_report(
     notes = [*loaded.notes]
     if compared is None and len(runs) > 1:
         notes.append(f"nothing is compared: {not_compared(runs, against)}")
-    broken = [breakdown(runs, key) for key in GROUPINGS]
     tables = [
         main_table(runs),
         quoting_table(runs),
@@ -95,15 +108,77 @@ def make_report(
         exemplars_table(runs),
         baselines_table(runs),
         seeds_table(runs),
-        *broken,
+        *(breakdown(runs, key) for key in GROUPINGS),
         records_table(runs),
     ]
     shown, questions = make_examples(runs, examples)
-    return BenchReport(
-        title,
-        notes,
-        [table for table in tables if table is not None],
-        make_plots(runs),
-        shown,
-        questions,
+    found = [table for table in tables if table is not None]
+    return BenchReport(title, notes, found, make_plots(runs), shown, questions)
+
+
+def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write ``report.html``, ``report.md``, ``report.tex`` and a CSV file per table.
+
+    Args:
+        report: what to write.
+        out: the folder, made if missing.
+        formats: some of `FORMATS`.
+
+    Returns:
+        The files; each is written whole.
+
+    Raises:
+        InputError: there is no such format, or the folder cannot be written.
+        UnavailableError: the disk failed or is full.
+    """
+    for name in formats:
+        if name not in FORMATS:
+            raise InputError(
+                f"takes some of {', '.join(FORMATS)}, got {name!r}.", field="format", value=name
+            )
+    make_folder(out)
+    texts: dict[str, str] = {}
+    if "html" in formats:
+        texts["report.html"] = to_page(report)
+    if "md" in formats:
+        texts["report.md"] = to_markdown(report.tables, report.title, report.notes)
+    if "tex" in formats:  # the table of records is too wide for a paper
+        texts["report.tex"] = to_latex([t for t in report.tables if t.key != "records"])
+    if "csv" in formats:
+        texts |= {f"{table.key}.csv": to_csv(table) for table in report.tables}
+    for name, text in texts.items():
+        write_atomic(out / name, [text.encode("utf-8", "backslashreplace")])
+    return [out / name for name in texts]
+
+
+def to_page(report: BenchReport) -> str:
+    """Return a report as a standalone HTML page.
+
+    Questions, sources, answers and names are untrusted: all text is escaped, and the page's policy
+    allows nothing but its own script.
+    """
+    script = _asset("report.js")
+    return _template().render(
+        report=report,
+        style=_asset("report.css"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        version=semqa.__version__,
     )
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["safe_text"] = safe_text
+    environment.filters["parted"] = lambda text: re.findall(r"[^:/]+[:/]*|[:/]+", text)
+    return environment.from_string(_asset("report.html.jinja"))
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("semqa.bench.report") / name).read_text(encoding="utf-8")

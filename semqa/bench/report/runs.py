@@ -1,12 +1,12 @@
-"""The runs that a report tells of, read from their folders; with the data, scored anew."""
+"""Read finished runs from their folders, and score them again if their data is found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import re
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from semqa.bench.disambig import disambig_again
 from semqa.bench.folder import (
     ABOUT_FILE,
     EXAMPLES_FILE,
@@ -14,20 +14,18 @@ from semqa.bench.folder import (
     RESULTS_FILE,
     RUN_FILE,
     read_object,
+    read_records,
 )
-from semqa.bench.labels import labels_of, settings_of_identity
-from semqa.bench.plan import HUMAN, data_digest
-from semqa.bench.report.grids import GridCell, missing, read_grids
-from semqa.bench.report.names import printed_engines, with_printed_engine
-from semqa.bench.report.notes import Note, grouped
-from semqa.bench.rescore import items_of, read_records
+from semqa.bench.grid import GRID_FILE
+from semqa.bench.judging import disambig_again
+from semqa.bench.plan import HUMAN, data_digest, items_of, labels_of, settings_of_identity
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.data.files import BYTES_SETTING, MAX_BYTES, setting
 from semqa.data.jsonl import decode_row, read_lines
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.metrics import METRICS, Example, ExampleScores, summarise
-from semqa.metrics.quoted_f1 import QuotedScores, quoted_f1, quoted_leave_one_out
+from semqa.metrics.scores import QuotedScores, quoted_f1, quoted_leave_one_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,18 +35,17 @@ if TYPE_CHECKING:
     from semqa.bench.record import Record
     from semqa.metrics import Report
 
-__all__ = ["RULES", "FinishedRun", "Loaded", "load_runs"]
-
-EARLIER = ("numbers", "names", "max_words", "max_free_words", "max_span_words", "min_quotes")
-"""Rules of runs that earlier versions made."""
-
-MOST_POINTS = 100 + 1e-6
-"""Largest score of a row: rounding may add a little to 100."""
-
 Kind = Literal["human", "engine", "baseline"]
 
-RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)), *EARLIER)
-"""Settings of how an engine is kept to verbatim quotes; rules have no effect without a constraint."""
+_EARLIER = ("numbers", "names", "max_words", "max_free_words", "max_span_words", "min_quotes")
+RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)), *_EARLIER)
+"""Settings of the copy constraint, including those of earlier versions; without it they do nothing."""
+
+MOST_POINTS = 100 + 1e-6  # rounding may add a little to 100
+LONGEST_NAME = 34  # characters that a plot has for a name
+MOST_NAMED = 5  # runs that a note names
+
+_FOLDER = re.compile(r"(?:[/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +54,18 @@ class FinishedRun:
 
     Attributes:
         folder: its path below the folder of the report.
-        label: its name, or what tells it from the others; every run has another.
-        kind: whether it is the human row, a baseline (``lead-K``, ``tail-K``) or an engine.
-        identity: what was run.
-        settings: what it is told apart by; a model in a folder goes by the folder's own name.
-        records: its rows, in the order of the data where that is there.
-        scores: one for each row.
-        report: what they sum up to, with intervals.
-        quoted: scores over the sources that somebody quotes, one for each row; None without data.
-        items: what was asked, one for each row; None without data.
-        expected: how many rows a finished run has; None without data.
-        results: what the run itself summed up; empty where it was not finished.
-        read: what a judge read off each row's answer; None where no judge did, or of other answers.
+        label: its name, or what distinguishes it; unique in the report.
+        kind: the human row, a baseline (``lead-K``, ``tail-K``) or an engine.
+        identity: contents of ``run.json``.
+        settings: what distinguishes runs; a model in a folder goes by the folder's own name.
+        records: its rows, in the order of the data if that was found.
+        scores: one per row.
+        report: summary of the scores, with intervals.
+        quoted: scores over quoted sources, one per row; None without data.
+        items: what was asked, one per row; None without data.
+        expected: number of rows of a finished run; None without data.
+        results: contents of ``results.json``; empty if the run is not finished.
+        read: short answers that a judge read, one per row; None if no judge read these answers.
     """
 
     folder: str
@@ -87,103 +84,136 @@ class FinishedRun:
 
     @property
     def prompts(self) -> Mapping[str, object]:
-        """How its questions were put to a model; empty where none was asked."""
-        return _object(self.identity.get("prompts"))
+        """How questions were put to a model; empty if none was asked."""
+        return as_object(self.identity.get("prompts"))
 
     @property
     def cites(self) -> bool:
-        """Whether its prompt asks for citations, which quote nothing."""
+        """Whether its prompt asks for citations instead of quotes."""
         return self.prompts.get("answers") == "citations"
 
     @property
     def data(self) -> str:
-        """The digest of its data, with how much of it was asked."""
+        """Digest of the data, and how much of it was asked."""
         return f"{self.identity.get('data_sha256')}/{self.identity.get('limit')}"
+
+    @property
+    def qids(self) -> set[str]:
+        """The questions."""
+        return {record.qid for record in self.records}
 
 
 class Loaded(NamedTuple):
-    """What a folder holds.
+    """The runs of a folder.
 
     Attributes:
-        runs: in the order of the grid, others after it by their folders.
-        notes: what was left out, and why.
+        runs: in the order of the grid, others after it by folder.
+        notes: what is missing or incomplete, and why.
     """
 
     runs: list[FinishedRun]
     notes: list[str]
 
 
-class _Read(NamedTuple):
+class _Found(NamedTuple):
     folder: Path
     identity: Mapping[str, object]
     name: str | None
     data: Path | None
 
 
+class _GridCell(NamedTuple):
+    folder: Path
+    label: str
+    state: object
+    error: object
+
+
+def as_object(value: object) -> Mapping[str, object]:
+    """Return a JSON object, or an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
 def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
     """Read all runs below a folder.
 
     Args:
-        folder: that of a grid, of one run, or of several of them.
-        data: QuoteSum files that they may have run over. Each run is looked for its data among
-            these, then where its data lay; the digest decides. With its data a run is scored anew;
-            without, its rows' own scores are taken.
+        folder: of a grid, of one run, or of several.
+        data: QuoteSum files of the runs. A run's data is looked for among these, then at its
+            original path; the digest decides. If it is found, the run is scored again; otherwise
+            the scores in its rows are used.
 
     Raises:
         InputError: there is no run, or a file of `data` cannot be read.
     """
     if not folder.is_dir():
-        raise InputError(
-            f"{folder}: not a folder: got no folder of that name, expected one that semqa bench "
-            "wrote; check the path"
-        )
-    digests = {path: data_digest(path) for path in data if _regular(path)}
-    read: list[_Read] = []
+        raise InputError(f"{folder} is not a folder.", hint="Name one that semqa bench wrote.")
+    for path in data:
+        if not path.is_file():
+            raise InputError(f"{path} is not a file.", field="data", value=str(path))
+    digests = {path: data_digest(path) for path in data}
+    found: list[_Found] = []
     notes: list[str] = []
-    told_of: list[Note] = []
-    cells = read_grids(folder, notes)
-    for path in _ordered(folder, cells):
+    said: list[tuple[str, str]] = []
+    cells = _read_grids(folder, notes)
+    for path in _in_order(folder, cells):
         try:
             identity = read_object(path / RUN_FILE)
             about = read_object(path / ABOUT_FILE) if (path / ABOUT_FILE).is_file() else {}
             name = about.get("name")
-            found = _find_data(identity, about, path, digests)
-            read.append(_Read(path, identity, name if isinstance(name, str) else None, found))
+            where = _find_data(identity, about, path, digests)
+            found.append(_Found(path, identity, name if isinstance(name, str) else None, where))
         except InputError as error:
             notes.append(f"left out: {error}")
-    told = [settings_of_identity(each.identity) for each in read]
-    engines = printed_engines(list(dict.fromkeys(str(each["engine"]) for each in told)))
-    printed = [with_printed_engine(each, engines) for each in told]
+    told = [settings_of_identity(each.identity) for each in found]
+    engines = short_engines([str(each["engine"]) for each in told])
+    told = [{**each, "engine": engines[str(each["engine"])]} for each in told]
     runs: list[FinishedRun] = []
-    for each, label, settings in zip(read, labels_of(printed), printed, strict=True):
+    for each, label, settings in zip(found, labels_of(told), told, strict=True):
         try:
             runs.append(_load(each, each.name or label, settings, folder))
         except InputError as error:
             notes.append(f"left out: {error}")
             continue
-        told_of += _notes(runs[-1], each)
+        said += [(runs[-1].label, note) for note in _remarks(runs[-1], each)]
     if not runs:
-        raise InputError(
-            f"{folder}: holds no run: got "
-            + (f"{len(notes)} that cannot be read" if notes else f"no {RUN_FILE} below it")
-            + ", expected one or more; "
-            + ("; ".join(notes[:3]) if notes else "make some with: semqa bench quotesum")
-        )
-    told_of += missing(cells, {each.folder for each in read})
-    return Loaded(_apart(runs), [*notes, *grouped(told_of)])
+        why = "; ".join(notes[:3]) or "Make one with: semqa bench quotesum"
+        raise InputError(f"{folder} holds no run that can be read.", hint=why)
+    there = {each.folder for each in found}
+    for cell in cells:
+        if cell.folder not in there and cell.state == "failed":
+            said.append((cell.label, f"missing because it failed: {cell.error}"))
+        elif cell.folder not in there and cell.state == "waiting":
+            said.append((cell.label, "missing because it has not run yet"))
+    names = [run.label for run in runs]
+    runs = [
+        run if names.count(run.label) == 1 else replace(run, label=f"{run.label} [{run.folder}]")
+        for run in runs
+    ]
+    return Loaded(runs, [*notes, *_grouped(said)])
 
 
-def _regular(path: Path) -> bool:
-    if not path.is_file():
-        raise InputError(f"{path}: cannot be read: got no such file, expected the data of the runs")
-    return True
+def _read_grids(folder: Path, notes: list[str]) -> list[_GridCell]:
+    """Return the runs of all grids below a folder, in the order of their files."""
+    found = []
+    for path in sorted(folder.rglob(GRID_FILE)):
+        try:
+            cells = read_object(path).get("cells")
+        except InputError as error:
+            notes.append(f"not in the order of their grid: {error}")
+            continue
+        for cell in cells if isinstance(cells, list) else []:
+            if isinstance(cell, dict) and isinstance(cell.get("folder"), str):
+                at, label = path.parent / cell["folder"], str(cell.get("label"))
+                found.append(_GridCell(at, label, cell.get("state"), cell.get("error")))
+    return found
 
 
-def _ordered(folder: Path, cells: Sequence[GridCell]) -> list[Path]:
-    found = sorted(path.parent for path in folder.rglob(RUN_FILE))
+def _in_order(folder: Path, cells: Sequence[_GridCell]) -> list[Path]:
     order: dict[Path, int] = {}
     for cell in cells:
         order.setdefault(cell.folder, len(order))
+    found = {path.parent for path in folder.rglob(RUN_FILE)}
     return sorted(found, key=lambda path: (order.get(path, len(order)), path))
 
 
@@ -193,72 +223,64 @@ def _find_data(
     folder: Path,
     digests: dict[Path, str],
 ) -> Path | None:
-    wanted = identity.get("data_sha256")
-    lay = about.get("data_path")
     candidates = list(digests)
+    original = about.get("data_path")
+    if isinstance(original, str) and "\0" not in original:
+        candidates += [Path(original), *(parent / original for parent in folder.parents)]
     most = setting(BYTES_SETTING, MAX_BYTES)
-    if isinstance(lay, str) and "\0" not in lay:
-        candidates += [Path(lay), *(parent / lay for parent in folder.parents)]
     for path in candidates:
         try:
-            fits = path in digests or (path.is_file() and path.stat().st_size <= most)
-            if fits and path not in digests:
+            if path not in digests and path.is_file() and path.stat().st_size <= most:
                 digests[path] = data_digest(path)
         except OSError:
             continue
-        if digests.get(path) == wanted:
+        if path in digests and digests[path] == identity.get("data_sha256"):
             return path
     return None
 
 
-def _load(read: _Read, label: str, settings: Mapping[str, object], top: Path) -> FinishedRun:
-    path = read.folder / EXAMPLES_FILE
+def _load(found: _Found, label: str, settings: Mapping[str, object], top: Path) -> FinishedRun:
+    path = found.folder / EXAMPLES_FILE
     rows = read_records(path) if path.is_file() else {}
     items: list[Item] | None = None
-    if read.data is None:
+    quoted, expected = None, None
+    if found.data is None:
         records = list(rows.values())
         scores = [_stored(record) for record in records]
-        quoted = None
     else:
-        every = items_of(read.identity, read.data, read.folder)
+        every = items_of(found.identity, found.data, found.folder)
+        expected = len(every)
         items = [item for item in every if item.key in rows]
         records = [rows[item.key] for item in items]
-        scores = [
-            score_item(item, record.prediction) for item, record in zip(items, records, strict=True)
-        ]
-        quoted = [
-            _quoted(item, record.prediction) for item, record in zip(items, records, strict=True)
-        ]
+        pairs = list(zip(items, records, strict=True))
+        scores = [score_item(item, record.prediction) for item, record in pairs]
+        quoted = [_quoted(item, record.prediction) for item, record in pairs]
     if not records:
-        raise InputError(
-            f"{read.folder}: has no answers: got no row in {EXAMPLES_FILE}, expected some; run it first"
-        )
-    engine = str(read.identity.get("engine"))
-    kind: Kind = "engine"
-    if engine == HUMAN:
-        kind = "human"
-    elif engine.startswith(("lead-", "tail-")):
+        raise InputError(f"{found.folder} has no answers.", hint="Run it first.")
+    engine = str(found.identity.get("engine"))
+    kind: Kind = "human" if engine == HUMAN else "engine"
+    if engine.startswith(("lead-", "tail-")):
         kind = "baseline"
-    results = read.folder / RESULTS_FILE
+    results = found.folder / RESULTS_FILE
     return FinishedRun(
-        folder=str(read.folder.relative_to(top)),
+        folder=str(found.folder.relative_to(top)),
         label=label,
         kind=kind,
-        identity=read.identity,
+        identity=found.identity,
         settings=settings,
         records=records,
         scores=scores,
         report=summarise(scores, resamples=RESAMPLES, seed=SEED),
         quoted=quoted,
         items=items,
-        expected=None if read.data is None else len(every),
+        expected=expected,
         results=read_object(results) if results.is_file() else {},
-        read=_read_judged(read.folder / JUDGED_FILE, records),
+        read=_read_judged(found.folder / JUDGED_FILE, records),
     )
 
 
 def _read_judged(path: Path, records: Sequence[Record]) -> list[DisambigScores] | None:
-    """Return what a judge read, if it read these very answers."""
+    """Return what a judge read, if it read exactly these answers."""
     if not path.is_file():
         return None
     found: dict[str, DisambigScores] = {}
@@ -274,17 +296,16 @@ def _read_judged(path: Path, records: Sequence[Record]) -> list[DisambigScores] 
 
 
 def _stored(record: Record) -> ExampleScores:
-    """Return the scores that a row has, each a number or None."""
+    """Return the scores in a row, ignoring anything that is not a score."""
+    given = record.scores.get("unscored")
+    reasons = {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     values: dict[str, float | None] = {}
     for metric in METRICS:
         value = record.scores.get(metric)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        found = float(str(value)) if is_number else -1.0
-        values[metric] = found if 0 <= found <= MOST_POINTS else None
-    given = record.scores.get("unscored")
-    reasons = {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
-    for metric, one in values.items():
-        if one is None:
+        points = float(str(value)) if is_number else -1.0
+        values[metric] = points if 0 <= points <= MOST_POINTS else None
+        if values[metric] is None:
             reasons.setdefault(metric, "the row has no score")
     return ExampleScores(record.qid, **values, unscored=reasons)
 
@@ -298,43 +319,105 @@ def _quoted(item: Item, prediction: str) -> QuotedScores:
     )
 
 
-def _object(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _notes(run: FinishedRun, read: _Read) -> list[Note]:
+def _remarks(run: FinishedRun, found: _Found) -> list[str]:
+    """Return what readers must know about one run."""
     notes = []
     if run.expected is not None and len(run.records) < run.expected:
         notes.append(f"not finished: {len(run.records)} of {run.expected} examples")
-    if run.read is None and "disambig_f1" in _object(run.results.get("judged")):
+    if run.read is None and "disambig_f1" in as_object(run.results.get("judged")):
         notes.append(
-            "its answers are others than those that were judged, so Disambig-F1 is missing; judge "
-            "it again with --judge"
+            "its answers have changed since they were judged, so Disambig-F1 is missing; judge it "
+            "again with --judge"
         )
-    if read.data is None:
+    if found.data is None:
         notes.append(
-            f"its data ({read.identity.get('data')}) was not found, so its scores are those of its "
-            "rows, and its examples have no sources; name the file with --data"
+            f"its data ({found.identity.get('data')}) was not found, so the scores are those in its "
+            "rows, and examples have no sources; name the file with --data"
         )
     failed = sum(record.error is not None for record in run.records)
     if failed:
         notes.append(f"{failed} of {len(run.records)} examples failed, scored as empty answers")
-    found = _object(run.results.get("exemplars"))
-    asked, mean = found.get("asked"), found.get("mean")
-    if found.get("up_to") is False and isinstance(asked, int) and isinstance(mean, int | float):
-        if asked and not found.get("most"):
+    exemplars = as_object(run.results.get("exemplars"))
+    asked, mean = exemplars.get("asked"), exemplars.get("mean")
+    if exemplars.get("up_to") is False and isinstance(asked, int) and isinstance(mean, int | float):
+        if asked and not exemplars.get("most"):
             notes.append(f"exemplars: {asked} asked, none fit: these are the scores of 0 shots")
         elif mean < asked:
             notes.append(f"exemplars: {asked} asked, {mean:.1f} in a prompt on average")
-    return [Note(run.label, note) for note in notes]
+    return notes
 
 
-def _apart(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """Give runs that share a name their folder besides."""
-    from dataclasses import replace
+def _grouped(notes: Sequence[tuple[str, str]]) -> list[str]:
+    """Return (label, note) pairs as lines; a note on several runs appears once."""
+    labels_by_text: dict[str, list[str]] = {}
+    for label, text in notes:
+        labels_by_text.setdefault(text, []).append(label)
+    lines = []
+    for text, labels in labels_by_text.items():
+        more = [f"and {len(labels) - MOST_NAMED} more"] if len(labels) > MOST_NAMED else []
+        listed = "; ".join([*labels[:MOST_NAMED], *more])
+        several = f"{len(labels)} runs: {text} ({listed})"
+        lines.append(f"{labels[0]}: {text}" if len(labels) == 1 else several)
+    return lines
 
-    names = [run.label for run in runs]
-    return [
-        run if names.count(run.label) == 1 else replace(run, label=f"{run.label} [{run.folder}]")
-        for run in runs
-    ]
+
+def short_engines(engines: Sequence[str]) -> dict[str, str]:
+    """Return a short name for each engine: a model in a folder goes by the folder's own name.
+
+    If two engines would get the same name, all keep their paths.
+
+    Example:
+        >>> short_engines(["transformers:/data/models/m", "transformers:org/m"])
+        {'transformers:/data/models/m': 'transformers:m', 'transformers:org/m': 'transformers:org/m'}
+    """
+    found = {}
+    for engine in engines:
+        kind, colon, model = engine.partition(":")
+        found[engine] = kind + colon + _short_model(model)
+    return found if len(set(found.values())) == len(found) else {each: each for each in found}
+
+
+def short_judge(name: str) -> str:
+    """Return a short name for a judge: models in folders go by the folders' own names.
+
+    Example:
+        >>> short_judge("transformers:nli=org/m,qa=/data/models/reader/")
+        'transformers:nli=org/m,qa=reader'
+    """
+    kind, colon, models = name.partition(":")
+    if kind == "engine":
+        return kind + colon + short_engines([models])[models]
+    parts = [part.partition("=") for part in models.split(",")]
+    return kind + colon + ",".join(t + equals + _short_model(model) for t, equals, model in parts)
+
+
+def _short_model(model: str) -> str:
+    own = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
+    return own if own and _FOLDER.match(model) else model
+
+
+def plot_names(runs: Sequence[FinishedRun]) -> tuple[list[str], str]:
+    """Return names of runs for plots, and a note on them.
+
+    If all model runs use one model, its name is left out of them; otherwise long names are cut, as
+    long as all stay different.
+    """
+    models: list[tuple[str, str] | None] = []
+    for run in runs:
+        engine = str(run.settings.get("engine"))
+        model = engine.rstrip("/").rpartition("/")[2].rpartition(":")[2]
+        unnamed = run.label.startswith(f"{engine}, ")
+        models.append((model, run.label[len(engine) + 2 :]) if unnamed else None)
+    known = {each[0] for each in models if each is not None}
+    labels = [run.label for run in runs]
+    if len(known) == 1 and sum(each is not None for each in models) > 1:
+        alone = [label if m is None else m[1] for label, m in zip(labels, models, strict=True)]
+        if len(set(alone)) == len(alone):
+            return alone, f"Runs without a name of their own are of {known.pop()}."
+
+    def cut(model: str, rest: str) -> str:
+        most = max(LONGEST_NAME - len(rest) - 2, 8)
+        return f"{model if len(model) <= most else model[: most - 1] + '…'}, {rest}"
+
+    short = [label if m is None else cut(*m) for label, m in zip(labels, models, strict=True)]
+    return (short if len(set(short)) == len(short) else labels), ""

@@ -1,14 +1,20 @@
-"""A table of a report, whatever it is written as."""
+"""A table of a report, and the same table as Markdown, LaTeX and CSV.
+
+Names of runs and notes are untrusted text; each format escapes them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import csv
+import io
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["Cell", "Table", "figure", "number", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +22,14 @@ class Cell:
     """One cell.
 
     Attributes:
-        text: what a reader sees, but for the interval.
-        value: the figure behind it, in full; None for words, and where there is none.
+        text: what a reader sees, without the interval.
+        value: the unrounded figure; None for words and missing figures.
         low: lower end of its 95% interval.
         high: upper end of it.
-        n: examples that it rests on, where that is not the row's.
-        strong: whether it stands out.
-        why: why there is no figure; or more on it.
-        spread: standard deviation over the runs that the figure is the mean of, in place of an
-            interval.
+        n: number of examples behind it, if that differs from the row's.
+        strong: bold.
+        why: why the figure is missing, or a remark on it.
+        spread: standard deviation over the runs averaged here, instead of an interval.
     """
 
     text: str
@@ -38,7 +43,7 @@ class Cell:
 
     @property
     def interval(self) -> str:
-        """The interval or standard deviation, as a reader sees it; empty without one."""
+        """The interval or standard deviation as text, or empty."""
         if self.spread is not None:
             return f"SD {self.spread:.2f}"
         if self.low is None or self.high is None:
@@ -47,48 +52,58 @@ class Cell:
         form = "{:+.1f}–{:+.1f}" if signed else "{:.1f}–{:.1f}"
         return form.format(self.low, self.high).replace("-", "−").replace("–", " – ")
 
+    def to_json(self) -> object:
+        """Return the text of a cell of words, else its figures in full."""
+        if self.value is None and self.n is None and not self.why:
+            return self.text
+        row: dict[str, object] = {"value": self.value}
+        if self.low is not None:
+            row["interval"] = [self.low, self.high]
+        optional = {"sd": self.spread, "n": self.n, "note": self.why or None}
+        return row | {key: value for key, value in optional.items() if value is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table.
 
     Attributes:
-        key: names it in files: lower-case letters and hyphens.
-        title: for a reader.
-        columns: their names; the first is that of the rows.
-        rows: as many cells each.
-        notes: what a reader must know of it.
+        key: name in files: lower-case letters and hyphens.
+        title: heading.
+        columns: headings; the first column names the rows.
+        rows: one cell per column each.
+        notes: what a reader must know about it.
     """
 
     key: str
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table ready for JSON, figures in full."""
         return {
             "title": self.title,
             "columns": list(self.columns),
-            "rows": [[_plain(cell) for cell in row] for row in self.rows],
+            "rows": [[cell.to_json() for cell in row] for row in self.rows],
             "notes": list(self.notes),
         }
 
 
-def words(text: str, *, strong: bool = False, why: str = "") -> Cell:
-    """Return a cell that holds words."""
-    return Cell(text, strong=strong, why=why)
+def words(text: str) -> Cell:
+    """Return a cell of words."""
+    return Cell(text)
 
 
-def number(value: float | None, places: int = 1, *, unit: str = "", why: str = "") -> Cell:
-    """Return a cell that holds a number; a dash where there is none.
+def number(value: float | None, places: int = 1, *, unit: str = "") -> Cell:
+    """Return a cell with a number, or a dash for None.
 
     Example:
         >>> number(0.914, 2).text, number(None).text
         ('0.91', '–')
     """
-    return Cell("–" if value is None else f"{value:,.{places}f}{unit}", value, why=why)
+    return Cell("–" if value is None else f"{value:,.{places}f}{unit}", value)
 
 
 def figure(
@@ -99,14 +114,14 @@ def figure(
     signed: bool = False,
     why: str = "",
 ) -> Cell:
-    """Return a cell that holds a score with its interval.
+    """Return a cell with a score and its interval.
 
     Args:
-        value: the score; None where there is none.
+        value: the score; None if it is undefined.
         interval: low and high end of its 95% interval.
-        n: examples that it rests on.
-        signed: show a plus before what is above 0, as of differences.
-        why: why there is no score; or more on it.
+        n: number of examples behind it.
+        signed: show a plus sign, as for differences.
+        why: why the score is undefined, or a remark on it.
 
     Example:
         >>> figure(-1.25, (-2.0, 0.5), signed=True).text
@@ -119,16 +134,111 @@ def figure(
     return Cell(text, value, low, high, n, why=why)
 
 
-def _plain(cell: Cell) -> object:
-    if cell.value is None and cell.n is None and not cell.why:
-        return cell.text
-    row: dict[str, object] = {"value": cell.value}
-    if cell.low is not None:
-        row["interval"] = [cell.low, cell.high]
-    if cell.spread is not None:
-        row["sd"] = cell.spread
-    if cell.n is not None:
-        row["n"] = cell.n
-    if cell.why:
-        row["note"] = cell.why
-    return row
+def to_markdown(tables: Sequence[Table], title: str, notes: Sequence[str] = ()) -> str:
+    """Return tables as a document in GitHub's Markdown."""
+
+    def shown(cell: Cell) -> str:
+        text = _md(cell.text)
+        text = f"**{text}**" if cell.strong and text else text
+        return f"{text} ({cell.interval})" if cell.interval else text
+
+    parts = [f"# {_md(title)}"]
+    parts += ["\n".join(f"- {_md(note)}" for note in notes)] if notes else []
+    for table in tables:
+        parts.append(f"## {_md(table.title)}")
+        head = f"| {' | '.join(map(_md, table.columns))} |"
+        rule = "|---|" + "---:|" * (len(table.columns) - 1)
+        rows = [f"| {' | '.join(map(shown, row))} |" for row in table.rows]
+        parts.append("\n".join([head, rule, *rows]))
+        parts += [_md(note) for note in table.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def to_latex(tables: Sequence[Table]) -> str:
+    """Return tables as LaTeX for the package booktabs, one ``table`` each."""
+
+    def shown(cell: Cell) -> str:
+        text = _tex(cell.text)
+        text = rf"\textbf{{{text}}}" if cell.strong and text else text
+        return rf"{text} {{\scriptsize [{_tex(cell.interval)}]}}" if cell.interval else text
+
+    parts = ["% needs \\usepackage{booktabs}"]
+    for table in tables:
+        columns = "l" + "r" * (len(table.columns) - 1)
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            " & ".join(map(_tex, table.columns)) + r" \\",
+            r"\midrule",
+            *(" & ".join(map(shown, row)) + r" \\" for row in table.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            rf"\caption{{{_tex(' '.join([table.title + '.', *table.notes]))}}}",
+            rf"\label{{tab:{table.key}}}",
+            r"\end{table}",
+        ]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """Return a table as CSV with full figures; intervals, deviations and n get their own columns.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    extra = [
+        [name for name in ("low", "high", "spread", "n") if any(getattr(c, name) is not None for c in column)]
+        for column in (zip(*table.rows, strict=True) if table.rows else ([] for _ in table.columns))
+    ]  # fmt: skip
+    stream = io.StringIO()
+    out = csv.writer(stream, lineterminator="\n")
+    header: list[str] = []
+    for name, more in zip(table.columns, extra, strict=True):
+        header.append(_csv(name))
+        header += [_csv(f"{name} {'SD' if each == 'spread' else each}") for each in more]
+    out.writerow(header)
+    for row in table.rows:
+        cells: list[str] = []
+        for cell, more in zip(row, extra, strict=True):
+            text = "" if cell.text == "–" else _csv(cell.text)
+            cells.append(text if cell.value is None else repr(cell.value))
+            numbers = [getattr(cell, each) for each in more]
+            cells += ["" if each is None else repr(each) for each in numbers]
+        out.writerow(cells)
+    return stream.getvalue()
+
+
+def _csv(text: str) -> str:
+    text = safe_text(text).replace("\n", " ")
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _md(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>#|~&!])", r"\\\1", " ".join(safe_text(text).split()))
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+        "–": "--",
+        "−": "$-$",
+        "Δ": r"$\Delta$",
+        "√": r"$\surd$",
+        "·": r"$\cdot$",
+        **{character: rf"\{character}" for character in "&%$#_{}"},
+    }
+)
+
+
+def _tex(text: str) -> str:
+    return " ".join(safe_text(text).split()).translate(_LATEX)

@@ -1,16 +1,20 @@
-"""The tables of a report: scores, quoting, breakdowns, and what ran."""
+"""Tables of all runs: scores, quoting, comparison with a baseline, judgements, breakdowns, settings."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from statistics import fmean, median
+from statistics import median
 from typing import TYPE_CHECKING
 
+from semqa.bench.report.families import SCORES, disambig_cell, disambig_note, dr_cell, mark_best
+from semqa.bench.report.runs import as_object, short_judge
 from semqa.bench.report.table import Cell, Table, figure, number, words
 from semqa.bench.results import RESAMPLES, SEED
+from semqa.errors import InputError
 from semqa.metrics import summarise
-from semqa.metrics.bootstrap import mean_interval
+from semqa.metrics.bootstrap import paired_bootstrap, question_mean
+from semqa.metrics.statistics import adjust
 from semqa.quotes import Verdict
 
 if TYPE_CHECKING:
@@ -19,122 +23,236 @@ if TYPE_CHECKING:
     from semqa.bench.report.runs import FinishedRun
     from semqa.data.quotesum import Question
     from semqa.metrics import ExampleScores
+    from semqa.metrics.bootstrap import PairedTest
 
-__all__ = [
-    "GROUPINGS",
-    "SCORES",
-    "breakdown",
-    "main_table",
-    "quoting_table",
-    "records_table",
-]
-
-SCORES = {
-    "rougeLsum": "ROUGE-L",
-    "sem_f1": "Sem-F1",
-    "sem_recall": "Sem-Rec",
-    "semqa": "SEMQA",
-}
-"""The scores of the paper's Table 2; its ROUGE-L is ROUGE-Lsum."""
-
-_QUESTION_WORDS = ("who", "what", "when", "where", "which", "how", "why")
+COMPARED_RESAMPLES = 10_000
+LEVEL = 0.05
 
 
 def main_table(runs: Sequence[FinishedRun]) -> Table:
-    """Return the scores of all runs with their intervals, as the paper's Table 2, and our own."""
-    rows = []
+    """Return the scores of all runs, as in the paper's Table 2, and Sem-F1 over quoted sources."""
     several = len({run.data for run in runs}) > 1
+    rows = []
     for run in runs:
-        cells = [words(run.label), number(len({record.qid for record in run.records}), 0)]
+        cells = [words(run.label), number(len(run.qids), 0)]
         if several:
-            cells.insert(1, words(_data_name(run)))
+            limit = run.identity.get("limit")
+            first = "" if limit is None else f", first {limit}"
+            cells.insert(1, words(f"{run.identity.get('data')}{first}"))
         for metric in SCORES:
             estimate = run.report.estimates[metric]
             why = "; ".join(f"{n} unscored: {reason}" for reason, n in estimate.unscored.items())
             cells.append(figure(estimate.value, estimate.interval, estimate.n, why=why))
-        cells.append(_quoted_cell(run))
-        rows.append(cells)
+        rows.append([*cells, _quoted_cell(run)])
+    if not several:
+        rows = mark_best(rows, 2, [run.kind != "human" for run in runs])
+    notes = [
+        f"0 to 100, with 95% percentile intervals of {RESAMPLES:,} resamples of questions (seed "
+        f"{SEED}); the best run, not counting human rows, in bold. "
+        "ROUGE-L is ROUGE-Lsum; SEMQA is √(Sem-F1 · ROUGE-L) of the two means.",
+        "Sem-F1 (quoted) is not a score of the paper: it is Sem-F1 over the sources that the "
+        "answer or a reference quotes, so an answer without quotes scores 0. Sem-F1 itself "
+        "gives it points for every source that some reference does not quote.",
+    ]
+    if any(run.kind == "human" for run in runs):
+        notes.append(
+            "The human row is leave-one-out: each reference against the others of its question. "
+            "It is compared with one reference fewer, and never marked as the best."
+        )
+    if cited := dict.fromkeys(str(run.settings.get("prompt")) for run in runs if run.cites):
+        one = len(cited) == 1
+        notes.append(
+            f"{' and '.join(cited)} {'asks' if one else 'ask'} for citations instead of quotes: "
+            f"Sem-F1, Sem-Rec and SEMQA of {'its' if one else 'these'} runs are what the scorer "
+            "gives to answers that quote nothing."
+            + ("" if one else " Prompts has what can be compared.")
+        )
     columns = ["run", *(["data"] if several else []), "questions", *SCORES.values()]
-    return Table(
-        "scores",
-        "Scores",
-        [*columns, "Sem-F1 (quoted)"],
-        _with_best(rows, runs, first=3 if several else 2),
-        (
-            f"0 to 100, with 95% percentile intervals of {RESAMPLES:,} resamples of questions (seed "
-            f"{SEED}), and the best of those that are no human row in bold. "
-            "ROUGE-L is ROUGE-Lsum; SEMQA is √(Sem-F1 · ROUGE-L) of the two means.",
-            "Sem-F1 (quoted) is no score of the paper: it is Sem-F1 over the sources that the "
-            "answer or a reference quotes, so that an answer without quotes scores 0; Sem-F1 itself "
-            "gives it points for every source that some reference leaves alone.",
-            *_human_note(runs),
-            *_citation_note(runs),
-        ),
+    return Table("scores", "Scores", [*columns, "Sem-F1 (quoted)"], rows, notes)
+
+
+def _quoted_cell(run: FinishedRun) -> Cell:
+    if run.quoted is None:
+        return Cell("–", why="needs the data")
+    pairs = zip(run.records, run.quoted, strict=True)
+    mean = question_mean(
+        ((record.qid, scores.f1) for record, scores in pairs), resamples=RESAMPLES, seed=SEED
     )
-
-
-_VERDICTS = (Verdict.QUOTED, Verdict.UNVERIFIED, Verdict.UNQUOTED, Verdict.ABSTAINED)
+    if mean.value is None:
+        return Cell("–", why="nobody quotes a source")
+    return figure(mean.value, mean.interval, mean.n)
 
 
 def quoting_table(runs: Sequence[FinishedRun]) -> Table:
-    """Return what quoting looked like in all runs."""
+    """Return how each run quoted."""
+    statuses = ("verified", "misattributed", "fabricated", "malformed")
+    verdicts = (Verdict.QUOTED, Verdict.UNVERIFIED, Verdict.UNQUOTED, Verdict.ABSTAINED)
     rows = []
     for run in runs:
         answered = [record for record in run.records if record.error is None]
-        statuses: Counter[str] = Counter()
+        quotes: Counter[str] = Counter()
         for record in answered:
-            statuses.update(record.quotes)
+            quotes.update(record.quotes)
         total = sum(record.words for record in answered)
         free = sum(record.free_words for record in answered)
-        verdicts = Counter(record.verdict for record in answered)
+        found = Counter(record.verdict for record in answered)
         n = len(answered) or None
-        seconds = [record.seconds for record in answered]
+        seconds = [record.seconds for record in answered if run.kind != "human"]
         rows.append(
             [
                 words(run.label),
-                number(statuses.total() / n if n else None),
+                number(quotes.total() / n if n else None),
                 number(total / n if n else None),
                 number(100 * (1 - free / total) if total else None, unit=" %"),
-                *(
-                    number(statuses[status], 0)
-                    for status in ("verified", "misattributed", "fabricated", "malformed")
-                ),
-                *(number(verdicts[verdict], 0) for verdict in _VERDICTS),
+                *(number(quotes[status], 0) for status in statuses),
+                *(number(found[verdict], 0) for verdict in verdicts),
                 number(len(run.records) - len(answered), 0),
-                number(median(seconds) if seconds and run.kind != "human" else None, 3),
+                number(median(seconds) if seconds else None, 3),
             ]
         )
-    return Table(
-        "quoting",
-        "What quoting looked like",
-        (
-            "run",
-            "quotes per answer",
-            "words per answer",
-            "words quoted",
-            "verified",
-            "misattributed",
-            "fabricated",
-            "malformed",
-            *(f"answers {verdict}" for verdict in _VERDICTS),
-            "failed",
-            "seconds per answer",
-        ),
-        rows,
-        (
-            "A quote is verified where it stands in the source that it names, character for "
-            "character; misattributed where it stands in another; fabricated where it stands in "
-            "none; malformed where its mark cannot be read. Seconds are the median.",
-            "An answer is quoted if it quotes, every quote is verified, and no other word outside of "
-            "quotes claims anything; unverified if a quote is not verified or lost its brackets; "
-            "unquoted if it quotes nothing or claims something outside of quotes; abstained if it "
-            "says that the sources do not answer.",
-        ),
+    columns = ["run", "quotes per answer", "words per answer", "words quoted", *statuses]
+    columns += [*(f"answers {verdict}" for verdict in verdicts), "failed", "seconds per answer"]
+    notes = (
+        "A quote is verified if it stands in the source that it names, character for character; "
+        "misattributed if it stands in another source; fabricated if it stands in none; malformed "
+        "if its mark cannot be parsed. Seconds are the median.",
+        "An answer is quoted if it quotes, every quote is verified, and no other word outside of "
+        "quotes claims anything; unverified if a quote is not verified or lost its brackets; "
+        "unquoted if it quotes nothing or claims something outside of quotes; abstained if it "
+        "says that the sources do not answer.",
     )
+    return Table("quoting", "What quoting looked like", columns, rows, notes)
 
 
-def _sources(question: Question) -> str:
-    return str(len(question.numbers))
+def choose_baseline(runs: Sequence[FinishedRun], name: str | None) -> FinishedRun:
+    """Return the run that others are compared with.
+
+    Args:
+        runs: all of them.
+        name: label or folder of one; by default the first that is not the human row.
+
+    Raises:
+        InputError: no run has this name.
+    """
+    if name is None:
+        return next((run for run in runs if run.kind != "human"), runs[0])
+    for run in runs:
+        if name in (run.label, run.folder):
+            return run
+    known = ", ".join(repr(run.label) for run in runs)
+    raise InputError(f"must be one of {known}, got {name!r}.", field="baseline", value=name)
+
+
+def comparison_table(
+    runs: Sequence[FinishedRun], baseline: FinishedRun, resamples: int = COMPARED_RESAMPLES
+) -> Table | None:
+    """Return how each run differs from the baseline, with Holm's correction over all tests.
+
+    Runs over other questions are left out, with a note. None if there is nothing to compare.
+
+    Source: Holm 1979; `semqa.metrics.bootstrap.paired_bootstrap`.
+    """
+    tests: dict[tuple[str, str], PairedTest] = {}
+    notes: list[str] = []
+    for run in runs:
+        if run is baseline:
+            continue
+        if not _same_questions(run, baseline):
+            notes.append(f"Not compared because it is over other questions: {run.label}.")
+            continue
+        for metric in SCORES:
+            try:
+                tests[run.label, metric] = paired_bootstrap(
+                    run.scores, baseline.scores, metric=metric, resamples=resamples, seed=SEED
+                )
+            except InputError as error:
+                notes.append(f"Not compared: {run.label}: {error}")
+    if not tests:
+        return None
+    corrected = dict(zip(tests, adjust([t.p for t in tests.values()], "holm"), strict=True))
+    rows: list[list[Cell]] = []
+    for run in runs:
+        if not any(label == run.label for label, _ in tests):
+            continue
+        cells = [words(run.label)]
+        for metric in SCORES:
+            test = tests.get((run.label, metric))
+            if test is None:
+                cells += [Cell("–", why="not compared"), Cell("–")]
+                continue
+            p = corrected[run.label, metric]
+            cells.append(figure(test.difference, (test.low, test.high), test.n, signed=True))
+            shown = f"{p:.3f}" if p >= 0.001 else "< 0.001"
+            cells.append(Cell(shown, p, strong=p < LEVEL, why=f"uncorrected {test.p:.4f}"))
+        rows.append(cells)
+    told = [
+        f"Differences in points with 95% intervals, by a paired bootstrap of {resamples:,} "
+        f"resamples over questions (seed {SEED}); two-sided p, corrected by Holm for all "
+        f"{len(tests)} tests of this table; bold if below {LEVEL:g}. Intervals are not "
+        "corrected: one without 0 is no proof if its p is not bold."
+    ]
+    least = 1 / (1 + resamples)
+    if len(tests) * least >= LEVEL:
+        told.append(
+            f"No difference can be bold here: the least p of {resamples:,} resamples is "
+            f"{least:.1g}, which Holm multiplies by {len(tests):,} tests. Report fewer runs at once."
+        )
+    columns = ["run", *(each for name in SCORES.values() for each in (f"Δ {name}", f"p ({name})"))]
+    return Table("comparison", f"Against {baseline.label}", columns, rows, [*told, *notes])
+
+
+def not_compared(runs: Sequence[FinishedRun], baseline: FinishedRun) -> str:
+    """Return why there is nothing to compare the baseline with."""
+    if not any(_same_questions(run, baseline) for run in runs if run is not baseline):
+        return f"no other run is over the questions of {baseline.label}"
+    if len(baseline.qids) == 1:
+        return "one question shows no spread"
+    return f"no question has a score of {baseline.label} and of another run"
+
+
+def _same_questions(run: FinishedRun, other: FinishedRun) -> bool:
+    return run.data == other.data and run.qids == other.qids
+
+
+def judged_table(runs: Sequence[FinishedRun]) -> Table | None:
+    """Return what judges said of the runs; None if none was judged."""
+    judged = [run for run in runs if run.results.get("judged")]
+    if not judged:
+        return None
+    rows = []
+    for run in judged:
+        told = as_object(run.results.get("judged"))
+        ais = as_object(told.get("auto_ais"))
+        n = as_object(ais.get("n"))
+        cells = [words(run.label), words(short_judge(str(told.get("judge"))))]
+        cells += [
+            _judged_cell(ais.get(key), ais.get(f"{key}_interval"), n.get(key))
+            for key in ("sentences", "answers")
+        ]
+        cells += [
+            _judged_cell(found.get("value"), found.get("interval"), found.get("n"))
+            for found in (as_object(told.get(f"citation_{key}")) for key in ("recall", "precision"))
+        ]
+        rows.append([*cells, disambig_cell(run), dr_cell(run)])
+    columns = ["run", "judge", "AutoAIS, sentences", "AutoAIS, answers", "citation recall"]
+    columns += ["citation precision", "Disambig-F1", "DR"]
+    notes = [
+        "Judgements, not verifications: 0 to 100, by the judge named; figures of two judges do not "
+        "compare. Answers that failed or are empty count in Disambig-F1 only, where they score 0. "
+        "95% intervals: percentiles over resamples of questions; Wilson's for AutoAIS of answers if "
+        "each question has one answer.",
+        *disambig_note(judged),
+    ]
+    return Table("judged", "Judged", columns, rows, notes)
+
+
+def _judged_cell(value: object, interval: object, n: object) -> Cell:
+    if not isinstance(value, int | float):
+        return Cell("–", why="not judged by such a judge")
+    ends = interval if isinstance(interval, list) and len(interval) == 2 else []
+    around = [float(end) for end in ends if isinstance(end, int | float)]
+    count = n if isinstance(n, int) else None
+    return figure(float(value), around if len(around) == 2 else None, count)
 
 
 def _question_word(question: Question) -> str:
@@ -145,35 +263,28 @@ def _question_word(question: Question) -> str:
         >>> [_question_word(Question("q", text, (), ())) for text in ("In WHICH year?", "What's up?")]
         ['which', 'what']
     """
+    known = ("who", "what", "when", "where", "which", "how", "why")
     said = re.findall(r"\w+", question.question.lower())
-    return next((word for word in said if word in _QUESTION_WORDS), "other")
-
-
-def _origin(question: Question) -> str:
-    return question.origin
+    return next((word for word in said if word in known), "other")
 
 
 GROUPINGS: dict[str, tuple[str, Callable[[Question], str]]] = {
-    "sources": ("number of sources", _sources),
+    "sources": ("number of sources", lambda question: str(len(question.numbers))),
     "question-word": ("question word", _question_word),
-    "origin": ("origin", _origin),
+    "origin": ("origin", lambda question: question.origin),
 }
-"""By what results are broken down: a title, and what group a question is of."""
+"""How results are broken down: a title, and the group of a question."""
 
 
-def breakdown(runs: Sequence[FinishedRun], key: str, metric: str = "semqa") -> Table | None:
-    """Return one score of all runs whose data is there, by groups of questions.
-
-    Args:
-        runs: of any data.
-        key: one of `GROUPINGS`.
-        metric: what is broken down.
-
-    Returns:
-        None where no run has its data.
-    """
+def breakdown(runs: Sequence[FinishedRun], key: str) -> Table | None:
+    """Return SEMQA by groups of questions, of all runs whose data was found."""
     title, group_of = GROUPINGS[key]
-    grouped = {run.label: _by_group(run, group_of) for run in runs if run.items is not None}
+    grouped: dict[str, dict[str, list[ExampleScores]]] = {}
+    for run in runs:
+        if run.items is not None:
+            own = grouped.setdefault(run.label, {})
+            for item, scores in zip(run.items, run.scores, strict=True):
+                own.setdefault(group_of(item.question), []).append(scores)
     names = {name for groups in grouped.values() for name in groups}
     if not names:
         return None
@@ -182,58 +293,47 @@ def breakdown(runs: Sequence[FinishedRun], key: str, metric: str = "semqa") -> T
     for label, groups in grouped.items():
         cells = [words(label)]
         for name in order:
-            scores = groups.get(name, [])
-            report = summarise(scores, resamples=RESAMPLES, seed=SEED)
-            estimate = report.estimates[metric]
-            questions = len({each.qid for each in scores if each.value(metric) is not None})
-            around = estimate.interval if questions > 1 else None
-            cells.append(figure(estimate.value, around, questions))
+            found = groups.get(name, [])
+            estimate = summarise(found, resamples=RESAMPLES, seed=SEED).estimates["semqa"]
+            questions = len({each.qid for each in found if each.semqa is not None})
+            cells.append(
+                figure(estimate.value, estimate.interval if questions > 1 else None, questions)
+            )
         rows.append(cells)
-    return Table(
-        f"by-{key}",
-        f"{SCORES[metric]} by {title}",
-        ("run", *(f"{name} (n = {_most(grouped, name)})" for name in order)),
-        rows,
-        ("n is the number of questions that have a score; one alone has no interval.",),
-    )
-
-
-def _by_group(
-    run: FinishedRun, group_of: Callable[[Question], str]
-) -> dict[str, list[ExampleScores]]:
-    groups: dict[str, list[ExampleScores]] = {}
-    for item, scores in zip(run.items or (), run.scores, strict=True):
-        groups.setdefault(group_of(item.question), []).append(scores)
-    return groups
-
-
-def _most(grouped: Mapping[str, Mapping[str, Sequence[ExampleScores]]], name: str) -> int:
-    return max(len({s.qid for s in groups.get(name, ())}) for groups in grouped.values())
+    most = {
+        name: max(len({s.qid for s in groups.get(name, ())}) for groups in grouped.values())
+        for name in order
+    }
+    columns = ("run", *(f"{name} (n = {most[name]})" for name in order))
+    note = "n is the number of questions that have a score; a single one has no interval."
+    return Table(f"by-{key}", f"{SCORES['semqa']} by {title}", columns, rows, (note,))
 
 
 def records_table(runs: Sequence[FinishedRun]) -> Table:
-    """Return what each run was, as its record says."""
+    """Return what each run was, from its record."""
     rows = []
     for run in runs:
         identity, told = run.identity, run.results
-        versions, machine = told.get("versions"), told.get("machine")
-        rows.append(
-            [
-                words(run.label),
-                words(run.folder),
-                words(str(identity.get("engine"))),
-                words(_settings(run)),
-                words(
-                    f"{run.prompts.get('template')} {str(run.prompts.get('sha256'))[:12]}"
-                    if run.prompts
-                    else "–"
-                ),
-                words(f"{identity.get('data')} {str(identity.get('data_sha256'))[:12]}"),
-                words(str(identity.get("semqa"))),
-                words(_join(identity.get("model_versions")) or _join(versions)),
-                words(_join(machine, ("processor", "gpus", "python"))),
-            ]
-        )
+        settings = [
+            f"{key}={value}"
+            for key, value in run.settings.items()
+            if key not in ("engine", "data", "prompt") and value is not None
+        ]
+        prompt = f"{run.prompts.get('template')} {str(run.prompts.get('sha256'))[:12]}"
+        machine = as_object(told.get("machine"))
+        shown = [
+            run.label,
+            run.folder,
+            str(identity.get("engine")),
+            ", ".join(settings),
+            prompt if run.prompts else "–",
+            f"{identity.get('data')} {str(identity.get('data_sha256'))[:12]}",
+            str(identity.get("semqa")),
+            _join(as_object(identity.get("model_versions")))
+            or _join(as_object(told.get("versions"))),
+            _join({k: machine[k] for k in ("processor", "gpus", "python") if k in machine}),
+        ]
+        rows.append([words(each) for each in shown])
     columns = (
         "run",
         "folder",
@@ -248,87 +348,8 @@ def records_table(runs: Sequence[FinishedRun]) -> Table:
     return Table("records", "What was run", columns, rows)
 
 
-def _settings(run: FinishedRun) -> str:
-    left = ("engine", "data", "prompt")
-    return ", ".join(
-        f"{key}={value}"
-        for key, value in run.settings.items()
-        if key not in left and value is not None
-    )
-
-
-def _join(found: object, keys: Sequence[str] | None = None) -> str:
-    if not isinstance(found, dict):
-        return ""
-    shown = found if keys is None else {key: found[key] for key in keys if key in found}
+def _join(found: Mapping[str, object]) -> str:
     return ", ".join(
         f"{key} {', '.join(map(str, value)) if isinstance(value, list) else value}"
-        for key, value in shown.items()
+        for key, value in found.items()
     )
-
-
-def _data_name(run: FinishedRun) -> str:
-    limit = run.identity.get("limit")
-    first = "" if limit is None else f", first {limit}"
-    return f"{run.identity.get('data')}{first}"
-
-
-def _quoted_cell(run: FinishedRun) -> Cell:
-    if run.quoted is None:
-        return Cell("–", why="needs the data")
-    groups: dict[str, list[float]] = {}
-    for record, scores in zip(run.records, run.quoted, strict=True):
-        own = groups.setdefault(record.qid, [])
-        if scores.f1 is not None:
-            own.append(scores.f1)
-    values = [value for group in groups.values() for value in group]
-    if not values:
-        return Cell("–", why="nobody quotes a source")
-    interval = mean_interval(list(groups.values()), resamples=RESAMPLES, seed=SEED)
-    return figure(fmean(values), interval, len(values))
-
-
-def _with_best(
-    rows: Sequence[Sequence[Cell]], runs: Sequence[FinishedRun], first: int
-) -> list[list[Cell]]:
-    """Mark the best score of each column among the runs that are not the human row."""
-    from dataclasses import replace
-
-    made = [list(row) for row in rows]
-    if len({run.data for run in runs}) > 1:
-        return made
-    for column in range(first, len(made[0])):
-        found = {
-            at: row[column].value
-            for at, row in enumerate(made)
-            if runs[at].kind != "human" and row[column].value is not None
-        }
-        if len(found) > 1:
-            best = max(value for value in found.values() if value is not None)
-            for at, value in found.items():
-                if value == best:
-                    made[at][column] = replace(made[at][column], strong=True)
-    return made
-
-
-def _human_note(runs: Sequence[FinishedRun]) -> list[str]:
-    if not any(run.kind == "human" for run in runs):
-        return []
-    return [
-        "The human row is leave-one-out: each reference against the others of its question, "
-        "so it is measured against one reference fewer, and never marked as the best."
-    ]
-
-
-def _citation_note(runs: Sequence[FinishedRun]) -> list[str]:
-    named = dict.fromkeys(str(run.settings.get("prompt")) for run in runs if run.cites)
-    if not named:
-        return []
-    return [
-        f"{' and '.join(named)} ask for citations in place of quotes: Sem-F1, Sem-Rec and SEMQA of "
-        "these runs are what the scorer gives to answers that quote nothing. Prompts has what can "
-        "be compared."
-        if len(named) > 1
-        else f"{next(iter(named))} asks for citations in place of quotes: Sem-F1, Sem-Rec and SEMQA "
-        "of its runs are what the scorer gives to answers that quote nothing."
-    ]

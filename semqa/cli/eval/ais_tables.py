@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.ais.rates import Measure, SystemRates
     from semqa.attribution.ais.report import Report, Settings, TaskReport
-    from semqa.metrics.statistic import Statistic
+    from semqa.metrics.statistics import Statistic
 
 __all__ = ["ais_notes", "ais_tables"]
 

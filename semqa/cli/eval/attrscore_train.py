@@ -9,7 +9,7 @@ import typer
 
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.cli.training import told_progress
+from semqa.cli.train import training_progress
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def train(
     from semqa.attribution.attrscore import read_examples
     from semqa.attribution.attrscore.training import TrainingOptions, split_by_question
     from semqa.attribution.attrscore.training import train as fine_tune
-    from semqa.trainer import Ranks
+    from semqa.training.folder import Ranks
 
     options = TrainingOptions(
         model=model,
@@ -138,7 +138,7 @@ def train(
         held = read_examples(dev, labelled=True)
     else:
         examples, held = split_by_question(examples, dev_share, seed)
-    with told_progress(quiet=as_json) as progress:
+    with training_progress(quiet=as_json) as progress:
         record = fine_tune(
             examples,
             held,

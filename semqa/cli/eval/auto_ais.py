@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.ais.auto_record import CheckedRun
     from semqa.attribution.judges import CachedJudge
-    from semqa.data.answers import GivenAnswer
+    from semqa.data.sources import GivenAnswer
 
 __all__ = ["Margin", "auto_ais", "read_given"]
 
@@ -157,7 +157,7 @@ def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> l
     Raises:
         InputError: a file is not usable.
     """
-    from semqa.data.answers import GivenAnswer, read_answers
+    from semqa.data.sources import GivenAnswer, read_answers
 
     if references is None:
         try:
@@ -172,8 +172,7 @@ def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> l
                 "sources; give a record with --rescore"
             ) from error
     from semqa.data.files import display_name
-    from semqa.data.predictions import match_predictions, read_predictions
-    from semqa.data.quotesum import read_quotesum
+    from semqa.data.quotesum import match_predictions, read_predictions, read_quotesum
 
     questions = read_quotesum(references)
     predictions = read_predictions(file)

@@ -228,7 +228,7 @@ def _examples(file: Path, references: Path | None, *, allow_missing: bool) -> li
     wanted: dict[str, tuple[str, ...]] = {}
     if references is not None:
         from semqa.data.quotesum import read_quotesum
-        from semqa.metrics.marks import strip_marks
+        from semqa.metrics.text import strip_marks
 
         wanted = {
             question.qid: tuple(map(strip_marks, question.texts))

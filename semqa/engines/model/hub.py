@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from semqa.data.digest import folder_digest
+from semqa.data.files import folder_digest
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 
 if TYPE_CHECKING:

@@ -32,9 +32,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState, generate
 
-from semqa.harness.corpus import MEANS, corpus_semqa
-from semqa.harness.questions import MAX_NEW_TOKENS, QuestionSet
-from semqa.harness.settings import HarnessSettings
+from semqa.harness.quotesum import MAX_NEW_TOKENS, MEANS, HarnessSettings, QuestionSet, corpus_semqa
 from semqa.metrics import METRICS
 from semqa.prompting import Form, Prompt
 

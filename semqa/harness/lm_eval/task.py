@@ -14,10 +14,8 @@ from lm_eval.api.metrics import mean
 from lm_eval.api.task import Task
 
 from semqa.errors import InputError
-from semqa.harness.corpus import MEANS, corpus_semqa
 from semqa.harness.lm_eval.room import Room, find_room
-from semqa.harness.questions import MAX_NEW_TOKENS, QuestionSet
-from semqa.harness.settings import HarnessSettings
+from semqa.harness.quotesum import MAX_NEW_TOKENS, MEANS, HarnessSettings, QuestionSet, corpus_semqa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

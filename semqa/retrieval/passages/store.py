@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from semqa.data.fetch import cache_folder
-from semqa.data.lock import locked
+from semqa.data.files import locked
 from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
 

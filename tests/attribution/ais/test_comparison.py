@@ -9,7 +9,7 @@ import pytest
 from semqa.attribution.ais import Rate, Verdict, compare_systems, system_rates
 from semqa.attribution.ais.comparison import SystemTest
 from semqa.errors import InputError
-from semqa.metrics.significance import compare_rates
+from semqa.metrics.statistics import compare_rates
 from tests.attribution.ais.makers import verdicts
 
 BEST = verdicts("best", not_ais=10, ais=90)

@@ -20,7 +20,7 @@ from semqa.attribution.ais import (
     write_released,
 )
 from semqa.attribution.ais.rates import Measure
-from semqa.metrics.significance import RateTest
+from semqa.metrics.statistics import RateTest
 from tests.attribution.ais.makers import verdicts as made
 
 TASKS = ("qrecc", "wow")

@@ -75,9 +75,9 @@ def test_any_text_survives_csv(
     [
         ("e.csv", "query,answer,label\nq,a,Attributable\n", r"e\.csv:2: missing field 'reference'"),
         ("e.csv", "answer,reference,label\na,r,Supported\n", r"e\.csv:2: not a label: got the string \"Supported\".*attrscore map"),
-        ("e.csv", "answer,reference,label\na,r\n", r"e\.csv:2: wrong number of cells: got 2, expected 3"),
+        ("e.csv", "answer,reference,label\na,r\n", r"e\.csv:2: This row has 2 cells"),
         ("e.csv", "answer,reference\n,r\n", r"e\.csv:2: empty field 'answer'"),
-        ("e.csv", 'answer,reference\n"a,r\n', r"e\.csv:2: not CSV"),
+        ("e.csv", 'answer,reference\n"a,r\n', r"e\.csv:2: This is not CSV"),
         ("e.csv", "answer,answer,reference\na,b,r\n", r"doubled column: got 'answer' twice"),
         ("e.csv", "answer,reference\n", r"no examples: got a header alone"),
         ("e.csv", "", r"nothing to read"),

@@ -20,8 +20,8 @@ from semqa.attribution.attrscore import (
 from semqa.attribution.attrscore.training import TrainingOptions, split_by_question, train
 from semqa.attribution.judges import create_judge
 from semqa.errors import InputError, UnavailableError
-from semqa.trainer import Progress
-from semqa.trainer.run import GuardedTrainer
+from semqa.training.folder import Progress
+from semqa.training.trainer import GuardedTrainer
 from tests.attribution.attrscore.toy import save_classifier, save_seq2seq, toy_examples
 from tests.training.processes import run_command, signal_at_step
 
@@ -92,9 +92,9 @@ def test_a_finished_training_is_not_done_again(
     weights = (out / "model/model.safetensors").stat().st_mtime_ns
     assert train(*data, out, options) == record
     assert (out / "model/model.safetensors").stat().st_mtime_ns == weights
-    with pytest.raises(InputError, match="of another training: got other data"):
+    with pytest.raises(InputError, match="another training: its data"):
         train(data[0][1:], data[1], out, options)
-    with pytest.raises(InputError, match="of another training: got other options"):
+    with pytest.raises(InputError, match="another training: its options"):
         train(*data, out, TrainingOptions(**{**record["options"], "seed": 5}))
 
 
@@ -213,7 +213,7 @@ def test_a_training_that_diverges_is_said_each_time(
         model=str(base), max_steps=12, batch_size=4, save_steps=3, device="cpu"
     )
     for _ in range(2):
-        with pytest.raises(InputError, match=r"diverged by step \d+: got a loss that is no number"):
+        with pytest.raises(InputError, match="diverged by step"):
             train(*data, tmp_path / "out", options)
     assert not (tmp_path / "out/training.json").exists()
 
@@ -240,7 +240,7 @@ def test_an_interrupted_training_evaluates_no_part_of_an_epoch(
 def test_two_processes_do_not_train_in_one_folder(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
-    from semqa.data.lock import locked
+    from semqa.data.files import locked
 
     (tmp_path / "out").mkdir()
     options = TrainingOptions(model=str(tmp_path))

@@ -18,7 +18,7 @@ from semqa.attribution.citations.text import (
     remove_citations,
     remove_citations_officially,
 )
-from semqa.metrics.short_answers import normalise_answer
+from semqa.metrics.text import normalise_answer
 
 Sentences = list[tuple[str, tuple[int, ...]]]
 

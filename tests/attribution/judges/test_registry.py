@@ -18,7 +18,7 @@ from semqa.errors import InputError
         ("lexical:x", "expected lexical alone"),
         ("engine", "expected an engine after the colon"),
         ("engine:lead-2", "expected an engine that asks a language model"),
-        ("engine:nobody:x", "unknown engine"),
+        ("engine:nobody:x", "Unknown engine"),
         ("transformers:nil=x", "did you mean nli="),
         ("transformers:nli=a/b,nli=c/d", "got nli twice"),
         ("transformers:lm", "got lm without a model"),

@@ -272,7 +272,7 @@ def test_default_differs_from_the_released_code_where_that_is_said(
 
 def test_responses_of_the_paper_are_integers_of_its_table(golden: dict[str, Any]) -> None:
     """300 and 299 responses give the printed figures: the released one is repeated."""
-    from semqa.metrics.curves import AtThreshold
+    from semqa.metrics.agreement import AtThreshold
 
     for name, (solution,) in golden["table3_printed"]["integer_solutions"].items():
         row = golden["table3_printed"]["rows"][name]

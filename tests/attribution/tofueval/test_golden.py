@@ -23,7 +23,7 @@ from semqa.attribution.tofueval.meta import Evaluation, compare, evaluate, self_
 from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run
 from semqa.attribution.tofueval.rates import ALL, count_errors, error_rates, lengths
 from semqa.attribution.tofueval.released import read_categories, read_key_points, read_splits
-from semqa.metrics.classification import Confusion
+from semqa.metrics.agreement import Confusion
 
 Predict = Callable[[AnnotatedSentence], bool]
 

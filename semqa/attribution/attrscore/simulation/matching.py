@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from semqa.metrics.short_answers import normalise_answer
+from semqa.metrics.text import normalise_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

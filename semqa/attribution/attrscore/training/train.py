@@ -22,8 +22,7 @@ from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
 from semqa.engines.model.hub import quiet
 from semqa.errors import InputError
-from semqa.trainer import Progress, Ranks, Session, TrainingFolder
-from semqa.trainer.session import versions
+from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

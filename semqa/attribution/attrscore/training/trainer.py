@@ -15,7 +15,7 @@ from transformers import (
 from semqa.attribution.attrscore.label import LABELS
 from semqa.attribution.attrscore.parsing import parse_label
 from semqa.attribution.attrscore.scores import score_labels
-from semqa.trainer.run import GuardedTrainer, Keeping, OneDevice, Run, arguments
+from semqa.training.trainer import GuardedTrainer, Keeping, OneDevice, Run, arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from semqa.attribution.attrscore.training.encoding import Encoded
     from semqa.attribution.attrscore.training.models import Trained
     from semqa.attribution.attrscore.training.options import TrainingOptions
-    from semqa.trainer import Session
+    from semqa.training.folder import Session
 
 __all__ = ["make_run"]
 

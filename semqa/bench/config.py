@@ -1,0 +1,261 @@
+"""The YAML file of a grid, parsed so that every setting knows its line.
+
+Scalars stay text, as on a command line: ``on`` is not a boolean and ``1e3`` not a number until an
+option parses it. So a key takes what its flag takes. Knows no option by name, except the keys of its
+own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from semqa.data.files import ByteBudget, decode_text, display_name, open_input
+from semqa.data.jsonl import shown
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+MAX_BYTES = 2**20
+MAX_CELLS = 10_000
+MAX_NODES = 100_000  # values in a file, counting repetitions by aliases
+
+OBJECTS = ("engine_args",)
+"""Keys whose value may be a mapping; it is passed on as JSON."""
+
+POLICY, RUNS, NAME, ENGINE = "policy", "runs", "name", "engine"
+
+
+class Setting(NamedTuple):
+    """One value of one key.
+
+    Attributes:
+        key: its name, with underscores.
+        text: the value as written; None for null, which means "not set".
+        where: ``file:line``, or the flag, for messages.
+        axis: whether it is one of several values of its key.
+        own: whether it stands in an item of ``runs``.
+    """
+
+    key: str
+    text: str | None
+    where: str
+    axis: bool = False
+    own: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The key as messages spell it."""
+        return self.key.replace("_", "-")
+
+    def error(self, message: str, hint: str | None = None) -> InputError:
+        """Return an error about this setting."""
+        return InputError(message, field=self.shown, value=self.text, hint=hint, where=self.where)
+
+
+Settings = dict[str, "Sequence[Setting]"]
+
+
+@dataclass(frozen=True, slots=True)
+class GridConfig:
+    """Contents of a file.
+
+    Attributes:
+        path: as messages show it.
+        settings: the values of each key at the top; an axis has several.
+        policies: bundles of settings that vary together.
+        runs: the items of ``runs``, each like `settings`.
+    """
+
+    path: str
+    settings: Settings
+    policies: Sequence[Sequence[Setting]]
+    runs: Sequence[Settings]
+
+    def every(self) -> Iterator[tuple[str, Sequence[Setting]]]:
+        """Yield each key of the file with its values."""
+        for settings in (self.settings, *self.runs):
+            yield from settings.items()
+        for bundle in self.policies:
+            yield from ((each.key, [each]) for each in bundle)
+
+    def cells(self) -> list[dict[str, Setting]]:
+        """Return the settings of each cell: those of the grid first, then those of ``runs``.
+
+        The grid is the product of all lists at the top, the last varying fastest; it needs ``engine``
+        at the top. A run takes over everything at the top that is not a list.
+
+        Raises:
+            InputError: there is no cell, or there are too many.
+        """
+        found: list[dict[str, Setting]] = []
+        if ENGINE in self.settings:
+            found += self._product(self.settings, self.policies or [()])
+        single = {key: values for key, values in self.settings.items() if not values[0].axis}
+        for run in self.runs:
+            found += self._product({**single, **run}, [()], already=len(found))
+        if not found:
+            raise InputError("There is nothing to run: add an engine or runs.", where=self.path)
+        return found
+
+    def _product(
+        self, settings: Settings, bundles: Sequence[Sequence[Setting]], already: int = 0
+    ) -> Iterator[dict[str, Setting]]:
+        count = already + len(bundles)
+        for values in settings.values():
+            count *= len(values)
+        if count > MAX_CELLS:
+            raise InputError(
+                f"There are {count:,} runs, and at most {MAX_CELLS:,} are allowed.", where=self.path
+            )
+        for chosen in itertools.product(*settings.values()):
+            for bundle in bundles:
+                yield {each.key: each for each in (*chosen, *bundle)}
+
+
+def read_config(path: Path | str) -> GridConfig:
+    """Parse a file of settings.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: it is invalid; the message names file and line.
+    """
+    import yaml
+
+    name = display_name(path)
+    with open_input(path, ByteBudget(MAX_BYTES)) as file:
+        text = decode_text(file.read_all(), name)
+    try:
+        top = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{name}:{mark.line + 1}" if mark is not None else name
+        problem = getattr(error, "problem", None) or "lists or mappings nested too deeply"
+        raise InputError(f"This is not YAML: {problem}.", where=where) from error
+    return _Parser(name).config(top)
+
+
+class _Parser:
+    """Turns YAML nodes into settings."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._nodes = 0
+
+    def config(self, top: Any) -> GridConfig:
+        if top is None:
+            raise InputError("There are no settings in this file.", where=self._name)
+        settings: Settings = {}
+        policies: list[Sequence[Setting]] = []
+        runs: list[Settings] = []
+        for key, node in self._pairs(top, None):
+            if key == RUNS:
+                runs = [self._run(each) for each in self._items(node, RUNS)]
+            elif key == POLICY:
+                policies = [self._bundle(each) for each in self._items(node, POLICY)]
+            elif key == NAME:
+                raise self._wrong(node, key, "belongs to an item of runs, not to all of them.")
+            else:
+                settings[key] = self._values(key, node)
+        return GridConfig(self._name, settings, policies, runs)
+
+    def _run(self, node: Any) -> Settings:
+        found: Settings = {}
+        for key, value in self._pairs(node, RUNS):
+            if key == POLICY:
+                found |= {each.key: [each] for each in self._bundle(value, own=True)}
+            else:
+                found[key] = self._values(key, value, own=True)
+        return found
+
+    def _bundle(self, node: Any, own: bool = False) -> list[Setting]:
+        pairs = self._pairs(node, POLICY)
+        return [self._setting(key, value, axis=not own, own=own) for key, value in pairs]
+
+    def _items(self, node: Any, key: str) -> list[Any]:
+        if node.id != "sequence" or not node.value:
+            raise self._wrong(node, key, f"must be a list, got {_kind(node)}.")
+        return list(node.value)
+
+    def _pairs(self, node: Any, field: str | None) -> Iterator[tuple[str, Any]]:
+        if node.id != "mapping":
+            what = "must hold mappings" if field else "Settings must be a mapping"
+            raise self._wrong(node, field, f"{what} such as engine: human, got {_kind(node)}.")
+        seen: dict[str, str] = {}
+        for key_node, value in node.value:
+            where = self._where(key_node)
+            if key_node.id != "scalar":
+                raise InputError(f"A key must be text, got {_kind(key_node)}.", where=where)
+            key = key_node.value.removeprefix("--").replace("-", "_")
+            if key in seen:
+                raise self._wrong(key_node, key, f"is set twice, first at {seen[key]}.")
+            seen[key] = where
+            yield key, value
+
+    def _values(self, key: str, node: Any, own: bool = False) -> list[Setting]:
+        if node.id != "sequence":
+            return [self._setting(key, node, own=own)]
+        if not node.value:
+            raise self._wrong(node, key, "needs at least one value.")
+        found = [self._setting(key, each, axis=len(node.value) > 1, own=own) for each in node.value]
+        seen: set[str | None] = set()
+        for setting in found:
+            if setting.text in seen:
+                raise setting.error(f"has the value {setting.text!r} twice.")
+            seen.add(setting.text)
+        return found
+
+    def _setting(self, key: str, node: Any, *, axis: bool = False, own: bool = False) -> Setting:
+        where = self._where(node)
+        self._count(node, key)
+        if node.id == "scalar":
+            empty = node.tag == "tag:yaml.org,2002:null"
+            return Setting(key, None if empty else node.value, where, axis, own)
+        if key in OBJECTS and node.id == "mapping":
+            return Setting(key, json.dumps(self._plain(key, node)), where, axis, own)
+        raise self._wrong(node, key, f"must be a value, got {_kind(node)}.")
+
+    def _plain(self, key: str, node: Any, depth: int = 0) -> object:
+        """Return what a node holds as JSON values: numbers and booleans are what they look like."""
+        self._count(node, key)
+        if depth > 20:
+            raise self._wrong(node, key, "is nested too deeply.")
+        if node.id == "mapping":
+            return {
+                each.value: self._plain(key, value, depth + 1)
+                for each, value in node.value
+                if each.id == "scalar"
+            }
+        if node.id == "sequence":
+            return [self._plain(key, each, depth + 1) for each in node.value]
+        if node.tag.endswith((":int", ":float", ":bool", ":null")):
+            try:
+                value: object = json.loads(node.value.lower())
+            except ValueError:
+                return str(node.value)
+            return value
+        return str(node.value)
+
+    def _count(self, node: Any, key: str) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise self._wrong(node, key, f"passes the limit of {MAX_NODES:,} values in a file.")
+
+    def _where(self, node: Any) -> str:
+        return f"{self._name}:{node.start_mark.line + 1}"
+
+    def _wrong(self, node: Any, key: str | None, message: str) -> InputError:
+        field = None if key is None else key.replace("_", "-")
+        return InputError(message, field=field, where=self._where(node))
+
+
+def _kind(node: Any) -> str:
+    if node.id == "scalar":
+        return shown(node.value) if node.value else "nothing"
+    return "a list" if node.id == "sequence" else "a mapping"

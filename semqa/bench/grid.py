@@ -1,0 +1,240 @@
+"""Run the cells of a grid one after the other; a cell that fails does not end it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from semqa.bench.folder import (
+    RESULTS_FILE,
+    RUN_FILE,
+    make_folder,
+    other_key,
+    own_errors,
+    pretty,
+    read_object,
+)
+from semqa.bench.plan import Plan
+from semqa.bench.run import Progress, rescore, run
+from semqa.data.files import locked, write_atomic
+from semqa.engines import ConstrainedEngine, SharingEngine
+from semqa.errors import InputError, SemqaError
+from semqa.retrieval.settings import ExemplarShelf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from semqa.attribution.judges import Judge
+    from semqa.bench.run import Workers
+    from semqa.engines import Engine
+    from semqa.prompting import PromptBuilder
+
+GRID_FILE = "grid.json"
+
+
+class Cell(NamedTuple):
+    """One run of a grid; `where` is the line of the file that it comes from."""
+
+    plan: Plan
+    label: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CellOutcome:
+    """What became of a cell.
+
+    Attributes:
+        folder: of its run.
+        label: its name.
+        state: ``done``; ``kept`` if it was finished before; or ``failed``.
+        answered: number of examples with an answer.
+        failed: number of examples without.
+        semqa: the score, if there is one.
+        seconds: time in this process.
+        error: why it failed.
+        exemplars: how many were asked for and how many prompts had, as in ``results.json``.
+    """
+
+    folder: str
+    label: str
+    state: Literal["done", "kept", "failed"]
+    answered: int = 0
+    failed: int = 0
+    semqa: float | None = None
+    seconds: float = 0.0
+    error: str | None = None
+    exemplars: Mapping[str, object] | None = None
+
+
+class HeldEngine:
+    """Holds the last engine loaded, so that runs in a row share a model.
+
+    Args:
+        say: called with messages on slow steps.
+    """
+
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        self._say = say
+        self._spec: str | None = None
+        self._held: Engine | None = None
+
+    def take(self, plan: Plan, prompts: PromptBuilder | None) -> Engine | None:
+        """Return the engine of a run, with its settings; it stays held.
+
+        Raises:
+            InputError: there is no such engine, or it does not take an option.
+            UnavailableError: a model was not reached, or a package is missing.
+        """
+        held = self._held
+        if isinstance(held, SharingEngine) and self._spec == plan.engine:
+            shared = held.with_settings(plan.given, prompts)
+            if shared is not None:
+                if isinstance(shared, ConstrainedEngine):
+                    shared.warm_up(self._say)
+                return shared
+        self.close()  # before the next one is loaded: two models may not fit
+        self._held, self._spec = plan.create_engine(prompts, self._say), plan.engine
+        return self._held
+
+    def close(self) -> None:
+        """Close the engine that is held."""
+        held, self._held, self._spec = self._held, None, None
+        if held is not None:
+            getattr(held, "close", lambda: None)()
+
+
+def run_grid(
+    cells: Sequence[Cell],
+    out: Path,
+    *,
+    on_cell: Callable[[Cell], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_done: Callable[[CellOutcome], None] = lambda _: None,
+    on_embedded: Callable[[int, int], None] = lambda _done, _total: None,
+    say: Callable[[str], None] | None = None,
+    judge: Judge | None = None,
+    predict_only: bool = False,
+    retry_failed: bool = False,
+    rescoring: bool = False,
+    workers: Workers | None = None,
+) -> list[CellOutcome]:
+    """Run every cell that is not finished, each in its folder below `out`.
+
+    Cells of one engine are run in a row, so that its model is loaded once. ``grid.json`` records the
+    outcome of each cell, and is written again after each. A grid that was killed goes on where it
+    stopped, within a cell too.
+
+    Args:
+        cells: what to run.
+        out: folder of the grid, made if missing.
+        on_cell: called with a cell before it is run.
+        on_progress: called with the progress of a cell.
+        on_done: called with the outcome of a cell.
+        on_embedded: called with the number of questions embedded, and their total.
+        say: called with messages on slow steps.
+        judge: judges the answers, of finished cells too.
+        predict_only: leave the scores out.
+        retry_failed: try failed examples again, in finished cells too.
+        rescoring: ask no engine; score again what is there.
+        workers: answer and score instead of this process.
+
+    Returns:
+        The outcome of each cell, in the order of `cells`.
+
+    Raises:
+        InputError: the folder cannot be made.
+        UnavailableError: another process works in it, or the disk failed.
+    """
+    make_folder(out)
+    outcomes: dict[int, CellOutcome] = {}
+    questions = cache(lambda data, limit: Plan(data, "", limit=limit).questions())
+    exemplars = ExemplarShelf(on_embedded)
+    held = HeldEngine(say)
+
+    def results_of(plan: Plan, folder: Path) -> tuple[Literal["done", "kept"], Any]:
+        if rescoring:
+            if not (folder / RUN_FILE).is_file():
+                raise InputError("There is no run to score again.", hint="Leave out --rescore.")
+            return "done", rescore(folder, plan.data, workers)
+        asked = questions(plan.data, plan.limit)
+        prompts = plan.create_prompts(asked, prepare=False, shelf=exemplars)
+        found = _finished(folder, plan.identity(prompts))
+        if (
+            found is not None
+            and (predict_only or found.get("results") is not None)
+            and not (retry_failed and found.get("failed"))
+            and (judge is None or (found.get("judged") or {}).get("identity") == judge.identity)
+        ):
+            return "kept", found
+        return "done", run(
+            plan,
+            folder,
+            on_progress,
+            prompts,
+            say=say,
+            judge=judge,
+            engines=held.take,
+            predict_only=predict_only,
+            retry_failed=retry_failed,
+            workers=workers,
+        )
+
+    def outcome_of(cell: Cell) -> CellOutcome:
+        folder, started = cell.plan.folder, time.perf_counter()
+        try:
+            state, results = results_of(cell.plan, out / folder)
+        except Exception as error:  # noqa: BLE001 (one cell must not cost the others)
+            if not isinstance(error, InputError):
+                held.close()  # the state of its model is unknown
+            said = str(error) if isinstance(error, SemqaError) else repr(error)
+            seconds = round(time.perf_counter() - started, 3)
+            return CellOutcome(folder, cell.label, "failed", seconds=seconds, error=said)
+        scores = results["results"]
+        return CellOutcome(
+            folder,
+            cell.label,
+            state,
+            results["answered"],
+            results["failed"],
+            None if scores is None else scores["semqa"],
+            round(time.perf_counter() - started, 3),
+            exemplars=results.get("exemplars"),
+        )
+
+    first: dict[str, int] = {}
+    for at, cell in enumerate(cells):
+        first.setdefault(cell.plan.engine, at)
+    with own_errors(out), locked(out / ".grid.lock", wait_seconds=0), closing(held):
+        for at in sorted(range(len(cells)), key=lambda at: (first[cells[at].plan.engine], at)):
+            on_cell(cells[at])
+            outcomes[at] = outcome_of(cells[at])
+            on_done(outcomes[at])
+            rows = [
+                asdict(outcomes[at])
+                if at in outcomes
+                else {"folder": cell.plan.folder, "label": cell.label, "state": "waiting"}
+                for at, cell in enumerate(cells)
+            ]
+            write_atomic(out / GRID_FILE, [pretty({"task": "quotesum", "cells": rows})])
+    return [outcomes[at] for at in range(len(cells))]
+
+
+def _finished(folder: Path, identity: Mapping[str, object]) -> dict[str, Any] | None:
+    """Return the results of a finished run of this identity; None if they were edited or are old."""
+    if not ((folder / RUN_FILE).is_file() and (folder / RESULTS_FILE).is_file()):
+        return None
+    if other_key(read_object(folder / RUN_FILE), identity) is not None:
+        return None
+    results: dict[str, Any] = read_object(folder / RESULTS_FILE)
+    scores = results.get("results")
+    counted = all(isinstance(results.get(count), int) for count in ("answered", "failed"))
+    scored = scores is None or (
+        isinstance(scores, dict) and isinstance(scores.get("semqa", ""), int | float | None)
+    )
+    return results if counted and scored else None

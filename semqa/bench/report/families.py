@@ -1,0 +1,422 @@
+"""Tables of runs that differ in one setting: their prompt, exemplars, baseline or seed.
+
+Runs of a *family* agree in everything else. Within a row, runs that differ in their seed alone are
+averaged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from statistics import fmean, stdev
+
+from semqa.bench.judging import rouge_of, sum_up
+from semqa.bench.plan import labels_of
+from semqa.bench.report.runs import RULES, FinishedRun, as_object, short_judge
+from semqa.bench.report.table import Cell, Table, figure, number, words
+from semqa.bench.results import RESAMPLES, SEED
+from semqa.metrics.bootstrap import question_mean
+
+SCORES = {"rougeLsum": "ROUGE-L", "sem_f1": "Sem-F1", "sem_recall": "Sem-Rec", "semqa": "SEMQA"}
+"""The scores of the paper's Table 2; its ROUGE-L is ROUGE-Lsum."""
+
+CITES = "its prompt asks for citations, which quote nothing"
+NOT_READ = "not judged by a judge that answers questions"
+ZERO_SHOT = "zero-shot"
+STRATEGIES = {"knn": "nearest", "random": "random", "fixed": "fixed"}
+"""Names of the ways to choose exemplars, in the order shown."""
+
+Figures = Mapping[str, Callable[[FinishedRun], Cell]]
+Rows = list[tuple[list[Cell], list[FinishedRun]]]
+
+
+def prompts_table(runs: Sequence[FinishedRun]) -> Table | None:
+    """Compare prompts: runs of one engine, number of shots and choice of exemplars.
+
+    The run of the prompt ``zero-shot``, which has no exemplars, is shown beside any number of shots.
+    """
+    families = _prompt_families(runs)
+    if not families:
+        return None
+    shown = [run for members in families for run in members]
+    judged = [run for run in shown if run.read is not None]
+    figures = {**_scores(), **({"Disambig-F1": disambig_cell, "DR": dr_cell} if judged else {})}
+    found = dict.fromkeys(_prompt(run) for run in shown)
+    shared = [name for name, _ in found]
+    names = {
+        (name, digest): name if shared.count(name) == 1 else f"{name} ({digest[:8]})"
+        for name, digest in found
+    }
+
+    def told(run: FinishedRun) -> dict[str, object]:
+        rules = {key: run.settings[key] for key in RULES if key in run.settings}
+        return {"engine": names[_prompt(run)], **rules}
+
+    labels = labels_of([_without(members[0], "prompt", "seed", *RULES) for members in families])
+    several = len(families) > 1
+    made: list[Rows] = []
+    for label, members in zip(labels, families, strict=True):
+        pooled = _pooled(members, lambda run: json.dumps([told(run), run.settings.get("shots")]))
+        rows: Rows = []
+        for name, alike in zip(labels_of([told(a[0]) for a in pooled]), pooled, strict=True):
+            shots = alike[0].settings.get("shots")
+            cells = [words(name), *([words(label)] if several else [])]
+            rows.append(([*cells, number(shots if isinstance(shots, int) else None, 0)], alike))
+        made.append(rows)
+    notes = [
+        "As the paper's Table 3: runs of one engine that differ in their prompt, the best in bold; "
+        "with 95% intervals over questions and the number of shots."
+    ]
+    if any(run.cites for run in shown):
+        notes.append(
+            "Prompts that ask for citations quote nothing, so they have no scores of quotes, and "
+            "their ROUGE-L ignores the citations; Scores has it with them."
+        )
+    if judged:
+        judges = [short_judge(str(_judged(run).get("judge", "unknown"))) for run in judged]
+        notes += [f"Judged by {', '.join(dict.fromkeys(judges))}.", *disambig_note(shown)]
+    if _spread(made):
+        notes.append("Runs that differ in their seed alone: mean and standard deviation.")
+    head = ["prompt", *(["engine"] if several else []), "shots"]
+    return _family_table("prompts", "Prompts", head, made, figures, notes)
+
+
+def exemplars_table(runs: Sequence[FinishedRun]) -> Table | None:
+    """Compare how exemplars are chosen and how many there are, for one engine and prompt.
+
+    A run without exemplars is shown beside those of its prompt, or beside all others of its engine if
+    its prompt is only asked without exemplars, as ``zero-shot`` mostly is.
+    """
+    families = _exemplar_families(runs)
+    if not families:
+        return None
+    several = len(families) > 1
+    made: list[Rows] = []
+    labels = labels_of([settings for settings, _ in families])
+    for label, (_, rows) in zip(labels, families, strict=True):
+        made.append(
+            [
+                ([words(name), *([words(label)] if several else []), number(shots, 0)], members)
+                for name, shots, members in rows
+            ]
+        )
+    notes = [
+        "As the paper's Table D.1: runs of one engine and prompt that differ in how the exemplars "
+        "are chosen and how many there are, the best in bold. Shots are those asked for; a prompt "
+        "that would be too long has fewer.",
+    ]
+    if _spread(made):
+        notes.append(
+            "Runs that differ in their seed alone are one row: mean and sample standard deviation "
+            "(SD). A row of one seed has a 95% interval over questions instead."
+        )
+    head = ["exemplars", *(["run of"] if several else []), "shots"]
+    return _family_table("exemplars", "Exemplars", head, made, _scores(), notes)
+
+
+def baselines_table(runs: Sequence[FinishedRun]) -> Table | None:
+    """Compare ``lead-K`` and ``tail-K`` by the number of sentences."""
+    found = [run for run in runs if run.kind == "baseline"]
+    data = [run.data for run in found]
+    made: list[Rows] = []
+    for members in _by(found, lambda run: run.data).values():
+        if data.count(members[0].data) > 1:
+            ordered = sorted((*_baseline(run), at, run) for at, run in enumerate(members))
+            made.append(
+                [([words(run.label), number(count, 0)], [run]) for _, count, _, run in ordered]
+            )
+    if not made:
+        return None
+    note = (
+        "As the paper's Table 5: the first (lead) or last (tail) sentences of each source, quoted "
+        "whole and joined; with 95% intervals over questions. ROUGE-L is the mean, where the "
+        "authors' notebook takes the middle of a bootstrap. The best is bold."
+    )
+    head = ["baseline", "sentences of each source"]
+    return _family_table("baselines", "Baselines", head, made, _scores(), [note])
+
+
+def seeds_table(runs: Sequence[FinishedRun]) -> Table | None:
+    """Return means and standard deviations of runs that differ in their seed alone."""
+
+    def key(run: FinishedRun) -> str:
+        return f"{run.data} {run.prompts.get('sha256')} {_without(run, 'seed')}"
+
+    seeded = [run for run in runs if isinstance(run.settings.get("seed"), int)]
+    several = [members for members in _pooled(seeded, key) if len(members) > 1]
+    if not several:
+        return None
+    figures = _scores()
+    labels = labels_of([_without(members[0], "seed") for members in several])
+    rows = [
+        [words(label), number(len(members), 0), *_cells(members, figures)]
+        for label, members in zip(labels, several, strict=True)
+    ]
+    note = "Means and sample standard deviations (SD) of runs that differ in their seed alone."
+    return Table("seeds", "Over seeds", ("run", "seeds", *figures), rows, (note,))
+
+
+def disambig_cell(run: FinishedRun) -> Cell:
+    """Return Disambig-F1 of a run."""
+    if run.read is None:
+        return figure(None, why=NOT_READ)
+    told = sum_up([record.qid for record in run.records], run.read, [None] * len(run.read))
+    return figure(told.f1, told.interval, told.n, why="" if told.n else "no sub-questions")
+
+
+def dr_cell(run: FinishedRun) -> Cell:
+    """Return DR of a run, over the answers that have Disambig-F1."""
+    if run.read is None:
+        return figure(None, why=NOT_READ)
+    rouge: list[float | None] = [each.rougeLsum for each in run.scores]
+    if run.items is not None:
+        rouge = [
+            rouge_of(item, record.prediction) if read.pairs else None
+            for item, record, read in zip(run.items, run.records, run.read, strict=True)
+        ]
+    told = sum_up([record.qid for record in run.records], run.read, rouge)
+    return figure(told.dr, told.dr_interval, told.n, why="" if told.n else "no sub-questions")
+
+
+def disambig_note(runs: Sequence[FinishedRun]) -> list[str]:
+    """Explain Disambig-F1 and DR, if a run has them."""
+    counts: dict[tuple[int, int], None] = {}
+    for run in runs:
+        if run.read is not None:
+            pairs = zip(run.records, run.read, strict=True)
+            scored = {record.qid for record, read in pairs if read.pairs}
+            counts[len(scored), len(run.qids)] = None
+    if not counts:
+        return []
+    said = ", ".join(f"{scored} of {total}" for scored, total in counts)
+    return [
+        "Disambig-F1 and DR are ASQA's, over the questions whose readings QuoteSum lists "
+        f"({said}): those from AmbigQA. The judge is asked each reading, and what it finds in the "
+        "answer is compared with that source's short answer. DR is √(Disambig-F1 · ROUGE-L) of the "
+        "means over these questions, ROUGE-L without the numbers of citations. ASQA's own judge is "
+        "RoBERTa-large trained on SQuAD 2.0."
+    ]
+
+
+def mark_best(
+    rows: Sequence[Sequence[Cell]], first: int, among: Sequence[bool] = ()
+) -> list[list[Cell]]:
+    """Return rows with the best figure of each column in bold, unless all are equal.
+
+    Args:
+        rows: of equal length.
+        first: the first column of figures.
+        among: whether each row takes part; by default all do.
+    """  # fmt: skip
+    made = [list(row) for row in rows]
+    taking = [row for row, one in zip(made, among or [True] * len(made), strict=True) if one]
+    for at in range(first, len(made[0])):
+        values = [value for row in taking if (value := row[at].value) is not None]
+        if len(set(values)) > 1:
+            for row in taking:
+                if row[at].value == max(values):
+                    row[at] = replace(row[at], strong=True)
+    return made
+
+
+def _family_table(
+    key: str,
+    title: str,
+    head: Sequence[str],
+    families: Sequence[Rows],
+    figures: Figures,
+    notes: Sequence[str],
+) -> Table:
+    """Make a table of families of rows, each with its first cells and the runs that it averages."""
+    seeds = ["seeds"] if _spread(families) else []
+    columns = [*head, *seeds, "questions", *figures]
+    rows: list[list[Cell]] = []
+    for family in families:
+        made = []
+        for cells, members in family:
+            counts = [number(len(members), 0)] if seeds else []
+            counts.append(number(len(members[0].qids), 0))
+            made.append([*cells, *counts, *_cells(members, figures)])
+        rows += mark_best(made, len(columns) - len(figures))
+    return Table(key, title, columns, rows, notes)
+
+
+def _spread(families: Sequence[Rows]) -> bool:
+    return any(len(members) > 1 for family in families for _, members in family)
+
+
+def _cells(runs: Sequence[FinishedRun], figures: Figures) -> list[Cell]:
+    """Return the figures of one run, or mean and standard deviation of runs of several seeds."""
+    cells = []
+    for find in figures.values():
+        found = [find(run) for run in runs]
+        values = [cell.value for cell in found if cell.value is not None]
+        if len(runs) == 1 or not values:
+            cells.append(found[0])
+            continue
+        missing = len(runs) - len(values)
+        why = f"{missing} of {len(runs)} runs unscored" if missing else ""
+        cell = figure(fmean(values), n=found[0].n, why=why)
+        cells.append(replace(cell, spread=stdev(values) if len(values) > 1 else None))
+    return cells
+
+
+def _scores() -> Figures:
+    return {name: partial(_score_cell, metric=metric) for metric, name in SCORES.items()}
+
+
+def _score_cell(run: FinishedRun, metric: str) -> Cell:
+    """Return a score of a run.
+
+    If its prompt asks for citations, ROUGE ignores their numbers, and there are no scores of quotes.
+    """
+    if run.cites and metric != "rougeLsum":
+        return figure(None, why=CITES)
+    if run.cites and run.items is not None:
+        pairs = zip(run.items, run.records, strict=True)
+        values = [(record.qid, rouge_of(item, record.prediction)) for item, record in pairs]
+        scored = [each for each in values if each[1] is not None]
+        mean = question_mean(scored, resamples=RESAMPLES, seed=SEED)
+        return figure(mean.value, mean.interval, mean.n or None)
+    estimate = run.report.estimates[metric]
+    why = "with the numbers of citations, because the data is missing" if run.cites else ""
+    return figure(estimate.value, estimate.interval, estimate.n, why=why)
+
+
+def _by(
+    runs: Iterable[FinishedRun], key: Callable[[FinishedRun], object]
+) -> dict[object, list[FinishedRun]]:
+    """Group runs by a key, in the order in which they come."""
+    found: dict[object, list[FinishedRun]] = {}
+    for run in runs:
+        found.setdefault(key(run), []).append(run)
+    return found
+
+
+def _pooled(
+    runs: Iterable[FinishedRun], key: Callable[[FinishedRun], object]
+) -> list[list[FinishedRun]]:
+    """Return the runs of each row: those that share a key and have different seeds.
+
+    Two runs of one key and seed differ in something that no setting shows, such as the version of a
+    model; they are rows of their own.
+    """
+    rows: list[list[FinishedRun]] = []
+    for members in _by(runs, key).values():
+        seeds = {str(run.settings.get("seed")) for run in members}
+        rows += [members] if len(seeds) == len(members) else [[run] for run in members]
+    return rows
+
+
+def _without(run: FinishedRun, *left_out: str) -> dict[str, object]:
+    return {key: value for key, value in run.settings.items() if key not in left_out}
+
+
+def _judged(run: FinishedRun) -> Mapping[str, object]:
+    return as_object(run.results.get("judged"))
+
+
+def _baseline(run: FinishedRun) -> tuple[str, int]:
+    name, _, count = str(run.identity.get("engine")).partition("-")
+    return name, int(count) if count.isdecimal() and len(count) < 10 else 0
+
+
+def _prompt(run: FinishedRun) -> tuple[str, str]:
+    return str(run.prompts.get("template")), str(run.prompts.get("sha256"))
+
+
+def _prompt_families(runs: Sequence[FinishedRun]) -> list[list[FinishedRun]]:
+    """Return the runs to compare with each other, of at least two prompts per family."""
+
+    def key(run: FinishedRun, *apart: str) -> str:
+        # Citations are outside the constraint's language, so its rules differ between prompts.
+        rest = _without(run, "prompt", "seed", *RULES, *apart)
+        return json.dumps([run.data, rest], sort_keys=True, default=str)
+
+    asked = [run for run in runs if run.settings.get("prompt") is not None]
+    apart = ("shots", "exemplars")
+    families = []
+    for members in _by(asked, key).values():
+        if len({_prompt(run) for run in members}) < 2:
+            continue
+        if members[0].settings.get("shots"):
+            alike = key(members[0], *apart)
+            members += [
+                run
+                for run in asked
+                if run.settings["prompt"] == ZERO_SHOT
+                and not run.settings.get("shots")
+                and key(run, *apart) == alike
+            ]
+        families.append(members)
+    return families
+
+
+def _exemplar_families(
+    runs: Sequence[FinishedRun],
+) -> list[tuple[dict[str, object], list[tuple[str, int, list[FinishedRun]]]]]:
+    """Return families as settings and rows: how exemplars are chosen, how many, which runs."""
+    left = ("shots", "exemplars", "seed")
+
+    def engine(run: FinishedRun) -> str:
+        rest = _without(run, *left, "prompt")
+        return json.dumps([run.data, rest], sort_keys=True, default=str)
+
+    def prompt(run: FinishedRun) -> str:
+        pool = [run.prompts.get("sha256"), _chosen(run).get("pool_sha256")]
+        rest = [run.data, _without(run, *left), *pool]
+        return json.dumps(rest, sort_keys=True, default=str)
+
+    asked = [run for run in runs if type(run.settings.get("shots")) is int]
+    families = []
+    for members in _by([run for run in asked if run.settings["shots"]], prompt).values():
+        own = members[0].settings["prompt"]
+        peers = [run for run in asked if engine(run) == engine(members[0])]
+        elsewhere = {run.settings.get("prompt") for run in peers if run.settings["shots"]} - {own}
+        none = [
+            run
+            for run in peers
+            if not run.settings["shots"] and run.settings.get("prompt") not in elsewhere
+        ]
+        rows = _exemplar_rows(members, none)
+        if sum(shots > 0 for _, shots, _ in rows) > 1 or any(
+            run.settings.get("prompt") == own for run in none
+        ):
+            families.append((_without(members[0], *left), rows))
+    return families
+
+
+def _exemplar_rows(
+    members: Sequence[FinishedRun], none: Sequence[FinishedRun]
+) -> list[tuple[str, int, list[FinishedRun]]]:
+    def strategy(run: FinishedRun) -> str:
+        name = str(run.settings.get("exemplars"))
+        return STRATEGIES.get(name, name)
+
+    def way(run: FinishedRun) -> str:
+        chosen = _chosen(run)
+        keys = [key for key in ("encoder", "encoder_id", "qids") if key in chosen]
+        told = {"engine": strategy(run)} | {key: str(chosen[key]) for key in keys}
+        return json.dumps(told, sort_keys=True)
+
+    rows = []
+    prompts = _by(none, lambda run: str(run.settings.get("prompt")))
+    for prompt, without in prompts.items():
+        name = "none" if len(prompts) == 1 else f"none, {prompt}"
+        rows += [(name, 0, alike) for alike in _pooled(without, lambda _: 0)]
+    ways = list(dict.fromkeys(map(way, members)))
+    names = dict(zip(ways, labels_of([json.loads(each) for each in ways]), strict=True))
+    order = {name: at for at, name in enumerate((*STRATEGIES.values(), *names))}
+    found = []
+    for alike in _pooled(members, lambda run: (way(run), run.settings["shots"])):
+        first = alike[0]
+        place = order.get(strategy(first), len(order))
+        found.append((place, names[way(first)], int(str(first.settings["shots"])), alike))
+    found.sort(key=lambda row: row[:3])
+    return rows + [(name, shots, alike) for _, name, shots, alike in found]
+
+
+def _chosen(run: FinishedRun) -> Mapping[str, object]:
+    return as_object(run.prompts.get("exemplars"))
