@@ -145,7 +145,9 @@ def test_a_benchmark_counts_ways_and_repairs(semqa: Command, tmp_path: Path) -> 
         run = ("bench", "quotesum", "--data", data, "--engine", "openai:tiny")
         told = semqa(*run, "--out", tmp_path / "run", env={**KEY, "SEMQA_BASE_URL": server.url})
         assert told.code == 0, told
-        assert re.search(r"throughput: [0-9.]+ answers a second, [0-9]+ tokens a second", told.out)
+        assert re.search(
+            r"throughput: [0-9.]+ answers per second, [0-9]+ tokens per second", told.out
+        )
         assert re.search(
             r"constraint: 3 by repair; 3 broke a rule; 5 marks lost their brackets", told.out
         )

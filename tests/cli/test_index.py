@@ -133,4 +133,4 @@ def test_ctrl_c_keeps_what_was_done_and_the_next_run_goes_on(
 )
 def test_a_home_that_nobody_has(fails: Callable[..., str], command: tuple[str, ...]) -> None:
     said = fails(*command, "--data", "~nobody-of-that-name/x")
-    assert "data folder: no home: got '~nobody-of-that-name/x'" in said
+    assert "There is no home folder for '~nobody-of-that-name/x'" in said

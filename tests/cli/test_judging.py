@@ -164,7 +164,7 @@ def test_auto_ais_takes_predictions_with_references(semqa: Command, tmp_path: Pa
     fewer = ("eval", "auto-ais", "fewer.jsonl", "-r", DATA, "--no-judge-cache", "--json")
     told = semqa(*fewer)
     assert told.code == 2
-    assert "missing predictions: got none for 1 of 3 questions" in told.err
+    assert "1 of 3 questions have no prediction" in told.err
     assert semqa(*fewer, "--allow-missing").json["results"]["n"]["answers"] == 2
 
 
