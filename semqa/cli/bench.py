@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from semqa.attribution.judges import CachedJudge
 
-__all__ = ["app"]
-
 app = typer.Typer(name="bench", help="Benchmark engines on public datasets.", no_args_is_help=True)
 
 

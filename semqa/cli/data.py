@@ -16,8 +16,6 @@ from semqa.cli.progress import progress_bar
 if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="data",
     help="Fetch, list and check the files of public datasets.",

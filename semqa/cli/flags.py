@@ -11,8 +11,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["fields_as_flags", "flag", "in_flags"]
-
 
 def flag(name: str) -> str:
     """Return the flag of an option.

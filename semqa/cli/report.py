@@ -11,8 +11,6 @@ from semqa.cli.flags import fields_as_flags
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
 
-__all__ = ["report"]
-
 
 def report(
     folder: Annotated[
