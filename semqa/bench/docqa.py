@@ -37,17 +37,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote
     from semqa.retrieval.passages import Collection
 
-__all__ = [
-    "AnswerFile",
-    "DocsAnswer",
-    "QuestionSet",
-    "TemporaryCollections",
-    "answer_key",
-    "answer_questions",
-    "read_answers",
-    "whole_documents",
-]
-
 LIMITS = Limits(seconds=600.0)
 """A user's own documents may take their time."""
 

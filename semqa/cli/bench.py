@@ -20,7 +20,7 @@ from semqa.cli.eval.judging import (
     JudgeUrl,
     NoJudgeCache,
 )
-from semqa.cli.flags import fields_as_flags, flag
+from semqa.cli.flags import flag
 from semqa.cli.limit import read_limit, resolve_limit
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from semqa.attribution.judges import CachedJudge
-
-__all__ = ["app"]
 
 app = typer.Typer(name="bench", help="Benchmark engines on public datasets.", no_args_is_help=True)
 
@@ -161,7 +159,7 @@ def quotesum(
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise InputError("is missing.", field=missing, hint="Or give a grid with --config.")
-    with fields_as_flags({"data", "train"}), _resumable():
+    with _resumable():
         if rescore:
             from semqa.bench.run import rescore as score_again
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.flags import fields_as_flags
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, print_error, write_result
 from semqa.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile
-
-__all__ = ["app"]
 
 app = typer.Typer(
     name="data",
@@ -44,10 +41,9 @@ def fetch_command(
     from semqa.data.fetch import REMOTE_FILES, fetch, remote_file
 
     splits = [file.split for file in REMOTE_FILES if file.dataset == name]
-    with fields_as_flags({"split"}):
-        chosen = [
-            remote_file(name, part) for part in (splits if split == "all" and splits else [split])
-        ]
+    chosen = [
+        remote_file(name, part) for part in (splits if split == "all" and splits else [split])
+    ]
     for file in chosen:
         with progress_bar(f"{name} {file.split}", "bytes") as progress:
             path = fetch(name, file.split, cache_dir, progress)

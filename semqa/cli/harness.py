@@ -10,8 +10,6 @@ import typer
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="harness",
     help="QuoteSum as a task of lm-evaluation-harness and inspect_ai.",

@@ -45,11 +45,12 @@ class Command(TyperCommand):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            flags = {
-                param.name or "": param.opts[0] for param in self.params if param.opts[0][0] == "-"
-            }
+            flags = {}
+            for param in self.params:
+                if (flag := param.opts[0]).startswith("--"):
+                    flags |= dict.fromkeys((param.name, flag[2:].replace("-", "_")), flag)
             if error.where is None:  # in a file, settings have no dashes
-                error.field = flags.get(error.field or "", error.field)
+                error.field = flags.get(error.field, error.field)
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.flags import fields_as_flags
 from semqa.cli.output import say
 from semqa.errors import InputError
 
@@ -95,14 +94,13 @@ def opened_ray(given: Mapping[str, object]) -> Iterator[RayWorkers | None]:
 
     names = ("ray_address", "workers", "num_cpus", "num_gpus")
     more = {name: given[name] for name in names if given.get(name) is not None}
-    with fields_as_flags(names):
-        if given.get("distributed") is None:
-            for name in more:
-                raise InputError("needs --distributed ray.", field=name)
-            yield None
-            return
-        if "ray_address" in more:
-            more["address"] = more.pop("ray_address")
-        settings = RaySettings.read(**more)  # type: ignore[arg-type]  # checked by the record itself
+    if given.get("distributed") is None:
+        for name in more:
+            raise InputError("needs --distributed ray.", field=name)
+        yield None
+        return
+    if "ray_address" in more:
+        more["address"] = more.pop("ray_address")
+    settings = RaySettings.read(**more)  # type: ignore[arg-type]  # checked by the record itself
     with open_ray(settings, say) as workers:
         yield workers

@@ -7,11 +7,8 @@ from typing import Annotated
 
 import typer
 
-from semqa.cli.flags import fields_as_flags
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-
-__all__ = ["report"]
 
 
 def report(
@@ -58,11 +55,10 @@ def report(
     """
     from semqa.bench.report import load_runs, make_report, write_report
 
-    with fields_as_flags({"baseline", "data", "format"}):
-        loaded = load_runs(folder, data or ())
-        made = make_report(loaded, title=title, baseline=baseline, examples=examples)
-        chosen = [name.strip() for name in formats.split(",") if name.strip()]
-        written = write_report(made, out if out is not None else folder / "report", chosen)
+    loaded = load_runs(folder, data or ())
+    made = make_report(loaded, title=title, baseline=baseline, examples=examples)
+    chosen = [name.strip() for name in formats.split(",") if name.strip()]
+    written = write_report(made, out if out is not None else folder / "report", chosen)
     for note in made.notes:
         say(note)
     if as_json:

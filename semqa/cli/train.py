@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.cli.bench_watch import Lines, duration
-from semqa.cli.flags import fields_as_flags
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
@@ -141,8 +140,7 @@ def train(
     from semqa.training import train as fine_tune
     from semqa.training.folder import Ranks
 
-    flags = {*TrainingOptions.__dataclass_fields__, "max_checkpoints"}
-    with fields_as_flags(flags), training_progress(quiet=as_json) as progress:
+    with training_progress(quiet=as_json) as progress:
         options = TrainingOptions(
             model=model,
             method=method,

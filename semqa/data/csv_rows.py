@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from semqa.data.files import ByteBudget, InputFile
 
-__all__ = ["CsvFile", "CsvRecord", "csv_of", "encode_record", "read_csv", "write_csv"]
-
 
 @dataclass(frozen=True, slots=True)
 class CsvRecord:

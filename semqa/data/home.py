@@ -8,8 +8,6 @@ from pathlib import Path
 
 from semqa.errors import InputError
 
-__all__ = ["data_folder", "default_data"]
-
 
 def default_data() -> Path:
     """Return the folder that this system keeps a user's data of semqa in."""

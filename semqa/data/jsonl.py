@@ -22,21 +22,6 @@ if TYPE_CHECKING:
 
     from semqa.data.files import ByteBudget, InputFile
 
-__all__ = [
-    "Line",
-    "Row",
-    "as_row",
-    "decode_json",
-    "decode_row",
-    "describe",
-    "encode_row",
-    "lines_of",
-    "read_lines",
-    "read_rows",
-    "shown",
-    "write_jsonl",
-]
-
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 import time
 
-__all__ = ["use_write_ahead_log"]
-
 _PAUSE = 0.01
 
 

@@ -19,16 +19,6 @@ from semqa.metrics.bootstrap import Mean, mean_with_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = [
-    "DocsFigures",
-    "DocsPrediction",
-    "DocsQuestion",
-    "DocsQuote",
-    "DocsReport",
-    "DocsScore",
-    "DocsScorer",
-]
-
 RUN = 3
 """Words in a row that a quote which is not verbatim must share with evidence to be credited."""
 

@@ -32,14 +32,6 @@ if TYPE_CHECKING:
 
     from semqa.metrics.scores import ExampleScores
 
-__all__ = [
-    "official_rouge",
-    "official_sem_f1",
-    "official_sem_recall",
-    "published_figures",
-    "rouge_percentiles",
-]
-
 SEED = 1337
 RESAMPLES = 1000
 

@@ -10,6 +10,7 @@ import math
 import os
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -130,34 +131,25 @@ class GuardedTrainer(Trainer):
             super()._save_checkpoint(*given, **named)
 
 
+@dataclass(frozen=True, slots=True)
 class Keeping:
-    """When a model is evaluated and which one is kept.
+    """When a model is evaluated, and which one is kept.
 
-    Args:
+    Attributes:
         metric: a score's name; the first model with the highest is kept.
-        scores: names of all scores that an evaluation states.
+        scores: names of all scores of an evaluation.
         save: writes the model to a folder.
         evaluate_steps: steps between evaluations; None for one at the end of each epoch.
         save_steps: steps between checkpoints; None for one at each evaluation.
-        most: checkpoints that are left at a time.
+        most: checkpoints kept at a time.
     """
 
-    def __init__(
-        self,
-        metric: str,
-        scores: Collection[str],
-        save: Callable[[str], object],
-        *,
-        evaluate_steps: int | None = None,
-        save_steps: int | None = None,
-        most: int = 2,
-    ) -> None:
-        self.metric = metric
-        self.scores = scores
-        self.save = save
-        self.evaluate_steps = evaluate_steps
-        self.save_steps = save_steps
-        self.most = most
+    metric: str
+    scores: Collection[str]
+    save: Callable[[str], object]
+    evaluate_steps: int | None = None
+    save_steps: int | None = None
+    most: int = 2
 
     def evaluates(self, state: TrainerState) -> bool:
         """Whether an evaluation is due after a step."""

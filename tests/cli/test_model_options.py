@@ -270,7 +270,7 @@ def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
     config = json.loads(result.stdout)["config"]
     assert config["options"] == {"constraint": "on", "top_k": 3}
     assert config["prompts"]["shots"] == 2
-    assert "holds another run: its options" in fails(invoke(*args, *RANDOM))
+    assert "another run: its options" in fails(invoke(*args, *RANDOM))
     assert "--shots is not an option" in fails(
         invoke(*args[:-1], str(tmp_path / "other"), "--engine", "lead-1", "--shots", "1")
     )
