@@ -1,7 +1,7 @@
 """AttrScore (Yue et al. 2023): attributable, extrapolatory or contradictory.
 
 Claims are put to a judge in one of the paper's prompt families or as entailment (`judging`), what a
-language model says is parsed by stated rules (`parsing`) or as the released code does
+language model says is parsed by `semqa.attribution.judges.replies`, or as the released code does
 (`official`), and labels are scored (`scores`). `simulation` makes training data from question
 answering, `mapping` takes it from related tasks, and `training` fine-tunes a model on it.
 """
@@ -13,7 +13,7 @@ from semqa.attribution.attrscore.judging import Judged, judge_by_entailment, jud
 from semqa.attribution.attrscore.label import LABELS, Label
 from semqa.attribution.attrscore.official import OfficialScores, official_scores
 from semqa.attribution.attrscore.outputs import read_outputs
-from semqa.attribution.attrscore.parsing import Parsed, parse_label, parse_output
+from semqa.attribution.attrscore.parsing import parse_label
 from semqa.attribution.attrscore.prompting import AttrPrompt, Shot, read_shots, shipped_shots
 from semqa.attribution.attrscore.record import RunRecord, read_record, write_record
 from semqa.attribution.attrscore.scores import AttrScores, LabelScores, score_labels
@@ -29,7 +29,6 @@ __all__ = [
     "Label",
     "LabelScores",
     "OfficialScores",
-    "Parsed",
     "RunRecord",
     "Shot",
     "family_named",
@@ -37,7 +36,6 @@ __all__ = [
     "judge_by_prompt",
     "official_scores",
     "parse_label",
-    "parse_output",
     "read_examples",
     "read_outputs",
     "read_record",

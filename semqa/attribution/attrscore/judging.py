@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from semqa.attribution.attrscore.label import label_of_relation
-from semqa.attribution.attrscore.parsing import parse_output
+from semqa.attribution.attrscore.parsing import parse_label
 from semqa.attribution.judges import (
     CompletingJudge,
     EntailmentJudge,
@@ -24,13 +24,10 @@ if TYPE_CHECKING:
     from semqa.attribution.attrscore.prompting import AttrPrompt
     from semqa.attribution.judges import Judge
 
-__all__ = ["TOO_LONG", "Judged", "judge_by_entailment", "judge_by_prompt", "way_of"]
+__all__ = ["Judged", "judge_by_entailment", "judge_by_prompt", "way_of"]
 
 MAX_NEW_TOKENS = 64
 """Room for a label and a sentence; what comes after a verdict is not needed."""
-
-TOO_LONG = "too long"
-"""The rule of an example that a judge cannot read: it has no label, as an unparsed output has none."""
 
 Way = Literal["prompt", "entailment"]
 
@@ -43,15 +40,15 @@ class Judged:
         output: what it wrote, where it was asked by a prompt.
         entailment: its probabilities of entailment, neutral and contradiction, where it was asked
             for those.
-        label: what that means, or None for an unparsed output.
-        rule: what made it the label: a rule of `parsing`, ``most probable``, or `TOO_LONG`.
+        label: what that means; None if the output is unparsed or the example too long.
+        too_long: whether the example does not fit into the judge's context.
     """
 
     example: Example
     label: Label | None
-    rule: str
     output: str | None = None
     entailment: tuple[float, float, float] | None = None
+    too_long: bool = False
 
 
 def way_of(judge: Judge, asked: Way | None = None, *, prompted: bool = False) -> Way:
@@ -107,10 +104,9 @@ def judge_by_prompt(
     judged = []
     for example, output in zip(examples, outputs, strict=True):
         if isinstance(output, TooLongError):
-            judged.append(Judged(example, None, TOO_LONG))
+            judged.append(Judged(example, None, too_long=True))
             continue
-        parsed = parse_output(output, prompt.family.name)
-        judged.append(Judged(example, parsed.label, parsed.rule, output=output))
+        judged.append(Judged(example, parse_label(output), output=output))
     return judged
 
 
@@ -127,10 +123,8 @@ def judge_by_entailment(
     judged = []
     for example, found in zip(examples, relations, strict=True):
         if isinstance(found, TooLongError):
-            judged.append(Judged(example, None, TOO_LONG))
+            judged.append(Judged(example, None, too_long=True))
             continue
         figures = (found.entailment, found.neutral, found.contradiction)
-        judged.append(
-            Judged(example, label_of_relation(found), "most probable", entailment=figures)
-        )
+        judged.append(Judged(example, label_of_relation(found), entailment=figures))
     return judged

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from semqa.attribution.judges import Entailment
+    from semqa.attribution.judges.base import Relation
 
-__all__ = ["LABELS", "RELATIONS", "Label", "label_named", "label_of_relation"]
+__all__ = ["LABELS", "LABEL_OF", "RELATIONS", "Label", "label_named", "label_of_relation"]
 
 Label = Literal["Attributable", "Contradictory", "Extrapolatory"]
 """A label as the paper and its data write it."""
@@ -22,12 +23,14 @@ Label = Literal["Attributable", "Contradictory", "Extrapolatory"]
 LABELS: Final[tuple[Label, ...]] = ("Attributable", "Contradictory", "Extrapolatory")
 """In the order of the paper's table."""
 
-RELATIONS: Final[Mapping[Label, str]] = {
+RELATIONS: Final[Mapping[Label, Relation]] = {
     "Attributable": "entailment",
     "Contradictory": "contradiction",
     "Extrapolatory": "neutral",
 }
-"""What a label is where reference and claim are a premise and a hypothesis."""
+"""The relation of entailment that each label names."""
+
+LABEL_OF: Final[Mapping[Relation, Label]] = {name: label for label, name in RELATIONS.items()}
 
 _BY_NAME: Final[Mapping[str, Label]] = {label.lower(): label for label in LABELS}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.family import family_named
 from semqa.attribution.attrscore.judging import Judged
 from semqa.attribution.attrscore.label import LABELS, label_named
-from semqa.attribution.attrscore.parsing import parse_output
+from semqa.attribution.attrscore.parsing import parse_label
 from semqa.attribution.attrscore.table import read_table
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
@@ -24,22 +23,20 @@ _OUTPUT = ("output", "Prediction", "prediction", "response")
 _LABEL = ("label", "Label", "gold")
 
 
-def read_outputs(path: Path | str, family: str = "attribution") -> tuple[Judged, ...]:
+def read_outputs(path: Path | str) -> tuple[Judged, ...]:
     """Read rows of a gold label and an output; CSV, TSV, JSON lines or a JSON array.
 
     Args:
         path: the file. The output stands under ``output``, ``prediction`` or ``response``, the label
             under ``label`` or ``gold``; the released code's ``predictions.json`` is such a file.
-        family: the prompt family that was asked.
 
     Raises:
         InputError: the file or a row is not usable; the message names file and line.
     """
-    name = family_named(family).name
-    return tuple(_judged(row, number, name) for number, row in enumerate(read_table(path), start=1))
+    return tuple(_judged(row, number) for number, row in enumerate(read_table(path), start=1))
 
 
-def _judged(row: Row, number: int, family: str) -> Judged:
+def _judged(row: Row, number: int) -> Judged:
     given = row.text(_field(row, _LABEL, "a gold label"))
     label = label_named(given)
     if label is None:
@@ -56,8 +53,7 @@ def _judged(row: Row, number: int, family: str) -> Judged:
         label,
         where=row.where,
     )
-    parsed = parse_output(output, family)
-    return Judged(example, parsed.label, parsed.rule, output=output)
+    return Judged(example, parse_label(output), output=output)
 
 
 def _field(row: Row, names: tuple[str, ...], what: str) -> str:

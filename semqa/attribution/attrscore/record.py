@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.judging import TOO_LONG, Judged
+from semqa.attribution.attrscore.judging import Judged
 from semqa.attribution.attrscore.label import LABELS, label_named, label_of_relation
 from semqa.attribution.attrscore.official import official_label, official_scores
-from semqa.attribution.attrscore.parsing import parse_output
+from semqa.attribution.attrscore.parsing import parse_label
 from semqa.attribution.attrscore.scores import score_labels
 from semqa.attribution.judges import Entailment
 from semqa.data.atomic import write_atomic
@@ -74,7 +74,7 @@ class RunRecord:
     @property
     def too_long(self) -> int:
         """How many examples the judge could not read."""
-        return sum(each.rule == TOO_LONG for each in self.judged)
+        return sum(each.too_long for each in self.judged)
 
     def official(self) -> dict[str, Any] | None:
         """Score as the released code does, from outputs; None where there are none."""
@@ -152,8 +152,7 @@ def read_record(path: Path | str) -> RunRecord:
         )
     family = top.text("family")
     judged = tuple(
-        _judged(as_row(row, f"{name}: row {number}"), family)
-        for number, row in enumerate(rows, start=1)
+        _judged(as_row(row, f"{name}: row {number}")) for number, row in enumerate(rows, start=1)
     )
     made = ("format", "family", "resamples", "seed", "scores", "official", "too_long", "rows")
     settings = {key: value for key, value in top.fields.items() if key not in made}
@@ -171,7 +170,9 @@ def _whole(row: Row, name: str) -> int:
 
 
 def _row(judged: Judged) -> dict[str, object]:
-    row = judged.example.to_dict() | {"predicted": judged.label, "rule": judged.rule}
+    row = judged.example.to_dict() | {"predicted": judged.label}
+    if judged.too_long:
+        row["too_long"] = True
     if judged.output is not None:
         row["output"] = judged.output
     if judged.entailment is not None:
@@ -179,7 +180,7 @@ def _row(judged: Judged) -> dict[str, object]:
     return row
 
 
-def _judged(row: Row, family: str) -> Judged:
+def _judged(row: Row) -> Judged:
     given = row.fields.get("label")
     label = label_named(row.text("label")) if given is not None else None
     if given is not None and label is None:
@@ -200,8 +201,8 @@ def _judged(row: Row, family: str) -> Judged:
     output = row.fields.get("output")
     found = row.fields.get("entailment")
     if output is None and found is None:
-        if row.fields.get("rule") == TOO_LONG:
-            return Judged(example, None, TOO_LONG)
+        if row.fields.get("too_long"):
+            return Judged(example, None, too_long=True)
         raise InputError(
             f"{row.where}: nothing said: got neither 'output' nor 'entailment', expected one of "
             "them; drop the row"
@@ -220,14 +221,7 @@ def _judged(row: Row, family: str) -> Judged:
             )
         probabilities = cast("tuple[float, float, float]", tuple(cast("list[float]", found)))
     text = None if output is None else row.text("output")
-    return _judged_again(Judged(example, None, "", text, probabilities), family)
-
-
-def _judged_again(judged: Judged, family: str) -> Judged:
-    if judged.output is not None:
-        parsed = parse_output(judged.output, family)
-        return Judged(judged.example, parsed.label, parsed.rule, judged.output, judged.entailment)
-    found = Entailment(*(judged.entailment or (0.0, 1.0, 0.0)))
-    return Judged(
-        judged.example, label_of_relation(found), "most probable", None, judged.entailment
-    )
+    if text is not None:
+        return Judged(example, parse_label(text), text, probabilities)
+    relation = label_of_relation(Entailment(*(probabilities or (0.0, 1.0, 0.0))))
+    return Judged(example, relation, None, probabilities)

@@ -7,7 +7,7 @@ it in a batch, so that results can be kept on disk by content.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,12 @@ __all__ = [
     "Judge",
     "Pair",
     "Reading",
+    "Relation",
     "Span",
 ]
+
+Relation = Literal["entailment", "neutral", "contradiction"]
+"""How a hypothesis stands to a premise, or a claim to its source."""
 
 
 class Pair(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from semqa.attribution.judges.base import Entailment
 from semqa.attribution.judges.length import TooLongError
-from semqa.attribution.judges.replies import read_questions, read_span, read_verdict
+from semqa.attribution.judges.replies import read_questions, read_relation, read_span
 from semqa.attribution.prompts import JudgePrompt
 from semqa.engines.base import CompletingEngine, PromptTooLongError
 from semqa.engines.model.identity import model_identity
@@ -161,7 +161,7 @@ class EngineJudge:
         asked = [prompt.fill(premise=pair.premise, hypothesis=pair.hypothesis) for pair in pairs]
         found = []
         for reply in self.complete(asked, max_new_tokens=_VERDICT_TOKENS):
-            verdict = read_verdict(reply)
+            verdict = read_relation(reply)
             self.unparsed += verdict is None
             found.append(_UNREAD if verdict is None else _SURE[verdict])
         return found

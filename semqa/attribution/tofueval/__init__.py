@@ -12,7 +12,6 @@ from semqa.attribution.tofueval.meta import compare, evaluate, self_agreement, t
 from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run, read_evaluator
 from semqa.attribution.tofueval.rates import count_errors, error_rates
 from semqa.attribution.tofueval.taxonomy import ERROR_TYPES, ErrorType
-from semqa.attribution.tofueval.verdicts import parse_verdict
 
 __all__ = [
     "ERROR_TYPES",
@@ -31,7 +30,6 @@ __all__ = [
     "error_rates",
     "evaluate",
     "judge_texts",
-    "parse_verdict",
     "read_annotations",
     "read_evaluator",
     "self_agreement",

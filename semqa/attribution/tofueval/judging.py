@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
 from semqa.attribution.judges.length import TooLongError, unless_too_long
+from semqa.attribution.judges.replies import read_consistency
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.tofueval.annotations import SummaryKey
-from semqa.attribution.tofueval.verdicts import parse_verdict
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
@@ -159,7 +159,7 @@ def judge_texts(
 
 def read_reply(judged: Judged, reply: str) -> Judgement:
     """Return what a language model's reply says of a text."""
-    consistent = parse_verdict(reply)
+    consistent = read_consistency(reply)
     return Judgement(judged, None if consistent is None else not consistent, reply=reply)
 
 

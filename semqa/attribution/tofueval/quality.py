@@ -14,8 +14,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
+from semqa.attribution.judges.replies import read_points, read_rating
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.tofueval.verdicts import parse_points, parse_rating
 from semqa.errors import InputError
 from semqa.metrics.statistic import Statistic
 
@@ -132,7 +132,7 @@ def judge_coverage(
         )
         said = {key: reply for (key, _), reply in zip(asked, replies, strict=True)}
         return [
-            Coverage(key, tuple(parse_points(said[key], len(points[key]))), said[key])
+            Coverage(key, tuple(read_points(said[key], len(points[key]))), said[key])
             if key in said
             else Coverage(key, ())
             for key, _ in summaries
@@ -164,7 +164,7 @@ def rate_relevance(
         raise _cannot(judge, "answer prompts")
     prompt = prompt or JudgePrompt.load("tofueval-relevance")
     filled = [prompt.fill(topic=key.topic, text=text) for key, text in summaries]
-    return [(parse_rating(reply), reply) for reply in judge.complete(filled, max_new_tokens=16)]
+    return [(read_rating(reply), reply) for reply in judge.complete(filled, max_new_tokens=16)]
 
 
 def relevance_bin(rating: float) -> Bin:

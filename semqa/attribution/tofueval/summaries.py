@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.judges.base import CompletingJudge
+from semqa.attribution.judges.replies import read_topics
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.tofueval.verdicts import parse_topics
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def find_topics(
         judge, [prompt.fill(document=each.text, count=count) for each in documents], 40 * count
     )
     return [
-        Topics(document.doc_id, parse_topics(reply, count), reply)
+        Topics(document.doc_id, read_topics(reply, count), reply)
         for document, reply in zip(documents, replies, strict=True)
     ]
 

@@ -148,9 +148,7 @@ def score(
     ] = False,
     per_example: Annotated[
         Path | None,
-        typer.Option(
-            help="Write each row's label and rule here, as JSON lines.", show_default=False
-        ),
+        typer.Option(help="Write each row's label here, as JSON lines.", show_default=False),
     ] = None,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
@@ -171,7 +169,7 @@ def score(
         record = RunRecord(found.settings, found.judged, name, resamples, seed)
     else:
         name = family_named(family or "attribution").name
-        record = RunRecord({}, read_outputs(file, name), name, resamples, seed)
+        record = RunRecord({}, read_outputs(file), name, resamples, seed)
     if per_example is not None:
         from semqa.data.jsonl import write_jsonl
 

@@ -234,9 +234,9 @@ def _finish_coverage(
 
 
 def _coverage(fields: dict[str, Any], where: str) -> Coverage:
+    from semqa.attribution.judges.replies import read_points
     from semqa.attribution.tofueval.annotations import SummaryKey
     from semqa.attribution.tofueval.quality import Coverage
-    from semqa.attribution.tofueval.verdicts import parse_points
 
     try:
         key = SummaryKey(
@@ -248,7 +248,7 @@ def _coverage(fields: dict[str, Any], where: str) -> Coverage:
             f"{where}: not a row of completeness: got {error}, expected what --out wrote; write it again"
         ) from error
     if reply is not None:
-        return Coverage(key, tuple(parse_points(str(reply), len(made))), str(reply))
+        return Coverage(key, tuple(read_points(str(reply), len(made))), str(reply))
     return Coverage(key, made)
 
 

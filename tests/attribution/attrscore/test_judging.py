@@ -273,7 +273,7 @@ def test_what_is_too_long_costs_itself_alone(tmp_path: Path) -> None:
     assert [each.label for each in asked] == ["Attributable", "Attributable", None]
     prompted = judge_by_prompt(Narrow(), EXAMPLES, AttrPrompt.create("attribution"))
     for judged in (asked, prompted):
-        assert [each.rule == "too long" for each in judged] == [False, False, True]
+        assert [each.too_long for each in judged] == [False, False, True]
         record = RunRecord({}, tuple(judged), resamples=0)
         assert (record.too_long, record.scores()["unparsed"]) == (1, 1)
         write_record(tmp_path / "run.json", record)

@@ -300,7 +300,7 @@ def test_a_model_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> N
 
 def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
     """A tiny model writes nonsense: what it says is kept, and nobody's verdict is guessed."""
-    from semqa.attribution.tofueval.verdicts import parse_verdict
+    from semqa.attribution.judges.replies import read_consistency
 
     save("llama-chat", tmp_path / "lm")
     judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct", "--judge")
@@ -308,7 +308,7 @@ def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
         rows = semqa(*judged, spec, "--json").json["rows"]
         assert len(rows) == 3
         for row in rows:
-            said = parse_verdict(row["reply"])
+            said = read_consistency(row["reply"])
             assert row["label"] == (None if said is None else "yes" if said else "no")
         assert "no verdict" in semqa(*judged, spec).out
 

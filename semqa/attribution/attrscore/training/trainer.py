@@ -60,7 +60,7 @@ def make_run(
         "train_dataset": examples.features,
         "eval_dataset": dev.features,
         "processing_class": trained.tokenizer,
-        "compute_metrics": _Scorer(trained, dev, options.family),
+        "compute_metrics": _Scorer(trained, dev),
     }
     trainer: GuardedTrainer
     if trained.kind == "classifier":
@@ -97,10 +97,9 @@ class _WritingTrainer(GuardedTrainer, Seq2SeqTrainer):
 class _Scorer:
     """Scores what a model predicts of the dev examples."""
 
-    def __init__(self, trained: Trained, dev: Encoded, family: str) -> None:
+    def __init__(self, trained: Trained, dev: Encoded) -> None:
         self._trained = trained
         self._labels = dev.labels
-        self._family = family
 
     def __call__(self, prediction: Any) -> dict[str, float]:
         """Return the scores of an evaluation by name; a label without any has 0 as its F1."""
@@ -125,4 +124,4 @@ class _Scorer:
         tokenizer = self._trained.tokenizer
         ids = np.where(predictions < 0, tokenizer.pad_token_id, predictions)
         texts = tokenizer.batch_decode(ids, skip_special_tokens=True)
-        return [parse_label(text, self._family) for text in texts]
+        return [parse_label(text) for text in texts]

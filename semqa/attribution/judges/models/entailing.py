@@ -25,7 +25,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.attribution.judges.models.labels import Relation
+    from semqa.attribution.judges.base import Relation
     from semqa.attribution.judges.models.loading import Loaded
     from semqa.attribution.judges.models.settings import ModelSettings
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Relation", "read_labels"]
+    from semqa.attribution.judges.base import Relation
 
-Relation = Literal["entailment", "neutral", "contradiction"]
+__all__ = ["read_labels"]
 
 _NAMES: dict[str, Relation] = {
     "entailment": "entailment",
