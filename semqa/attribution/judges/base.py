@@ -7,6 +7,7 @@ it in a batch, so that results can be kept on disk by content.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ __all__ = [
     "Pair",
     "Reading",
     "Relation",
+    "Schema",
     "Span",
 ]
 
+Schema = Mapping[str, object]
 Relation = Literal["entailment", "neutral", "contradiction"]
 """How a hypothesis stands to a premise, or a claim to its source."""
 
@@ -118,6 +121,14 @@ class AskingJudge(Judge, Protocol):
 class CompletingJudge(Judge, Protocol):
     """A judge that writes on from a prompt."""
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
-        """Return what is written after each prompt, greedily, without the prompt."""
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
+        """Return what is written after each prompt, without the prompt.
+
+        Args:
+            prompts: what is asked.
+            max_new_tokens: most tokens of a reply.
+            schema: JSON schema of the replies; a judge that does not support schemas ignores it.
+        """
         ...

@@ -29,7 +29,7 @@ from semqa.errors import InputError, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Judge, Pair, Reading
+    from semqa.attribution.judges.base import Judge, Pair, Reading, Schema
 
 __all__ = ["FILE_NAME", "CachedJudge"]
 
@@ -147,13 +147,16 @@ class CachedJudge:
             "ask", {"count": count}, readings, lambda some: judge.ask(some, count=count), list, list
         )
 
-    def _complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def _complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
         judge: Any = self.judge
+        asked: dict[str, object] = {"max_new_tokens": max_new_tokens}
         return self._all(
             "complete",
-            {"max_new_tokens": max_new_tokens},
+            asked if schema is None else {**asked, "schema": schema},
             prompts,
-            lambda some: judge.complete(some, max_new_tokens=max_new_tokens),
+            lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema),
             str,
             str,
         )

@@ -20,7 +20,7 @@ from semqa.attribution.judges.lexical_words import Token, read_tokens, sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.attribution.judges.base import Pair, Reading, Span
+    from semqa.attribution.judges.base import Pair, Reading, Schema, Span
 
 __all__ = ["LexicalJudge"]
 
@@ -85,7 +85,13 @@ class LexicalJudge:
         """Return each answer's sentence with a question word in its place; no answer, no question."""
         return [questions_for(answer, passage)[:count] for answer, passage in readings]
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002  (a verdict is short)
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,  # noqa: ARG002  (a verdict is short)
+        schema: Schema | None = None,  # noqa: ARG002
+    ) -> list[str]:
         """Return what each prompt asks for, such as a verdict, in the prompt's own words for it.
 
         Raises:

@@ -20,7 +20,7 @@ from semqa.attribution.judges.length import TooLongError, unless_too_long
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from semqa.attribution.judges.base import Judge, Pair, Reading, Span
+    from semqa.attribution.judges.base import Judge, Pair, Reading, Schema, Span
 
 __all__ = ["PatientJudge"]
 
@@ -69,9 +69,13 @@ class PatientJudge:
     def _ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         return self._all(lambda some: self._judge.ask(some, count=count), readings, [])
 
-    def _complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def _complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
         def complete(some: Sequence[str]) -> list[str]:
-            replies: list[str] = self._judge.complete(some, max_new_tokens=max_new_tokens)
+            replies: list[str] = self._judge.complete(
+                some, max_new_tokens=max_new_tokens, schema=schema
+            )
             return replies
 
         return self._all(complete, prompts, "")

@@ -25,7 +25,8 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
         spec: ``lexical``; ``transformers`` with any of ``nli=MODEL``, ``qa=MODEL``, ``qg=MODEL``
             and ``lm=MODEL`` after a colon, where a part without a model takes the default and
             ``transformers`` alone takes nli, qa and qg; or ``engine:`` and the specification of an
-            engine that asks a language model, such as ``engine:openai:gpt-4o-mini``.
+            engine that asks a language model, perhaps with options of it, such as
+            ``engine:openai:gpt-4o-mini,temperature=0.7``.
         options: keyword options of the judge, such as ``device`` or ``batch_size``; None values
             are left out. ``engine:`` takes those of the engine, and ``prompt``, a template of one's
             own for entailment, by name or file, which gets ``premise`` and ``hypothesis``.
@@ -48,10 +49,18 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
             f"engine:SPEC; {hint}"
         )
     given = {key: value for key, value in (options or {}).items() if value is not None}
+    if "temperature" in given and name != "engine":
+        raise InputError(
+            f"needs a language model, and {spec} is none.",
+            field="temperature",
+            value=given["temperature"],
+            hint="Choose a judge such as engine:openai:MODEL.",
+        )
     if "prompt" in given and name != "engine":
         raise InputError(
-            f"prompt: got {str(given['prompt'])!r} with the judge {spec}, which is asked by no prompt, "
-            "expected a judge engine:SPEC; leave it out, or choose one"
+            f"needs a judge engine:SPEC; {spec} is asked by no prompt.",
+            field="prompt",
+            value=given["prompt"],
         )
     return _FACTORIES[name](spec, carried, given)
 

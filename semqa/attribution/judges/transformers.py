@@ -17,7 +17,7 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Entailment, Pair, Reading, Span
+    from semqa.attribution.judges.base import Entailment, Pair, Reading, Schema, Span
 
 __all__ = ["DEFAULTS", "TransformersJudge", "read_parts"]
 
@@ -105,7 +105,13 @@ class TransformersJudge:
             found: list[list[str]] = self._part("qg").run(readings, count)
         return found
 
-    def _complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def _complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        schema: Schema | None = None,  # noqa: ARG002
+    ) -> list[str]:
         with self._lock:
             found: list[str] = self._part("lm").complete(prompts, max_new_tokens=max_new_tokens)
         return found

@@ -1,6 +1,6 @@
 """Judging whether summaries are consistent with their documents, by three methods.
 
-``direct`` and ``explained`` ask a language model for a verdict, the latter after an explanation;
+``direct`` and ``explained`` ask a language model for a verdict, the latter with an explanation after it;
 ``entailment`` takes the probability that the document entails the text, a score to be turned into a
 verdict by a threshold (see `tune_threshold`). Sentences or whole summaries are judged.
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
 from semqa.attribution.judges.length import TooLongError, unless_too_long
-from semqa.attribution.judges.replies import read_consistency
+from semqa.attribution.judges.replies import read_consistency, verdict_schema
 from semqa.attribution.prompts import JudgePrompt
 from semqa.attribution.tofueval.annotations import SummaryKey
 from semqa.data.jsonl import describe
@@ -139,6 +139,9 @@ def judge_texts(
     if not isinstance(judge, CompletingJudge):
         raise _cannot(judge, "answer prompts")
     prompt = prompt or JudgePrompt.load(PROMPTS[method])
+    schema = None
+    if prompt.name == PROMPTS[method]:  # a user's own may ask for another form
+        schema = verdict_schema("answer", ("Yes", "No"), explained=method == "explained")
     filled = [
         prompt.fill(
             document=documents[each.key.doc_id].text,
@@ -149,7 +152,7 @@ def judge_texts(
         for each in texts
     ]
     replies = unless_too_long(
-        lambda some: judge.complete(some, max_new_tokens=_TOKENS[method]), filled
+        lambda some: judge.complete(some, max_new_tokens=_TOKENS[method], schema=schema), filled
     )
     return [
         Judgement(each, None) if isinstance(reply, TooLongError) else read_reply(each, reply)

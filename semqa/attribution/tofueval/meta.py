@@ -11,7 +11,7 @@ paper: 7 has the FPR, 8 the FNR).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -250,7 +250,7 @@ def self_agreement(
     runs: Mapping[str, Run],
     thresholds: Mapping[str, Mapping[Level, float]] | None = None,
 ) -> tuple[dict[tuple[str, str], Statistic], Statistic]:
-    """Return Cohen's kappa of each two runs of an evaluator on the same sentences, and the mean.
+    """Return Cohen's kappa of each pair of runs of an evaluator on the same sentences, and the mean.
 
     Sentences that a run of the two has no verdict on are left out of their kappa.
 
@@ -287,7 +287,7 @@ def compare(
     sentences: Sequence[AnnotatedSentence],
     first: Evaluator,
     second: Evaluator,
-    thresholds: tuple[Mapping[Level, float], Mapping[Level, float]],
+    thresholds: tuple[Mapping[str, Mapping[Level, float]], Mapping[str, Mapping[Level, float]]],
     level: Level = "sentence",
     *,
     by_document: bool = False,
@@ -296,38 +296,42 @@ def compare(
 ) -> AccuracyTest:
     """Test whether two evaluators differ in balanced accuracy, by a paired bootstrap.
 
-    The first run of each is compared, on the texts that both have a verdict on.
+    All runs count: each run of one evaluator is paired with each run of the other, on the texts that
+    both have a verdict on, and all verdicts on a text are drawn together.
 
     Args:
         sentences: the annotations.
         first: one evaluator.
         second: the other.
-        thresholds: those of each.
+        thresholds: those of each evaluator, by run and level.
         level: what is compared.
         by_document: draw documents rather than sentences, as what is said of one is alike.
         resamples: how many draws.
         seed: of the draws.
     """
-    sides = []
-    for evaluator, found in zip((first, second), thresholds, strict=True):
-        run = next(iter(evaluator.runs.values()), Run())
-        decided, _ = decide(sentences, run, level, {})
-        sides.append(
+    sides = [
+        [
             {
-                (each.key, each.index): (each, verdict)
-                for each in decided
-                if (verdict := verdict_of(each.found, level, found)) is not None
+                (each.key, each.index): (each.inconsistent, verdict)
+                for each in decide(sentences, run, level, {})[0]
+                if (verdict := verdict_of(each.found, level, found.get(name, {}))) is not None
             }
-        )
-    names = [name for name in sides[0] if name in sides[1]]
-    return compare_balanced_accuracy(
-        [sides[0][name][0].inconsistent for name in names],
-        [sides[0][name][1] for name in names],
-        [sides[1][name][1] for name in names],
-        groups=[(key.dataset, key.doc_id) for key, _ in names] if by_document else None,
+            for name, run in evaluator.runs.items()
+        ]
+        for evaluator, found in zip((first, second), thresholds, strict=True)
+    ]
+    pairs = [
+        (name, a[name], b[name]) for a in sides[0] for b in sides[1] for name in a if name in b
+    ]
+    test = compare_balanced_accuracy(
+        [truth for _, (truth, _), _ in pairs],
+        [verdict for _, (_, verdict), _ in pairs],
+        [verdict for _, _, (_, verdict) in pairs],
+        groups=[(name[0].dataset, name[0].doc_id) if by_document else name for name, _, _ in pairs],
         resamples=resamples,
         seed=seed,
     )
+    return replace(test, n=len({name for name, _, _ in pairs}))
 
 
 def _find(

@@ -1,17 +1,16 @@
 """Completeness and relevance of summaries.
 
 Completeness is the share of a topic's key points that the summary makes; that of a system is the mean
-over its summaries. Relevance is rated from 1 to 5 and told in three bins: low (1 and 2), medium (3)
-and high (4 and 5).
+over its summaries. Relevance is rated from 1 to 5; 1 and 2 count as 0, the others as 1, and the mean
+is taken.
 
 Source: Tang et al. 2024, TofuEval, section 4. The annotators' judgements of both are not released.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.judges.base import CompletingJudge, EntailmentJudge, Pair
 from semqa.attribution.judges.replies import read_points, read_rating
@@ -26,19 +25,17 @@ if TYPE_CHECKING:
     from semqa.attribution.tofueval.annotations import SummaryKey
 
 __all__ = [
-    "BINS",
     "Coverage",
-    "bin_ratings",
     "completeness",
+    "is_relevant",
     "judge_coverage",
     "mean_completeness",
+    "mean_relevance",
     "rate_relevance",
-    "relevance_bin",
 ]
 
-Bin = Literal["low", "medium", "high"]
-BINS: tuple[Bin, Bin, Bin] = ("low", "medium", "high")
 HIGHEST_RATING = 5
+LEAST_RELEVANT = 3
 
 NO_POINTS = "the topic has no key points"
 UNREAD = "the reply says nothing of a key point"
@@ -167,25 +164,34 @@ def rate_relevance(
     return [(read_rating(reply), reply) for reply in judge.complete(filled, max_new_tokens=16)]
 
 
-def relevance_bin(rating: float) -> Bin:
-    """Return the bin of a rating, or of a mean of ratings: cut at 2.5 and 3.5.
+def is_relevant(rating: float) -> bool:
+    """Return whether a rating counts as relevant: 3, 4 and 5 do, 1 and 2 do not.
 
     Raises:
         InputError: the rating is not from 1 to 5.
 
+    Source: Tang et al. 2024, appendix F.4.
+
     Example:
-        >>> relevance_bin(2), relevance_bin(3.4), relevance_bin(3.5)
-        ('low', 'medium', 'high')
+        >>> [is_relevant(rating) for rating in (2, 3, 5)]
+        [False, True, True]
     """
     if not 1 <= rating <= HIGHEST_RATING:
-        raise InputError(f"relevance: got {rating}, expected a rating from 1 to {HIGHEST_RATING}")
-    return "low" if rating < 2.5 else "medium" if rating < 3.5 else "high"
+        raise InputError(
+            f"must be from 1 to {HIGHEST_RATING}, got {rating}.", field="rating", value=rating
+        )
+    return rating >= LEAST_RELEVANT
 
 
-def bin_ratings(ratings: Iterable[float]) -> dict[Bin, int]:
-    """Count ratings by bin, every bin listed."""
-    counts = Counter(map(relevance_bin, ratings))
-    return {each: counts[each] for each in BINS}
+def mean_relevance(ratings: Iterable[float | None]) -> Statistic:
+    """Return the share of ratings that count as relevant; None is left out.
+
+    Example:
+        >>> round(mean_relevance([3, 5, 2]).value, 2)
+        0.67
+    """
+    known = [is_relevant(rating) for rating in ratings if rating is not None]
+    return Statistic(fmean(known), len(known)) if known else Statistic.none("no rating")
 
 
 def _cannot(judge: Judge, task: str) -> InputError:

@@ -117,7 +117,7 @@ def score_evaluators(benchmark: Benchmark) -> dict[str, Any]:
                     chosen,
                     other,
                     first[0],
-                    (_values(tuned), _values(first[1])),
+                    (_by_run(other, tuned), _by_run(*first)),
                     level,
                     by_document=settings.by_document,
                     resamples=settings.resamples,
@@ -147,11 +147,18 @@ def _scored(
     row: dict[str, Any] = {"name": evaluator.name, "scored": evaluator.scored, "runs": runs}
     if len(runs) > 1:
         row["mean"] = _mean_cells(runs)
-        values = {name: _values(tuned, name) for name in evaluator.runs}
+        values = _by_run(evaluator, tuned)
         pairs, mean = self_agreement(chosen, evaluator.runs, values)
+        by_dataset: dict[str, list[AnnotatedSentence]] = {}
+        for sentence in chosen:
+            by_dataset.setdefault(sentence.key.dataset, []).append(sentence)
         row["self_agreement"] = {
             "pairs": [{"a": a, "b": b, **kappa.to_dict()} for (a, b), kappa in pairs.items()],
             "mean": mean.to_dict(),
+            "datasets": {
+                name: self_agreement(some, evaluator.runs, values)[1].to_dict()
+                for name, some in by_dataset.items()
+            },
         }
     return row
 
@@ -189,15 +196,18 @@ def _thresholds(
     }
 
 
-def _values(
-    tuned: Mapping[str, Mapping[Level, Mapping[str, Any]]], name: str | None = None
-) -> dict[Level, float]:
-    """Return the values of thresholds: of one run, or of the first."""
-    found = tuned.get(name, {}) if name is not None else next(iter(tuned.values()), {})
+def _values(tuned: Mapping[str, Mapping[Level, Mapping[str, Any]]], run: str) -> dict[Level, float]:
+    """Return the thresholds of one run; below all scores if nothing is inconsistent."""
     return {
         level: float("-inf") if each["value"] is None else each["value"]
-        for level, each in found.items()
+        for level, each in tuned.get(run, {}).items()
     }
+
+
+def _by_run(
+    evaluator: Evaluator, tuned: Mapping[str, Mapping[Level, Mapping[str, Any]]]
+) -> dict[str, dict[Level, float]]:
+    return {run: _values(tuned, run) for run in evaluator.runs}
 
 
 def rows_of(benchmark: Benchmark) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,19 +39,14 @@ class JudgeOptions:
     judge_batch: int | None = None
     judge_url: str | None = None
 
-    def apart(self, name: str) -> JudgeOptions:
-        """Return options whose judgements are kept in a folder of their own."""
-        folder = judging.default_cache() if self.judge_cache is None else self.judge_cache
-        if self.no_judge_cache:
-            return self
-        return replace(self, judge_cache=folder / f"run-{name.encode().hex()}")
-
-    def open(self, prompt: str | None = None) -> CachedJudge:
-        """Create the judge; see `judging.open_judge`.
-
-        Args:
-            prompt: a template of the user's own for entailment, for a judge that is an engine.
-        """
+    def open(
+        self,
+        prompt: str | None = None,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> CachedJudge:
+        """Create the judge; see `judging.open_judge`."""
         return judging.open_judge(
             self.judge,
             self.judge_cache,
@@ -61,6 +56,8 @@ class JudgeOptions:
             batch_size=self.judge_batch,
             base_url=self.judge_url,
             prompt=prompt,
+            temperature=temperature,
+            seed=seed,
         )
 
 

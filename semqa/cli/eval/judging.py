@@ -121,6 +121,7 @@ _FLAGS = {
     "device": "--judge-device",
     "dtype": "--judge-dtype",
     "prompt": "--prompt",
+    "temperature": "--temperature",
 }
 """How the options of judges are typed."""
 
@@ -135,6 +136,8 @@ def open_judge(
     batch_size: int | None = None,
     base_url: str | None = None,
     prompt: str | None = None,
+    temperature: float | None = None,
+    seed: int | None = None,
 ) -> CachedJudge:
     """Create a judge that keeps its judgements.
 
@@ -147,6 +150,8 @@ def open_judge(
         batch_size: inputs judged together.
         base_url: the endpoint of an openai engine.
         prompt: a template of the user's own for entailment, for a judge that is an engine.
+        temperature: at which the language model of an engine is sampled; by default greedy.
+        seed: of its samples.
 
     Raises:
         InputError: there is no such judge, or the cache is not usable.
@@ -165,13 +170,13 @@ def open_judge(
         "batch_size": batch_size,
         "base_url": base_url,
         "prompt": prompt,
+        "temperature": temperature,
+        "seed": seed,
     }
     try:
         judge = create_judge(spec, options)
     except InputError as error:
-        name, colon, rest = str(error).partition(": ")
-        if name in _FLAGS:
-            error.args = (f"{_FLAGS[name]}{colon}{rest}",)
+        error.field = _FLAGS.get(error.field or "", error.field)
         raise
     if no_cache:
         return CachedJudge(judge, None)

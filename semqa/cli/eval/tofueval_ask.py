@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 JUDGED = "tofueval judgements"
+RUNS_TEMPERATURE = 0.7
+"""Of repeated runs, as in the paper."""
 
 Documents = Annotated[
     list[Path] | None,
@@ -177,12 +179,10 @@ def judge(
     level: Annotated[
         Literal["sentence", "summary"], typer.Option(help="What is judged.")
     ] = "sentence",
-    run: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of a repeated run: nothing is taken from other runs' memory.",
-            show_default=False,
-        ),
+    runs: Annotated[int, typer.Option(min=1, max=100, help="Sampled runs; the paper has 3.")] = 1,
+    temperature: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=2.0, help="Of sampling.", show_default="0.7 for several runs"),
     ] = None,
     extra: Annotated[
         bool, typer.Option("--extra", help="Judge Model-Extra too, which the paper does not have.")
@@ -214,11 +214,28 @@ def judge(
     if method == "entailment" and prompt is not None:
         raise InputError("--prompt: got one with --method entailment, expected none; leave it out")
     template = None if method == "entailment" else load_prompt(prompt, PROMPTS[method])
-    asked = asking.open() if run is None else asking.apart(run).open()
-    with judge_progress(asked, "judging"):
-        found = judge_texts(texts, known, asked, method, template)
-    rows = [each.to_dict() | ({} if run is None else {"run": run}) for each in found]
-    record = _record(JUDGED, asked, template, {"method": method, "level": level}, rows)
+    if method == "entailment" and (runs > 1 or temperature):
+        raise InputError(
+            "samples replies; choose --method direct or explained.",
+            field="--runs" if runs > 1 else "--temperature",
+        )
+    if runs > 1 and temperature == 0:
+        raise InputError(
+            "must be above 0 for several runs.", field="--temperature", value=temperature
+        )
+    if runs > 1 and temperature is None:
+        temperature = RUNS_TEMPERATURE
+    found, rows = [], []
+    for number in range(1, runs + 1):
+        asked = asking.open(temperature=temperature, seed=number if temperature else None)
+        with judge_progress(asked, "judging" if runs == 1 else f"run {number}"):
+            judged = judge_texts(texts, known, asked, method, template)
+        found += judged
+        rows += [each.to_dict() | ({"run": str(number)} if runs > 1 else {}) for each in judged]
+        if number < runs:
+            asked.close()
+    settings = {"method": method, "level": level, "runs": runs, "temperature": temperature or 0.0}
+    record = _record(JUDGED, asked, template, settings, rows)
     finish(record, out, None, as_json=as_json, table=found)
 
 

@@ -111,7 +111,7 @@ def relevance(
     out: RecordOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rate how much of summaries is about their topic, and tell it in bins: low, medium, high."""
+    """Rate from 1 to 5 how much of a summary is about its topic; 3 and more count as relevant."""
     from semqa.attribution.judges import PatientJudge
     from semqa.attribution.tofueval.inputs import read_texts, whole_summaries
     from semqa.attribution.tofueval.quality import rate_relevance
@@ -136,39 +136,35 @@ def relevance(
         ]
         config = _config(asked, template)
         tell_too_long(config, patient, "a reply without a rating")
-    results = _binned(rows)
+    results = _means(rows)
     record = {"kind": RATED, **config, "results": results, "rows": rows}
     shown = [
         f"{name}: "
-        + ", ".join(f"{count} {each}" for each, count in found["bins"].items())
-        + (f"; mean {found['mean']:.2f}" if found["mean"] is not None else "")
+        + ("unscored" if found["relevance"] is None else f"{found['relevance']:.2f} relevant")
+        + f", of {found['n'] - found['unread']}"
         + (f"; no rating in {found['unread']}" if found["unread"] else "")
         for name, found in results.items()
     ]
     finish(record, out, shown, as_json=as_json)
 
 
-def _binned(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return bins, mean and unread ratings of each model and of all."""
-    from statistics import fmean
-
-    from semqa.attribution.tofueval.quality import bin_ratings
+def _means(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean relevance and unread ratings of each model and of all."""
+    from semqa.attribution.tofueval.quality import mean_relevance
 
     groups: dict[str, list[float | None]] = {}
     for row in rows:
         groups.setdefault(row["model_name"], []).append(row["rating"])
     if len(groups) > 1:
         groups["all"] = [row["rating"] for row in rows]
-    found = {}
-    for name, ratings in groups.items():
-        known = [rating for rating in ratings if rating is not None]
-        found[name] = {
+    return {
+        name: {
             "n": len(ratings),
-            "bins": bin_ratings(known),
-            "mean": fmean(known) if known else None,
-            "unread": len(ratings) - len(known),
+            "relevance": mean_relevance(ratings).value,
+            "unread": ratings.count(None),
         }
-    return found
+        for name, ratings in groups.items()
+    }
 
 
 def _ratings(path: Path) -> list[dict[str, Any]]:

@@ -294,11 +294,14 @@ def _show(results: dict[str, object]) -> None:
             if count:
                 write_result(f"left out: {count} at the level {level}, whose reply has no verdict")
         if "self_agreement" in row:
-            mean = row["self_agreement"]["mean"]
-            write_result(
-                f"kappa between runs: {figure(mean['value'], 3)}"
-                + (f" ({mean['unscored']})" if mean["value"] is None else "")
-            )
+            agreement = row["self_agreement"]
+            of_each = agreement["datasets"]
+            kappas = of_each if len(of_each) == 1 else {**of_each, "all": agreement["mean"]}
+            for dataset, mean in kappas.items():
+                write_result(
+                    f"kappa between runs, {dataset}: {figure(mean['value'], 3)}"
+                    + (f" ({mean['unscored']})" if mean["value"] is None else "")
+                )
     if isinstance(tests, list) and tests:
         print_tables(tests_table(tests))
         for test in tests:

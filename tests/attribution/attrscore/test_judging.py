@@ -43,7 +43,13 @@ class Scripted:
         self.outputs = list(outputs)
         self.prompts: list[str] = []
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        schema: object = None,  # noqa: ARG002
+    ) -> list[str]:
         assert max_new_tokens > 0
         self.prompts += prompts
         return [self.outputs.pop(0) for _ in prompts]
@@ -261,7 +267,13 @@ class Narrow(Knowing):
             raise TooLongError("too long")
         return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        schema: object = None,  # noqa: ARG002
+    ) -> list[str]:
         assert max_new_tokens > 0
         if any("mill" in prompt for prompt in prompts):
             raise TooLongError("too long")

@@ -34,7 +34,13 @@ class Scripted:
     def answer(self, question: str, sources: Any) -> Any:
         raise NotImplementedError
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,  # noqa: ARG002
+        sample: bool = False,  # noqa: ARG002
+    ) -> list[str]:
         self.prompts += prompts
         return [self.replies.pop(0) for _ in prompts]
 

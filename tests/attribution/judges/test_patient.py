@@ -39,7 +39,13 @@ class Short:
         self._check([answer for answer, _ in readings])
         return [[answer + "?"] * count for answer, _ in readings]
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        schema: object = None,  # noqa: ARG002
+    ) -> list[str]:
         self._check(prompts)
         return [prompt * max_new_tokens for prompt in prompts]
 

@@ -17,7 +17,7 @@ from semqa.errors import InputError
         ("lexicla", "unknown judge: got 'lexicla', .*; did you mean lexical"),
         ("lexical:x", "expected lexical alone"),
         ("engine", "expected an engine after the colon"),
-        ("engine:lead-2", "expected an engine that asks a language model"),
+        ("engine:lead-2", "asks no language model"),
         ("engine:nobody:x", "unknown engine"),
         ("transformers:nil=x", "did you mean nli="),
         ("transformers:nli=a/b,nli=c/d", "got nli twice"),

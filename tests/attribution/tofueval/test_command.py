@@ -12,6 +12,7 @@ import pytest
 
 from semqa.attribution.judges.lexical import LexicalJudge
 from tests.attribution.commands import Command, command_in
+from tests.engines.openai.server import Answer, Asked, serving
 from tests.judge_models import save_classifier
 from tests.models import save
 
@@ -178,26 +179,37 @@ def test_repeated_runs_agree_with_themselves(semqa: Command) -> None:
     means = {(c["category"], c["level"]): c["balanced_accuracy"] for c in evaluator["mean"]}
     assert means["all", "sentence"] == 87.5
     assert (
-        "kappa between runs: 0.400"
+        "kappa between runs, toy: 0.400"
         in semqa("score", "toy_factual_eval_test.csv", "-p", "runs.jsonl").out
     )
-    for run, name in (("1", "one.json"), ("2", "two.json")):
+
+
+def test_repeated_runs_sample_at_the_papers_temperature(semqa: Command) -> None:
+    """Section 5: three runs at temperature 0.7, and Cohen's kappa between them."""
+
+    def reply(asked: Asked) -> Answer:
+        said = "No" if asked.body["seed"] == 2 else "Yes"
+        return Answer('{"answer": "' + said + '"}')
+
+    with serving(reply) as server:
         judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct")
-        assert semqa(*judged, "--run", run, "-o", name).code == 0
-    # Runs remember nothing of each other.
-    assert len({path.parent for path in Path("cache").rglob("judgements.sqlite3")}) == 2
-    both = semqa(
-        "score",
-        "toy_factual_eval_test.csv",
-        "-p",
-        "one.json",
-        "-p",
-        "two.json",
-        "--as-runs",
-        "--json",
-    )
-    (evaluator,) = both.json["results"]["evaluators"]
-    assert [run["run"] for run in evaluator["runs"]] == ["1", "2"]
+        url = ("--judge-url", server.url)
+        done = semqa(*judged, "--judge", "engine:openai:m", *url, "--runs", "3", "-o", "runs.json")
+        assert done.code == 0, done.err
+        asked = [each.body for each in server.asked]
+        assert {(body["temperature"], body["seed"]) for body in asked} == {
+            (0.7, 1),
+            (0.7, 2),
+            (0.7, 3),
+        }
+        assert all(body["response_format"]["type"] == "json_schema" for body in asked)
+        again = semqa(*judged, "--judge", "engine:openai:m,temperature=0.3,seed=9", *url)
+        assert again.code == 0, again.err
+        body = server.asked[-1].body
+        assert (body["model"], body["temperature"], body["seed"]) == ("m", 0.3, 9)
+    scored = semqa("score", "toy_factual_eval_test.csv", "-p", "runs.json", "--allow-missing")
+    assert "kappa between runs, toy:" in scored.out
+    assert semqa(*judged, "--runs", "3").code == 2  # no language model
 
 
 def test_completeness_relevance_and_errors(semqa: Command) -> None:
@@ -223,7 +235,7 @@ def test_completeness_relevance_and_errors(semqa: Command) -> None:
     )
     write_lines(Path("rated.jsonl"), [{"rating": 5}, {"rating": 2.4}, {"rating": None}])
     binned = semqa("relevance", "rated.jsonl", "--rated", "--json").json["results"]["summary"]
-    assert binned == {"n": 3, "bins": {"low": 1, "medium": 0, "high": 1}, "mean": 3.7, "unread": 1}
+    assert binned == {"n": 3, "relevance": 0.5, "unread": 1}
     assert semqa("relevance", "summaries.jsonl").code == 0
     errors = semqa("classify", "toy_factual_eval_test.csv", "-d", "docs.jsonl", "--json").json
     assert errors["results"]["sentences"] == 1

@@ -126,3 +126,14 @@ def test_evaluators_are_compared_on_what_both_judged() -> None:
     assert (test.n, test.difference) == (4, 50)
     grouped = compare(SENTENCES, first, second, ({}, {}), resamples=200, by_document=True)
     assert (grouped.groups, grouped.low, grouped.high) == (1, 50, 50)
+
+
+def test_all_runs_of_evaluators_are_compared() -> None:
+    """The difference is that of the mean balanced accuracies over runs."""
+    good = Run({(s.key, s.index): Prediction(s.inconsistent) for s in SENTENCES})
+    blind = Run({(s.key, s.index): Prediction(False) for s in SENTENCES})
+    twice = Evaluator("a", {"1": good, "2": blind}, scored=False)
+    once = Evaluator("b", {"": blind}, scored=False)
+    test = compare(SENTENCES, twice, once, ({}, {}), resamples=50)
+    assert test.difference == pytest.approx((100 + 50) / 2 - 50)
+    assert test.n == len({(s.key, s.index) for s in SENTENCES})
