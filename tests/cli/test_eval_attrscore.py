@@ -67,6 +67,26 @@ def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Pat
     assert len((tmp_path / "e.jsonl").read_text().splitlines()) == 24
 
 
+def test_the_mean_over_the_papers_four_prompts(semqa: Command, tmp_path: Path) -> None:
+    rows = [
+        {"answer": "It is red.", "reference": "It is red.", "label": "Attributable"},
+        {"answer": "It is blue.", "reference": "It rained.", "label": "Extrapolatory"},
+    ]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = ("eval", "attrscore", "run", "d.jsonl", "--family", "all")
+    found = semqa(*run, "--out", "r.json", "--json").json
+    assert list(found["families"]) == [
+        "attribution-defined",
+        "fact-checking",
+        "nli",
+        "summarization",
+    ]
+    values = [each["micro_f1"] for each in found["families"].values()]
+    assert found["mean"]["micro_f1"] == pytest.approx(sum(values) / 4)
+    assert (tmp_path / "r.nli.json").exists()
+    assert "mean" in semqa(*run).out
+
+
 def test_outputs_from_elsewhere_are_scored(semqa: Command) -> None:
     rows = [
         {"label": "Extrapolatory", "output": "Not Enough Information"},
@@ -119,7 +139,7 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     run = (*attrscore, "run", "e.csv", "--no-judge-cache")
     assert "prompt family: got 'nly'" in fails(*run, "--family", "nly")
     assert "--shots: got 7, expected at most 6" in fails(*run, "--shots", "7")
-    assert "--by: got entailment with a prompt" in fails(*run, "--by", "entailment", "--shots", "1")
+    assert "--by entailment has no prompt" in fails(*run, "--by", "entailment", "--shots", "1")
     assert "would be overwritten" in fails(*run, "--out", "e.csv")
     assert "missing what the model wrote" in fails(*attrscore, "score", "e.csv")
     assert "--label-word: got 'x'" in fails(

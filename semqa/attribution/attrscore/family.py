@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.label import Label
 
-__all__ = ["FAMILIES", "Family", "family_named"]
+__all__ = ["DEFAULT_FAMILY", "FAMILIES", "PAPER_FAMILIES", "Family", "family_named"]
+
+DEFAULT_FAMILY = "attribution-defined"
+"""As in the paper, whose attribution prompt defines its labels."""
+
+PAPER_FAMILIES = (DEFAULT_FAMILY, "fact-checking", "nli", "summarization")
+"""The four prompts over which the paper averages."""
 
 
 @dataclass(frozen=True, slots=True)

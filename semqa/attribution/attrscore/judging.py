@@ -14,6 +14,7 @@ from semqa.attribution.judges import (
     TooLongError,
     unless_too_long,
 )
+from semqa.attribution.judges.replies import verdict_schema
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,8 +99,11 @@ def judge_by_prompt(
     Source: Yue et al. 2023, prompting.
     """
     prompts = prompt.fill_all(examples, with_query=with_query)
+    schema = None
+    if prompt.template.name == prompt.family.prompt:  # a user's own may ask for another form
+        schema = verdict_schema("label", tuple(prompt.family.words))
     outputs = unless_too_long(
-        lambda some: judge.complete(some, max_new_tokens=max_new_tokens), prompts
+        lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema), prompts
     )
     judged = []
     for example, output in zip(examples, outputs, strict=True):

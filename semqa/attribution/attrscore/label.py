@@ -56,8 +56,4 @@ def label_of_relation(found: Entailment) -> Label:
         >>> label_of_relation(Entailment(0.4, 0.2, 0.4))
         'Extrapolatory'
     """
-    if found.entailed:
-        return "Attributable"
-    if found.contradiction > max(found.entailment, found.neutral):
-        return "Contradictory"
-    return "Extrapolatory"
+    return LABEL_OF[found.relation]

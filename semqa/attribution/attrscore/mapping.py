@@ -80,7 +80,7 @@ TASKS: Final[Mapping[str, Task]] = {
             _LABEL_COLUMNS,
             _spellings(
                 "supports supported support true",
-                "notenoughinfo notenoughinformation notenoughevidence nei",
+                "notenoughinfo notenoughinformation notenoughevidence nei unproven mixture",
                 "refutes refuted refute contradict contradicts false",
                 "conflictingevidencecherrypicking conflictingevidence disputed",
             ),
@@ -103,10 +103,12 @@ TASKS: Final[Mapping[str, Task]] = {
             ("source", "document", "article", "reference", "premise", "text"),
             ("label", "hallucination_type", "gold_label"),
             _spellings(
-                "factual faithful consistent correct support supported supports attributable",
-                "extrinsic extrinsichallucination extrinsicerror notenoughinformation neutral",
+                "factual faithful consistent correct support supported supports attributable"
+                " nonhallucinated",
+                "extrinsic extrinsichallucination extrinsicerror notenoughinformation neutral"
+                " incorrect nonfactualhallucination factualhallucination",
                 "intrinsic intrinsichallucination intrinsicerror contradict contradicts refuted"
-                " contradiction incorrect",
+                " contradiction",
                 "inconsistent unfaithful",
             ),
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from semqa.attribution.attrscore.family import DEFAULT_FAMILY
 from semqa.attribution.attrscore.label import LABEL_OF
 from semqa.attribution.attrscore.official import official_label
 from semqa.attribution.judges.replies import read_relation
@@ -15,7 +16,7 @@ __all__ = ["parse_label"]
 
 
 def parse_label(
-    output: str, family: str = "attribution", *, official: bool = False
+    output: str, family: str = DEFAULT_FAMILY, *, official: bool = False
 ) -> Label | None:
     """Return the label that an output states, or None if it is unparsed.
 

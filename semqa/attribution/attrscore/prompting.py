@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from semqa.attribution.attrscore.family import family_named
+from semqa.attribution.attrscore.family import DEFAULT_FAMILY, family_named
 from semqa.attribution.attrscore.label import LABELS, label_named
 from semqa.attribution.attrscore.table import read_table
 from semqa.attribution.prompts import JudgePrompt
@@ -59,7 +59,7 @@ class AttrPrompt:
     @classmethod
     def create(
         cls,
-        family: str = "attribution",
+        family: str = DEFAULT_FAMILY,
         *,
         prompt: Path | str | None = None,
         shots: Sequence[Shot] = (),

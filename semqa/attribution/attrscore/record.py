@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from semqa.attribution.attrscore.example import Example
+from semqa.attribution.attrscore.family import DEFAULT_FAMILY
 from semqa.attribution.attrscore.judging import Judged
 from semqa.attribution.attrscore.label import LABELS, label_named, label_of_relation
 from semqa.attribution.attrscore.official import official_label, official_scores
@@ -49,7 +50,7 @@ class RunRecord:
 
     settings: Mapping[str, Any]
     judged: tuple[Judged, ...]
-    family: str = "attribution"
+    family: str = DEFAULT_FAMILY
     resamples: int = 1_000
     seed: int = 0
 

@@ -9,6 +9,7 @@ Source: Yue et al. 2023, metrics.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.attrscore.label import LABELS
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.attrscore.label import Label
 
-__all__ = ["AttrScores", "LabelScores", "score_labels"]
+__all__ = ["AttrScores", "LabelScores", "mean_scores", "score_labels"]
 
 CONFIDENCE = 0.95
 UNPARSED = "unparsed"
@@ -157,6 +158,26 @@ def score_labels(
         intervals=_intervals(confusion, resamples, seed) if n and resamples else {},
         unscored=unscored,
     )
+
+
+def mean_scores(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the mean F1 over several prompts, of each label and overall, as the paper reports it.
+
+    Args:
+        scores: those of each prompt, as `AttrScores.to_dict` gives them.
+
+    Returns:
+        ``micro_f1``, ``macro_f1`` and ``f1 LABEL``; None if a prompt lacks the score.
+    """
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return fmean(known) if known and len(known) == len(values) else None
+
+    found = {name: mean([each[name] for each in scores]) for name in ("micro_f1", "macro_f1")}
+    return found | {
+        f"f1 {label}": mean([each["labels"][label]["f1"] for each in scores]) for label in LABELS
+    }
 
 
 def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> LabelScores:

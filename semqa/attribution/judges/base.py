@@ -49,7 +49,16 @@ class Entailment(NamedTuple):
     @property
     def entailed(self) -> bool:
         """Whether entailment is the most probable, and no other is as probable."""
-        return self.entailment > max(self.neutral, self.contradiction)
+        return self.relation == "entailment"
+
+    @property
+    def relation(self) -> Relation:
+        """The most probable relation; neutral if two are equally probable."""
+        if self.entailment > max(self.neutral, self.contradiction):
+            return "entailment"
+        if self.contradiction > max(self.entailment, self.neutral):
+            return "contradiction"
+        return "neutral"
 
 
 class Reading(NamedTuple):

@@ -108,9 +108,6 @@ def compared(overlap: float, entailment: Entailment | None) -> float:
 
 
 def entailment_score(entailment: Entailment) -> float:
-    """Return 1 for entailment, 0 for contradiction, and 0.5 where neither is most probable."""
-    if entailment.entailed:
-        return ENTAILED
-    if entailment.contradiction > max(entailment.entailment, entailment.neutral):
-        return CONTRADICTED
-    return NEUTRAL
+    """Return 1 for entailment, 0 for contradiction, and 0.5 if neither is most probable."""
+    worth = {"entailment": ENTAILED, "neutral": NEUTRAL, "contradiction": CONTRADICTED}
+    return worth[entailment.relation]

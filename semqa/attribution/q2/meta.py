@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 THRESHOLD = 0.5
+_DIGITS = 9
 
 
 class Judged(NamedTuple):
@@ -197,14 +198,16 @@ def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -
         return None
     scores = _unit([score for score, _ in pairs], measure)
     labels = [label for _, label in pairs]
-    turned = [1 - score for score in scores]
+    # Scores that are equal but for the order of their sums must tie.
+    ranked = [round(score, _DIGITS) for score in scores]
+    turned = [round(1 - score, _DIGITS) for score in scores]
     return Level(
         measure,
         len(pairs),
         len(labelled) - len(pairs),
         tuple(at_threshold(scores, labels, each) for each in thresholds or (THRESHOLD,)),
-        ranking(scores, labels),
-        precision_recall(scores, labels),
+        ranking(ranked, labels),
+        precision_recall(ranked, labels),
         precision_recall(turned, [not label for label in labels]),
     )
 

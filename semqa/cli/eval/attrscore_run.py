@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from semqa.attribution.attrscore import RunRecord
+from semqa.attribution.attrscore.family import DEFAULT_FAMILY
+from semqa.attribution.records import describe_judge, versions
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import judge_progress
 from semqa.cli.eval.options import RecordOut, Resamples, Seed
@@ -16,19 +19,21 @@ from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.attrscore import AttrPrompt, Example, Judged, RunRecord
+    from semqa.attribution.attrscore import AttrPrompt, Example, Judged
     from semqa.attribution.judges import CachedJudge, CompletingJudge
 
 __all__ = ["run", "score"]
 
+ALL = "all"
+"""The paper's four prompt families."""
+
 Family = Annotated[
     str | None,
     typer.Option(
-        help="The prompt family: attribution, attribution-defined, fact-checking, nli or "
-        "summarization.",
-        show_default="attribution",
+        help="Prompt family: attribution-defined, attribution, fact-checking, nli, summarization.",
+        show_default="attribution-defined",
     ),
 ]
 
@@ -52,7 +57,14 @@ def run(
             show_default="prompt for language models and where a prompt is chosen, else entailment",
         ),
     ] = None,
-    family: Family = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="Prompt family: attribution-defined, attribution, fact-checking, nli, "
+            "summarization; all for the paper's four and their mean.",
+            show_default="attribution-defined",
+        ),
+    ] = None,
     prompt: Annotated[
         Path | None,
         typer.Option(help="A prompt of your own, in place of the family's.", show_default=False),
@@ -88,43 +100,50 @@ def run(
     where it stopped when the same command is given again. The record holds
     every row; semqa eval attrscore score reads it.
     """
-    from semqa.attribution.attrscore import RunRecord, read_examples, way_of, write_record
-    from semqa.attribution.records import describe_judge, versions
+    from semqa.attribution.attrscore import read_examples, way_of, write_record
+    from semqa.attribution.attrscore.family import PAPER_FAMILIES
 
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
     examples = read_examples(file)[:limit]
-    asks = _prompt(family, prompt, shots, exemplars)
+    families = PAPER_FAMILIES if family == ALL else (family,)
+    asks = [_prompt(each, prompt, shots, exemplars) for each in families]
     asked = asking.open()
     try:
         prompted = any(value is not None for value in (family, prompt, shots, exemplars))
         way = way_of(asked, by, prompted=prompted)
         if way == "entailment" and prompted:
             raise InputError(
-                "--by: got entailment with a prompt, expected one of them, for entailment has no "
-                "prompt; leave out --by, or --family, --prompt, --shots and --exemplars"
+                "entailment has no prompt.",
+                field="--by",
+                hint="Leave out --by, or --family, --prompt, --shots and --exemplars.",
             )
-        judged = _ask(asked, way, examples, asks, not no_query, max_new_tokens)
+        records = []
+        for each in asks:
+            judged = _ask(asked, way, examples, each, not no_query, max_new_tokens)
+            settings: dict[str, Any] = {
+                "judge": describe_judge(asked),
+                "way": way,
+                "prompt": each.to_dict() if way == "prompt" else None,
+                "max_new_tokens": max_new_tokens if way == "prompt" else None,
+                "with_query": not no_query,
+                "data": {"file": file.name, "rows": len(examples), "sha256": _digest(examples)},
+                "versions": versions(),
+            }
+            records.append(RunRecord(settings, tuple(judged), each.family.name, resamples, seed))
         if asked.kept and not as_json:
             say(
-                f"{asked.asked} of {len(examples)} claims were put to the judge; the others were "
-                "judged before, or are doubles"
+                f"{asked.asked} of {len(examples) * len(asks)} claims were put to the judge; the "
+                "others were judged before, or are doubles"
             )
     finally:
         asked.close()
-    settings: dict[str, Any] = {
-        "judge": describe_judge(asked),
-        "way": way,
-        "prompt": asks.to_dict() if way == "prompt" else None,
-        "max_new_tokens": max_new_tokens if way == "prompt" else None,
-        "with_query": not no_query,
-        "data": {"file": file.name, "rows": len(examples), "sha256": _digest(examples)},
-        "versions": versions(),
-    }
-    record = RunRecord(settings, tuple(judged), asks.family.name, resamples, seed)
+    if family == ALL:
+        _show_all(records, out, as_json=as_json)
+        return
     if out is not None:
-        write_record(out, record)
-    _show(record, official=False, as_json=as_json)
+        write_record(out, records[0])
+    _show(records[0], official=False, as_json=as_json)
     if out is not None and not as_json:
         say(f"record: {out}")
 
@@ -155,7 +174,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Parse a model's outputs and score the labels, without asking a judge again."""
-    from semqa.attribution.attrscore import RunRecord, family_named, read_outputs, read_record
+    from semqa.attribution.attrscore import family_named, read_outputs, read_record
 
     check_not_an_input(per_example, file)
     if _is_record(file):
@@ -168,7 +187,7 @@ def score(
             )
         record = RunRecord(found.settings, found.judged, name, resamples, seed)
     else:
-        name = family_named(family or "attribution").name
+        name = family_named(family or DEFAULT_FAMILY).name
         record = RunRecord({}, read_outputs(file), name, resamples, seed)
     if per_example is not None:
         from semqa.data.jsonl import write_jsonl
@@ -199,7 +218,7 @@ def _prompt(
             f"--shots: got {wanted}, expected at most {len(shown)}, as many exemplars as there are; "
             "choose fewer, or name a file of more with --exemplars"
         )
-    return AttrPrompt.create(family or "attribution", prompt=prompt, shots=shown[:wanted])
+    return AttrPrompt.create(family or DEFAULT_FAMILY, prompt=prompt, shots=shown[:wanted])
 
 
 def _ask(
@@ -232,6 +251,39 @@ def _digest(examples: list[Example]) -> str:
     for example in examples:
         digest.update(encode_row(example.to_dict()))
     return digest.hexdigest()
+
+
+def _show_all(records: Sequence[RunRecord], out: Path | None, *, as_json: bool) -> None:
+    """Show the F1 scores of several prompts and their mean; write a record per prompt."""
+    from semqa.attribution.attrscore import write_record
+    from semqa.attribution.attrscore.scores import mean_scores
+
+    if out is not None:
+        for record in records:
+            write_record(out.with_suffix(f".{record.family}{out.suffix}"), record)
+    scores = {record.family: record.scores() for record in records}
+    mean = mean_scores(list(scores.values()))
+    if as_json:
+        write_result(json_line({"families": scores, "mean": mean}, indent=2))
+        return
+    from semqa.attribution.attrscore import LABELS
+    from semqa.cli.tables import print_tables, things_table
+
+    rows = [
+        (
+            name,
+            *(_percent(each["labels"][label]["f1"]) for label in LABELS),
+            _percent(each["micro_f1"]),
+        )
+        for name, each in scores.items()
+    ]
+    rows.append(
+        ("mean", *(_percent(mean[f"f1 {label}"]) for label in LABELS), _percent(mean["micro_f1"]))
+    )
+    print_tables(things_table(("F1 by prompt", *LABELS, "overall"), rows))
+    unparsed = {name: each["unparsed"] for name, each in scores.items() if each["unparsed"]}
+    for name, count in unparsed.items():
+        write_result(f"unparsed: {count} of {len(records[0].judged)} outputs with {name}")
 
 
 def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:

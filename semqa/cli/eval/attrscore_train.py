@@ -53,7 +53,9 @@ def train(
         Literal["auto", "classifier", "seq2seq"],
         typer.Option(help="auto: seq2seq for encoder-decoder models, else classifier."),
     ] = "auto",
-    family: Annotated[str, typer.Option(help="Of the prompt, for seq2seq.")] = "attribution",
+    family: Annotated[
+        str, typer.Option(help="Of the prompt, for seq2seq.")
+    ] = "attribution-defined",
     no_query: Annotated[
         bool, typer.Option("--no-query", help="Claims without their query.")
     ] = False,
@@ -67,9 +69,12 @@ def train(
         typer.Option(
             "--accumulate", "--gradient-accumulation-steps", help="Batches that make a step."
         ),
-    ] = 1,
+    ] = 8,
     learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 2e-5,
-    warmup_steps: Annotated[int, typer.Option(help="Steps over which it rises.")] = 0,
+    warmup_steps: Annotated[int, typer.Option(help="0 for a share of the steps.")] = 0,
+    warmup_ratio: Annotated[
+        float, typer.Option(help="Share of the steps over which it rises.")
+    ] = 0.03,
     weight_decay: Annotated[float, typer.Option(help="Of the optimizer.")] = 0.0,
     max_length: Annotated[
         int, typer.Option(help="Tokens of an input; references are cut, claims never.")
@@ -117,6 +122,7 @@ def train(
         accumulate=accumulate,
         learning_rate=learning_rate,
         warmup_steps=warmup_steps,
+        warmup_ratio=warmup_ratio,
         weight_decay=weight_decay,
         max_length=max_length,
         save_steps=save_steps,

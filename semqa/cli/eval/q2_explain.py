@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from semqa.attribution.judges.base import Entailment
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -30,13 +32,13 @@ def explanation(row: Mapping[str, Any]) -> Iterator[str]:
             continue
         answer, entailment = question["knowledge_answer"], question["entailment"]
         says = "nothing" if answer is None else f"“{_line(answer['text'])}”"
-        verdict = "" if entailment is None else f", {max(entailment, key=entailment.get)}"
+        verdict = "" if entailment is None else f", {Entailment(**entailment).relation}"
         yield (
             f"  {_line(question['question'])} response: “{_line(question['span'])}”, knowledge: "
             f"{says}{verdict}: {_figure(question['q2'])}"
         )
     if row["fallback"] is not None:
-        verdict = max(row["fallback"], key=row["fallback"].get)
+        verdict = Entailment(**row["fallback"]).relation
         yield f"  no valid question; the whole response, given the knowledge: {verdict}"
     if dropped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items())

@@ -23,14 +23,14 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.mark.parametrize(
     ("task", "claim", "reference", "column", "spelled"),
     [
-        ("fact-checking", "claim", "evidence", "label", {"SUPPORTS": A, "REFUTES": C, "NOT ENOUGH INFO": E, "Supported": A, "Not Enough Evidence": E, "SUPPORT": A, "CONTRADICT": C}),
+        ("fact-checking", "claim", "evidence", "label", {"SUPPORTS": A, "REFUTES": C, "NOT ENOUGH INFO": E, "Supported": A, "Not Enough Evidence": E, "SUPPORT": A, "CONTRADICT": C, "true": A, "false": C, "unproven": E, "mixture": E}),
         ("nli", "sentence2", "sentence1", "gold_label", {"entailment": A, "neutral": E, "contradiction": C}),
         ("nli", "hypothesis", "premise", "label", {0: A, 1: E, 2: C}),
         ("nli", "hypothesis", "context", "label", {"e": A, "n": E, "c": C}),
-        ("summarization", "summary", "document", "label", {"factual": A, "extrinsic": E, "intrinsic": C, "CORRECT": A, "INCORRECT": C}),
+        ("summarization", "summary", "document", "label", {"factual": A, "extrinsic": E, "intrinsic": C, "CORRECT": A, "INCORRECT": E, "Non-hallucinated": A, "Non-factual Hallucination": E, "Factual Hallucination": E, "Intrinsic Hallucination": C}),
     ],
 )  # fmt: skip
-def test_each_spelling_has_its_label(
+def test_each_spelling_has_its_label_as_in_appendix_a4(
     tmp_path: Path, task: str, claim: str, reference: str, column: str, spelled: dict[Any, str]
 ) -> None:
     file = write(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from semqa.cli.eval.q2_explain import explanation
 from semqa.cli.main import main
 
 CONSISTENT = (
@@ -277,3 +278,13 @@ def test_help_names_the_default_command(semqa: Command) -> None:
     assert "run" in shown
     assert "meta" in shown
     assert "Usage" in semqa("run", "--help").out
+
+
+def test_a_tie_is_explained_as_it_is_scored() -> None:
+    """Entailment and neutral equally probable: the score is that of neutral, and so is the word."""
+    row = {
+        "id": "r", "q2": 0.5, "q2_no_nli": None, "inconsistent": None, "response": "It is red.",
+        "knowledge": "It is.", "questions": [],
+        "fallback": {"entailment": 0.5, "neutral": 0.5, "contradiction": 0.0},
+    }  # fmt: skip
+    assert any(line.endswith("given the knowledge: neutral") for line in explanation(row))

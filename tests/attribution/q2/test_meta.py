@@ -202,3 +202,22 @@ def test_pictures_of_one_class_and_of_nothing(tmp_path: Path) -> None:
         InputError, match=r"--plot: got 'a\.gif', expected a name that ends in \.svg"
     ):
         plot_levels([level], tmp_path / "a.gif")
+
+
+def test_float_noise_decides_no_rank() -> None:
+    """Scores that are equal but for the order of their sums are ties."""
+    noisy = [0.1 + 0.2, 0.3, 0.3, 0.1 + 0.2]
+    plain = [0.3] * 4
+    found = [
+        response_level(
+            [
+                Judged(Response(str(i), "t", "k", inconsistent=i % 2 == 0), {"m": score})
+                for i, score in enumerate(scores)
+            ],
+            "m",
+        )
+        for scores in (noisy, plain)
+    ]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].ranking == found[1].ranking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from semqa.attribution.attrscore.family import family_named
+from semqa.attribution.attrscore.family import DEFAULT_FAMILY, family_named
 from semqa.errors import InputError
 
 __all__ = ["Kind", "TrainingOptions"]
@@ -26,9 +26,11 @@ class TrainingOptions:
         epochs: passes over the training data.
         max_steps: ends training after so many steps of the optimizer, whatever `epochs` says.
         batch_size: examples of which a step's gradients are summed, over all processes.
-        accumulate: batches whose gradients make one step.
-        learning_rate: at its highest; it falls linearly to 0.
-        warmup_steps: steps over which it rises.
+        accumulate: batches whose gradients make one step; with `batch_size`, 64 examples as in the
+            paper.
+        learning_rate: at its highest; it falls to 0 along a cosine.
+        warmup_steps: steps over which it rises; 0 for `warmup_ratio` of all steps.
+        warmup_ratio: share of the steps over which it rises.
         weight_decay: of the optimizer.
         max_length: tokens of an input; references are cut to fit, claims never.
         save_steps: steps between checkpoints; by default one an epoch.
@@ -44,14 +46,15 @@ class TrainingOptions:
 
     model: str
     kind: Kind = "auto"
-    family: str = "attribution"
+    family: str = DEFAULT_FAMILY
     with_query: bool = True
     epochs: float = 3.0
     max_steps: int | None = None
     batch_size: int = 8
-    accumulate: int = 1
+    accumulate: int = 8
     learning_rate: float = 2e-5
     warmup_steps: int = 0
+    warmup_ratio: float = 0.03
     weight_decay: float = 0.0
     max_length: int = 512
     save_steps: int | None = None
@@ -84,7 +87,7 @@ class TrainingOptions:
                 f"learning_rate: got {self.learning_rate:g}, expected more than 0 and at most 10; "
                 "correct it"
             )
-        for name in ("warmup_steps", "weight_decay", "seed"):
+        for name in ("warmup_steps", "warmup_ratio", "weight_decay", "seed"):
             if getattr(self, name) < 0:
                 raise InputError(
                     f"{name}: got {getattr(self, name)}, expected 0 or more; correct it"

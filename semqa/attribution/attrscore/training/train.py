@@ -4,8 +4,8 @@ Evaluated each epoch with the scores of `scores`; the best model is kept; a trai
 goes on from its last whole checkpoint, and ends with the weights that it would have ended with.
 
 Source: Yue et al. 2023, fine-tuning, of RoBERTa, GPT-2, T5, Flan-T5 and LLaMA
-models. Learning rate and length are by default those of the released training command; its schedule
-is a cosine, here a line.
+models. Learning rate, length, schedule (a cosine after a warm-up) and examples a step are by default
+the paper's and those of the released training command.
 """
 
 from __future__ import annotations

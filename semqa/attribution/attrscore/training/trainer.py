@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,8 @@ def make_run(
         per_device_eval_batch_size=options.batch_size,
         num_train_epochs=options.epochs,
         max_steps=options.max_steps or -1,
+        lr_scheduler_type="cosine",
+        warmup_steps=warmup_steps(len(examples.features), options),
     )
     shared: dict[str, Any] = {
         "model": trained.model,
@@ -84,6 +87,15 @@ def make_run(
         most=session.most_checkpoints,
     )
     return Run(trainer, session.folder, session.ranks, keeping, session.progress.on_progress)
+
+
+def warmup_steps(examples: int, options: TrainingOptions) -> int:
+    """Return the steps over which the learning rate rises."""
+    if options.warmup_steps:
+        return options.warmup_steps
+    batches = math.ceil(examples / options.batch_size)
+    steps = math.ceil(math.ceil(batches / options.accumulate) * options.epochs)
+    return math.ceil(options.warmup_ratio * (options.max_steps or steps))
 
 
 class _WritingArguments(OneDevice, Seq2SeqTrainingArguments):
