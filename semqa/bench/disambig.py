@@ -10,15 +10,14 @@ from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.attribution.citations.asqa import (
+from semqa.attribution.citations.examples import AnswerExample, ShortAnswers, sub_questions
+from semqa.attribution.citations.reading import remove_citations
+from semqa.attribution.citations.scores import (
     DisambigScores,
     disambig_scores,
     dr_score,
     score_pair,
 )
-from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
-from semqa.attribution.citations.sub_questions import sub_questions
-from semqa.attribution.citations.text import remove_citations
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.errors import InputError
 from semqa.metrics.bootstrap import geometric_interval, mean_interval

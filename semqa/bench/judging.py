@@ -11,14 +11,14 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
-from semqa.attribution.ais.auto_report import summarise_checks
+from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers, summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
 from semqa.attribution.judges import (
     AnsweringJudge,
     EntailmentJudge,
     PatientJudge,
 )
+from semqa.attribution.judges.base import abilities_of, able
 from semqa.bench.disambig import disambig_to_dict, read_answers, rouge_of, sum_up
 from semqa.bench.results import RESAMPLES, SEED
 from semqa.metrics.bootstrap import mean_interval
@@ -62,10 +62,11 @@ def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge
         {"id": record.id, "prediction": record.prediction} for record in records
     ]
     too_long = 0
-    if isinstance(judge, EntailmentJudge):
-        too_long += _judge_support(items, records, judge, summary, rows)
-    if isinstance(judge, AnsweringJudge):
-        too_long += _judge_readings(items, records, judge, summary, rows)
+    known = abilities_of(judge)
+    if "entailment" in known:
+        too_long += _judge_support(items, records, able(judge, "entailment"), summary, rows)
+    if "answer" in known:
+        too_long += _judge_readings(items, records, able(judge, "answer"), summary, rows)
     summary |= {"unparsed": getattr(judge, "unparsed", 0), "too_long": too_long}
     return Judged(summary, rows)
 

@@ -1,14 +1,15 @@
-"""AutoAIS: whether what a sentence quotes or cites supports it, as a judge of entailment says.
+"""AutoAIS: does what a sentence quotes or cites support it, according to a judge of entailment?
 
-This is a judgement and no verification: it says nothing on whether quotes are verbatim, and changes
-nothing about them.
+This is a judgement, not a verification: it says nothing about whether quotes are verbatim, and changes
+nothing about them. A record holds all answers and probabilities, so that it can be scored again with
+another margin and without a judge.
 
-Source: Rashkin et al. 2023, "Measuring Attribution in Natural Language Generation Models", whose
-question this asks of a model in place of people; Bohnet et al. 2022, "Attributed Question
-Answering", and Gao et al. 2023 (ALCE), who do so with ``google/t5_xxl_true_nli_mixture``. As in the
-former, the question stands before what is judged, for an answer is read in its light; as in the
-latter, the unit is the sentence, and its premise all that it cites. Differs in that a probability
-near one half is called unclear, and in that an answer is attributable only where every sentence is.
+Source: Rashkin et al. 2023, whose question this asks of a model in place of people; Bohnet et al. 2022,
+"Attributed Question Answering", and Gao et al. 2023 (ALCE), who do so with
+``google/t5_xxl_true_nli_mixture``. As in the former, the question precedes what is judged, because an
+answer is read in its light; as in the latter, the unit is the sentence, and its premise all that it
+cites. Differs in that a probability near one half is called unclear, and in that an answer is
+attributable only if every sentence is.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.attribution.ais.resting import resting_sentences
-from semqa.attribution.citations.passages import premise
-from semqa.attribution.judges.base import Entailment, Pair
-from semqa.attribution.judges.length import TooLongError, unless_too_long
+from semqa.attribution.citations.reading import premise, resting_sentences
+from semqa.attribution.judges.base import Entailment, Pair, TooLongError, unless_too_long
+from semqa.attribution.records import read_record, versions
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
+from semqa.metrics.significance import wilson_interval
 from semqa.quotes.render.judged import Judged, JudgedSentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from semqa.attribution.ais.resting import RestingSentence
+    from semqa.attribution.citations.reading import RestingSentence
     from semqa.attribution.judges.base import EntailmentJudge
     from semqa.data.jsonl import Row
     from semqa.quotes import QuotedAnswer, Source
 
-__all__ = ["MARGIN", "AnswerCheck", "SentenceCheck", "Support", "ToCheck", "check_answers"]
 
 MARGIN = 0.1
 """How near to one half a probability of entailment is unclear."""
@@ -302,3 +303,198 @@ def _whole(row: Row, value: object, name: str) -> int:
             "number from 0; correct it"
         )
     return value
+
+
+RESAMPLES = 1_000
+NO_SENTENCE = "no answer has a sentence"
+
+
+def summarise_checks(
+    checks: Sequence[AnswerCheck],
+    *,
+    qids: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, object]:
+    """Sum up what a judge said of many answers.
+
+    Args:
+        checks: one an answer.
+        qids: the question of each answer; None where each answers a question of its own.
+        resamples: of the bootstrap over questions; 0 for none, and no interval that needs it.
+        seed: of the bootstrap.
+
+    Returns:
+        ``sentences``: the share of all sentences that are supported, in percent, with an interval
+        over resamples of questions (sentences of one answer are not independent); ``answers``: the
+        share of answers in which every sentence is, with Wilson's interval, or one over resamples
+        where a question has several answers; ``mean``: the mean over answers of their sentences'
+        share; ``counts`` of sentences by outcome; ``too_long``: how many of these the judge could
+        not read; ``n``. An answer without a sentence counts nowhere but in ``empty``.
+    """
+    named = range(len(checks)) if qids is None else qids
+    groups: dict[object, list[AnswerCheck]] = {}
+    for qid, check in zip(named, checks, strict=True):
+        if check.sentences:
+            groups.setdefault(qid, []).append(check)
+    scored = [check for group in groups.values() for check in group]
+    counts = {support.value: sum(check.counts[support] for check in scored) for support in Support}
+    total = sum(counts.values())
+    record: dict[str, object] = {
+        "sentences": None,
+        "sentences_interval": None,
+        "answers": None,
+        "answers_interval": None,
+        "mean": None,
+        "counts": counts,
+        "too_long": sum(each.reason == TOO_LONG for check in scored for each in check.sentences),
+        "n": {"answers": len(scored), "sentences": total, "empty": len(checks) - len(scored)},
+    }
+    if not scored:
+        return record | {"unscored": NO_SENTENCE}
+    whole = sum(bool(check.supported) for check in scored)
+    around = None
+    if len(groups) == len(scored):
+        around = [100 * end for end in wilson_interval(whole, len(scored))]
+    elif resamples:
+        around = _resampled(groups.values(), _of_answer, resamples, seed)
+    return record | {
+        "sentences": 100 * counts[Support.SUPPORTED] / total,
+        "sentences_interval": _resampled(groups.values(), _of_sentences, resamples, seed)
+        if resamples
+        else None,
+        "answers": 100 * whole / len(scored),
+        "answers_interval": around,
+        "mean": 100 * sum(check.share or 0.0 for check in scored) / len(scored),
+    }
+
+
+def _of_sentences(check: AnswerCheck) -> list[float]:
+    return [100.0 * (each.support is Support.SUPPORTED) for each in check.sentences]
+
+
+def _of_answer(check: AnswerCheck) -> list[float]:
+    return [100.0 * bool(check.supported)]
+
+
+def _resampled(
+    groups: Iterable[Sequence[AnswerCheck]],
+    values: Callable[[AnswerCheck], list[float]],
+    resamples: int,
+    seed: int,
+) -> list[float] | None:
+    """Return the 95% percentile interval of a mean, questions drawn with replacement, if any."""
+    from semqa.metrics.bootstrap import mean_interval
+
+    drawn = [[value for check in group for value in values(check)] for group in groups]
+    around = mean_interval(drawn, resamples=resamples, seed=seed)
+    return None if around is None else list(around)
+
+
+KIND = "auto-ais"
+
+
+class CheckedExample(NamedTuple):
+    """One answer and what a judge says of it.
+
+    Attributes:
+        key: names it in the run.
+        question: what it answers.
+        answer: with its marks.
+        verdict: what checking its quotes showed, which is no judgement; None in older records.
+        check: the judgement.
+    """
+
+    key: str
+    question: str
+    answer: str
+    verdict: str | None
+    check: AnswerCheck
+
+
+class CheckedRun(NamedTuple):
+    """Answers that one judge judged.
+
+    Attributes:
+        judge: its name, identity and how many of its replies could not be read.
+        margin: how near to one half a probability is unclear.
+        with_question: whether the question stood before each sentence.
+        seed: of the bootstrap.
+        examples: the answers.
+    """
+
+    judge: Mapping[str, Any]
+    margin: float
+    with_question: bool
+    seed: int
+    examples: Sequence[CheckedExample]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record, ready for JSON."""
+        return {
+            "kind": KIND,
+            "results": summarise_checks([each.check for each in self.examples], seed=self.seed),
+            "judge": dict(self.judge),
+            "margin": self.margin,
+            "with_question": self.with_question,
+            "seed": self.seed,
+            "versions": versions(),
+            "rows": [
+                {
+                    "id": each.key,
+                    "question": each.question,
+                    "answer": each.answer,
+                    "verdict": each.verdict,
+                    "checks": each.check.to_dict(),
+                }
+                for each in self.examples
+            ],
+        }
+
+
+def read_run(path: Path, margin: float | None = None) -> CheckedRun:
+    """Read a record, and judge its probabilities anew.
+
+    Args:
+        path: what `CheckedRun.to_dict` was written to; ``-`` is standard input.
+        margin: another margin; None for that of the record.
+
+    Raises:
+        InputError: it is no such record.
+    """
+    record = read_record(path, KIND)
+    fields = record.fields
+    if not (
+        isinstance(fields.get("judge"), dict)
+        and _is_margin(fields.get("margin"))
+        and isinstance(fields.get("with_question"), bool)
+    ):
+        raise InputError(
+            f"{record.name}: no record of AutoAIS: got no usable 'judge', 'margin' or "
+            "'with_question', expected what semqa eval auto-ais --out writes; name such a file"
+        )
+    used = float(fields["margin"]) if margin is None else margin
+    seed = fields.get("seed")
+    found = []
+    for one in record.rows:
+        checks = as_row(one.fields.get("checks"), f"{one.where}: checks")
+        found.append(
+            CheckedExample(
+                one.text("id"),
+                one.text("question", ""),
+                one.text("answer"),
+                one.text("verdict") if one.fields.get("verdict") is not None else None,
+                AnswerCheck.read(checks, used),
+            )
+        )
+    return CheckedRun(
+        fields["judge"],
+        used,
+        fields["with_question"],
+        seed if isinstance(seed, int) and seed >= 0 else 0,
+        found,
+    )
+
+
+def _is_margin(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 0.5

@@ -1,13 +1,12 @@
-"""The released files of verdicts: one CSV a task, a row an output.
+"""The released files of verdicts: one CSV per task, one row per output.
 
-Columns: ``ex-idx`` (with or without spaces around it), ``doc-url``, ``doc-url-hash``,
-``model-name``, ``output``, ``INT``, ``INT & AIS``, ``Flagged``, ``Q1``, ``Q2`` (the wording that
-the majority chose) and ``# agree (INT)``, ``# agree (AIS)`` (the readme calls these ``Q1 agree``
-and ``Q2 agree``). Names are compared without case and spaces around them; other columns are kept.
+Columns: ``ex-idx``, ``doc-url``, ``doc-url-hash``, ``model-name``, ``output``, ``INT``, ``INT & AIS``,
+``Flagged``, ``Q1``, ``Q2`` (the wording that the majority chose) and ``# agree (INT)``, ``# agree
+(AIS)`` (the readme calls these ``Q1 agree`` and ``Q2 agree``). Names are compared without case and
+spaces around them; other columns are kept.
 
-What counts is the three numbers INT, INT & AIS and Flagged. Q2 may answer where INT is 0, labels
-may carry stray characters, and counts may be of another number of annotators than five:
-`semqa.attribution.ais.oddities` counts what is odd.
+What counts is the three numbers INT, INT & AIS and Flagged. `oddities` counts rows that look wrong; they
+are never silently corrected.
 
 Source: github.com/google-research-datasets/AIS, readme.
 """
@@ -15,28 +14,22 @@ Source: github.com/google-research-datasets/AIS, readme.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from semqa.attribution.ais.verdict import (
-    ATTRIBUTABLE,
-    CLEAR,
-    NOT_ATTRIBUTABLE,
-    UNCLEAR,
-    Verdict,
-)
+from semqa.attribution.ais.ratings import ATTRIBUTABLE, CLEAR, NOT_ATTRIBUTABLE, UNCLEAR, Verdict
 from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv, write_csv
 from semqa.data.files import STDIN
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.data.files import ByteBudget
 
-__all__ = ["COLUMNS", "ReleasedFile", "ReleasedRow", "read_released", "write_released"]
 
 COLUMNS = (
     "ex-idx",
@@ -267,3 +260,55 @@ def _given(cell: str) -> str:
 
 def _label(answer: bool | None, yes: str, no: str) -> str:
     return "" if answer is None else yes if answer else no
+
+
+_STRAY = "{}[] \t\r\n"
+_OF_FIVE = (3, 4, 5)
+
+
+def oddities(rows: Sequence[ReleasedRow]) -> dict[str, int]:
+    """Return how many rows are odd, by what is odd about them; nothing that no row has.
+
+    None of it changes a rate: what counts is INT, INT & AIS and Flagged.
+
+    Args:
+        rows: of one file.
+    """
+    found: Counter[str] = Counter()
+    for row in rows:
+        found.update(_of_row(row))
+    full = Counter(row.record.cells for row in rows if row.record is not None)
+    found["the same as an earlier row in every cell"] = full.total() - len(full)
+    outputs = Counter(row.verdict.key for row in rows)
+    found["of an item and system that an earlier row has"] = outputs.total() - len(outputs)
+    return {name: count for name, count in found.items() if count}
+
+
+def drop_doubles(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the first verdict on each item and system."""
+    kept: dict[tuple[str, ...], Verdict] = {}
+    for verdict in verdicts:
+        kept.setdefault(verdict.key, verdict)
+    return list(kept.values())
+
+
+def _of_row(row: ReleasedRow) -> list[str]:
+    verdict = row.verdict
+    found = list(row.remarks)
+    labels = (row.int_label, row.ais_label)
+    if any(label.strip() and label.strip(_STRAY) != label for label in labels):
+        found.append("stray characters in a label")
+    # By their first word: the wording differs between tasks, and "NA" is no "no".
+    second = row.ais_label.strip(_STRAY).partition(" ")[0].rstrip(",.").lower()
+    answered = second in ("yes", "no")
+    if answered and verdict.interpretable is False:
+        found.append("Q2 is answered though INT is 0")
+    if verdict.interpretable and not answered:
+        found.append("Q2 is not answered though INT is 1")
+    if second == "yes" and not verdict.attributable and not row.remarks:
+        found.append("Q2 says yes though INT & AIS is 0")
+    if verdict.interpretable is not None and verdict.agree_int not in _OF_FIVE:
+        found.append("# agree (INT) is not 3 to 5")
+    if verdict.attributable is not None and verdict.agree_ais not in _OF_FIVE:
+        found.append("# agree (AIS) is not 3 to 5")
+    return found

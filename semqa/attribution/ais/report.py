@@ -5,29 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from semqa.attribution.ais.annotators import agreement_of_counts, agreement_of_ratings
-from semqa.attribution.ais.comparison import compare_systems
-from semqa.attribution.ais.consensus import consensus
-from semqa.attribution.ais.designs import compare_designs
-from semqa.attribution.ais.oddities import drop_doubles, oddities
-from semqa.attribution.ais.rates import system_rates
-from semqa.attribution.ais.sentences import join_sentences
-from semqa.attribution.ais.times import completion_times
+from semqa.attribution.ais.rates import (
+    agreement_of_counts,
+    agreement_of_ratings,
+    compare_designs,
+    compare_systems,
+    completion_times,
+    system_rates,
+)
+from semqa.attribution.ais.ratings import consensus, join_sentences
+from semqa.attribution.ais.released import drop_doubles, oddities
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.attribution.ais.annotators import Agreement
-    from semqa.attribution.ais.comparison import Comparison, SystemTest
-    from semqa.attribution.ais.consensus import RatedUnit, Ties
-    from semqa.attribution.ais.designs import DesignComparison
-    from semqa.attribution.ais.rates import IntervalKind, Measure, SystemRates
-    from semqa.attribution.ais.rating import Rating
+    from semqa.attribution.ais.rates import (
+        Agreement,
+        Comparison,
+        DesignComparison,
+        Grouping,
+        IntervalKind,
+        Measure,
+        SystemRates,
+        SystemTest,
+        Times,
+    )
+    from semqa.attribution.ais.ratings import RatedUnit, Rating, SentenceVerdicts, Ties, Verdict
     from semqa.attribution.ais.released import ReleasedFile
-    from semqa.attribution.ais.sentences import SentenceVerdicts
-    from semqa.attribution.ais.times import Grouping, Times
-    from semqa.attribution.ais.verdict import Verdict
     from semqa.metrics.significance import Alternative, Correction
 
 __all__ = ["COMPARED", "Report", "Settings", "TaskReport", "report"]

@@ -6,16 +6,29 @@ language model says is parsed by `semqa.attribution.judges.replies`, or as the r
 answering, `mapping` takes it from related tasks, and `training` fine-tunes a model on it.
 """
 
-from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.family import FAMILIES, Family, family_named
 from semqa.attribution.attrscore.files import read_examples, write_examples
-from semqa.attribution.attrscore.judging import Judged, judge_by_entailment, judge_by_prompt, way_of
-from semqa.attribution.attrscore.label import LABELS, Label
-from semqa.attribution.attrscore.official import OfficialScores, official_scores
-from semqa.attribution.attrscore.outputs import read_outputs
-from semqa.attribution.attrscore.parsing import parse_label
-from semqa.attribution.attrscore.prompting import AttrPrompt, Shot, read_shots, shipped_shots
-from semqa.attribution.attrscore.record import RunRecord, read_record, write_record
+from semqa.attribution.attrscore.judging import (
+    AttrPrompt,
+    Judged,
+    Shot,
+    judge_by_entailment,
+    judge_by_prompt,
+    read_shots,
+    shipped_shots,
+    way_of,
+)
+from semqa.attribution.attrscore.labels import (
+    FAMILIES,
+    LABELS,
+    Example,
+    Family,
+    Label,
+    OfficialScores,
+    family_named,
+    official_scores,
+    parse_label,
+)
+from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_record, write_record
 from semqa.attribution.attrscore.scores import AttrScores, LabelScores, score_labels
 
 __all__ = [

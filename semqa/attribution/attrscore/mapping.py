@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.label import LABELS
-from semqa.attribution.attrscore.table import read_table
+from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.labels import LABELS, Example
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.attrscore.label import Label
+    from semqa.attribution.attrscore.labels import Label
     from semqa.data.jsonl import Row
 
 __all__ = ["TASKS", "Mapped", "Task", "balanced", "map_examples"]

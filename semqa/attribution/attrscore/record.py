@@ -1,7 +1,7 @@
-"""The record of a run: settings, every example with what was said of it, and the scores.
+"""Outputs with gold labels, and the record of a run: settings, examples, what was said, scores.
 
-One JSON file that needs nothing besides: `read_record` makes each label again from what the judge
-said, by the rules of the semqa that reads it, and so its scores.
+A record is one JSON file that needs nothing else: `read_record` parses what the judge said again, and so
+computes the scores anew.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.family import DEFAULT_FAMILY
+from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.attrscore.judging import Judged
-from semqa.attribution.attrscore.label import LABELS, label_named, label_of_relation
-from semqa.attribution.attrscore.official import official_label, official_scores
-from semqa.attribution.attrscore.parsing import parse_label
+from semqa.attribution.attrscore.labels import (
+    DEFAULT_FAMILY,
+    LABELS,
+    Example,
+    label_named,
+    label_of_relation,
+    official_label,
+    official_scores,
+    parse_label,
+)
 from semqa.attribution.attrscore.scores import score_labels
 from semqa.attribution.judges import Entailment
 from semqa.data.atomic import write_atomic
@@ -27,9 +33,58 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.attrscore.label import Label
+    from semqa.attribution.attrscore.labels import Label
+    from semqa.data.jsonl import Row
 
-__all__ = ["FORMAT", "RunRecord", "official_figures", "read_record", "write_record"]
+
+_OUTPUT = ("output", "Prediction", "prediction", "response")
+_LABEL = ("label", "Label", "gold")
+
+
+def read_outputs(path: Path | str) -> tuple[Judged, ...]:
+    """Read rows of a gold label and an output; CSV, TSV, JSON lines or a JSON array.
+
+    Args:
+        path: the file. The output stands under ``output``, ``prediction`` or ``response``, the label
+            under ``label`` or ``gold``; the released code's ``predictions.json`` is such a file.
+
+    Raises:
+        InputError: the file or a row is not usable; the message names file and line.
+    """
+    return tuple(
+        _judged_output(row, number) for number, row in enumerate(read_table(path), start=1)
+    )
+
+
+def _judged_output(row: Row, number: int) -> Judged:
+    given = row.text(_field(row, _LABEL, "a gold label"))
+    label = label_named(given)
+    if label is None:
+        raise InputError(
+            f"{row.where}: not a label: got {describe(given)}, expected one of "
+            f"{', '.join(LABELS)}; correct it"
+        )
+    output = row.text(_field(row, _OUTPUT, "what the model wrote"))
+    example = Example(
+        str(row.fields.get("id") or number),
+        row.text("query", ""),
+        row.text("answer", ""),
+        row.text("reference", ""),
+        label,
+        where=row.where,
+    )
+    return Judged(example, parse_label(output), output=output)
+
+
+def _field(row: Row, names: tuple[str, ...], what: str) -> str:
+    found = next((name for name in names if name in row.fields), None)
+    if found is None:
+        raise InputError(
+            f"{row.where}: missing {what}: got {', '.join(map(repr, row.fields)) or 'no fields'}, "
+            f"expected one of {', '.join(map(repr, names))}; add it"
+        )
+    return found
+
 
 FORMAT = "semqa-attrscore-run/1"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.label import LABELS
+from semqa.attribution.attrscore.labels import LABELS
 from semqa.metrics.percentiles import percentile_interval
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from semqa.attribution.attrscore.label import Label
+    from semqa.attribution.attrscore.labels import Label
 
 __all__ = ["AttrScores", "LabelScores", "mean_scores", "score_labels"]
 

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.citations.answers import rouge_l, string_match
-from semqa.attribution.citations.asqa import DisambigScores, dr_score, score_pair
 from semqa.attribution.citations.examples import ShortAnswers
-from semqa.attribution.citations.scores import score_citations
+from semqa.attribution.citations.scores import (
+    DisambigScores,
+    dr_score,
+    rouge_l,
+    score_citations,
+    score_pair,
+    string_match,
+)
 from semqa.errors import InputError
 from semqa.metrics.means import mean_with_interval
 

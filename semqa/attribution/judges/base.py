@@ -1,31 +1,29 @@
 """The protocol of judges: four questions, of which a judge answers some.
 
-All four take many inputs at once and give one result an input, in order: batches are the judge's
-own matter. A judge is deterministic: the same input gives the same result, whatever stands beside
-it in a batch, so that results can be kept on disk by content.
+Each takes many inputs at once and returns one result per input, in order. A judge is deterministic: the
+same input gives the same result, whatever its batch, so that results can be cached by content. (A sampled
+language model is deterministic by its seed, as far as its engine is.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    overload,
+    runtime_checkable,
+)
+
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = [
-    "AnsweringJudge",
-    "AskingJudge",
-    "CompletingJudge",
-    "Entailment",
-    "EntailmentJudge",
-    "Judge",
-    "Pair",
-    "Reading",
-    "Relation",
-    "Schema",
-    "Span",
-]
 
 Schema = Mapping[str, object]
 Relation = Literal["entailment", "neutral", "contradiction"]
@@ -141,3 +139,80 @@ class CompletingJudge(Judge, Protocol):
             schema: JSON schema of the replies; a judge that does not support schemas ignores it.
         """
         ...
+
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+Ability = Literal["entailment", "answer", "ask", "complete"]
+_ABILITIES: dict[Ability, tuple[str, str]] = {
+    "entailment": ("judge entailment", "lexical, engine:SPEC or transformers:nli=MODEL"),
+    "answer": ("answer questions", "lexical, engine:SPEC or transformers:qa=MODEL"),
+    "ask": ("ask questions", "lexical, engine:SPEC or transformers:qg=MODEL"),
+    "complete": ("answer prompts", "engine:openai:MODEL or transformers:lm=MODEL"),
+}
+"""What each ability is called in errors, and judges that have it."""
+
+
+def abilities_of(judge: Judge) -> frozenset[Ability]:
+    """Return what a judge can do: its ``abilities`` if it states them, else the methods that it has."""
+    stated: frozenset[Ability] | None = getattr(judge, "abilities", None)
+    if stated is not None:
+        return stated
+    return frozenset(ability for ability in _ABILITIES if hasattr(judge, ability))
+
+
+@overload
+def able(judge: Judge, ability: Literal["entailment"]) -> EntailmentJudge: ...
+@overload
+def able(judge: Judge, ability: Literal["answer"]) -> AnsweringJudge: ...
+@overload
+def able(judge: Judge, ability: Literal["ask"]) -> AskingJudge: ...
+@overload
+def able(judge: Judge, ability: Literal["complete"]) -> CompletingJudge: ...
+def able(judge: Judge, ability: Ability) -> Any:
+    """Return a judge as one that has an ability.
+
+    Raises:
+        InputError: it does not have it.
+    """
+    if ability not in abilities_of(judge):
+        what, others = _ABILITIES[ability]
+        raise InputError(f"The judge {judge.name} cannot {what}.", hint=f"Choose {others}.")
+    return judge
+
+
+class TooLongError(InputError):
+    """A text is longer than a judge reads, and what is cut off would change what is judged."""
+
+
+def unless_too_long(
+    judge: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In]
+) -> list[_Out | TooLongError]:
+    """Judge all that is not too long.
+
+    Args:
+        judge: a method of a judge.
+        inputs: what it takes, in one batch; in halves where one of them is too long.
+
+    Returns:
+        One result an input, in order; for what is too long, the error that says so.
+
+    Example:
+        >>> def lengths(texts):
+        ...     if any(len(text) > 3 for text in texts):
+        ...         raise TooLongError("too long")
+        ...     return [len(text) for text in texts]
+        >>> unless_too_long(lengths, ["ab", "abcd"])
+        [2, TooLongError('too long')]
+    """
+    if not inputs:
+        return []
+    try:
+        return list(judge(inputs))
+    except TooLongError as error:
+        if len(inputs) == 1:
+            return [error]
+    half = len(inputs) // 2
+    return [*unless_too_long(judge, inputs[:half]), *unless_too_long(judge, inputs[half:])]

@@ -1,7 +1,6 @@
-"""A judge that remembers: every result is kept on disk, by its content.
+"""Judges that wrap another: one caches its results on disk, one goes on where a text is too long.
 
-This is how runs resume: what was asked once is never asked again, by whichever process, whatever
-killed the one that asked. Knows nothing of what is judged.
+The cache is how runs resume: what was asked once is never asked again, by any process.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.attribution.judges.base import (
-    AnsweringJudge,
-    AskingJudge,
-    CompletingJudge,
     Entailment,
-    EntailmentJudge,
     Span,
+    TooLongError,
+    abilities_of,
+    unless_too_long,
 )
 from semqa.data.sqlite import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
@@ -29,9 +27,9 @@ from semqa.errors import InputError, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Judge, Pair, Reading, Schema
+    from semqa.attribution.judges.base import Ability, Judge, Pair, Reading, Schema
 
-__all__ = ["FILE_NAME", "CachedJudge"]
+__all__ = ["FILE_NAME", "CachedJudge", "PatientJudge"]
 
 FILE_NAME = "judgements.sqlite3"
 """The file in a folder of judgements."""
@@ -52,10 +50,9 @@ _Out = TypeVar("_Out")
 class CachedJudge:
     """Asks another judge only what was never asked before.
 
-    It can what the other judge can, so that ``isinstance(cached, EntailmentJudge)`` tells. Equal
-    inputs are asked once. Results are written after every `chunk` inputs, each time in one
-    transaction: a process that is killed loses at most the chunk that it was at. Several processes
-    and threads may share a file.
+    Equal inputs are asked once. Results are written after every `chunk` inputs, each time in one
+    transaction: a process that is killed loses at most its last chunk. Several processes and threads
+    may share a file.
 
     Args:
         judge: the judge to ask.
@@ -83,23 +80,14 @@ class CachedJudge:
         self.on_progress: Callable[[int, int], None] | None = None
         self._chunk = chunk
         self._store = _Store(None if path is None else _file(Path(path)))
-        self._own: Any = judge
         through: Any = getattr(judge, "through", None)
-        if through is not None:
-            # What a language model replied is kept, and read anew each time.
-            self._own = through(self._complete)
-            self.entailment, self.answer = self._own.entailment, self._own.answer
-            self.ask, self.complete = self._own.ask, self._complete
-            return
-        # Only what the other judge can: `isinstance` looks for the methods.
-        if isinstance(judge, EntailmentJudge):
-            self.entailment = self._entailment
-        if isinstance(judge, AnsweringJudge):
-            self.answer = self._answer
-        if isinstance(judge, AskingJudge):
-            self.ask = self._ask
-        if isinstance(judge, CompletingJudge):
-            self.complete = self._complete
+        # Of a language model the replies are kept, and parsed anew each time.
+        self._model: Any = None if through is None else through(self._kept_replies)
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """Those of the other judge."""
+        return abilities_of(self.judge)
 
     @property
     def on_disk(self) -> bool:
@@ -109,7 +97,7 @@ class CachedJudge:
     @property
     def unparsed(self) -> int:
         """How many replies of a language model could not be read; 0 for judges that are none."""
-        return int(getattr(self._own, "unparsed", 0))
+        return int(getattr(self._model or self.judge, "unparsed", 0))
 
     def close(self) -> None:
         """Close the file, and the other judge where it can be closed."""
@@ -118,14 +106,22 @@ class CachedJudge:
         if close is not None:
             close()
 
-    def _entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return how each hypothesis stands to its premise."""
         judge: Any = self.judge
+        if self._model is not None:
+            found: list[Entailment] = self._model.entailment(pairs)
+            return found
         return self._all(
             "entailment", {}, pairs, judge.entailment, list, lambda kept: Entailment(*kept)
         )
 
-    def _answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None."""
         judge: Any = self.judge
+        if self._model is not None:
+            spans: list[Span | None] = self._model.answer(readings)
+            return spans
 
         def write(span: Span | None) -> object:
             return None if span is None else [span.start, span.end, span.score]
@@ -141,14 +137,24 @@ class CachedJudge:
             for reading, kept in zip(readings, found, strict=True)
         ]
 
-    def _ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return questions whose answer is given."""
         judge: Any = self.judge
+        if self._model is not None:
+            questions: list[list[str]] = self._model.ask(readings, count=count)
+            return questions
         return self._all(
             "ask", {"count": count}, readings, lambda some: judge.ask(some, count=count), list, list
         )
 
-    def _complete(
+    def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
+        """Return what is written after each prompt."""
+        return self._kept_replies(prompts, max_new_tokens=max_new_tokens, schema=schema)
+
+    def _kept_replies(
+        self, prompts: Sequence[str], *, max_new_tokens: int, schema: Schema | None = None
     ) -> list[str]:
         judge: Any = self.judge
         asked: dict[str, object] = {"max_new_tokens": max_new_tokens}
@@ -195,6 +201,68 @@ class CachedJudge:
     def _tell(self, done: int, total: int) -> None:
         if self.on_progress is not None:
             self.on_progress(done, total)
+
+
+_NEUTRAL = Entailment(0.0, 1.0, 0.0)
+
+
+class PatientJudge:
+    """Asks another judge, and counts what is too long for it instead of failing.
+
+    Such a pair is neutral, a reading has no answer, an answer has no questions, and a prompt an empty
+    reply. This is for measures without a place for the reason why something is not judged; others
+    call `unless_too_long`.
+
+    Args:
+        judge: the judge to ask.
+
+    Attributes:
+        name: that of the other judge.
+        identity: that of the other judge.
+        too_long: how many inputs were too long so far.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self.name, self.identity = judge.name, judge.identity
+        self.too_long = 0
+        self._judge: Any = judge
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """Those of the other judge."""
+        return abilities_of(self._judge)
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return how each hypothesis stands to its premise."""
+        return self._all(self._judge.entailment, pairs, _NEUTRAL)
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None."""
+        return self._all(self._judge.answer, readings, None)
+
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return questions whose answer is given."""
+        return self._all(lambda some: self._judge.ask(some, count=count), readings, [])
+
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
+        """Return what is written after each prompt."""
+
+        def replies(some: Sequence[str]) -> list[str]:
+            found: list[str] = self._judge.complete(
+                some, max_new_tokens=max_new_tokens, schema=schema
+            )
+            return found
+
+        return self._all(replies, prompts, "")
+
+    def _all(
+        self, ask: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In], nothing: _Out
+    ) -> list[_Out]:
+        results = unless_too_long(ask, inputs)
+        self.too_long += sum(isinstance(each, TooLongError) for each in results)
+        return [nothing if isinstance(each, TooLongError) else each for each in results]
 
 
 class _Store:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Self
 
-from semqa.attribution.judges.base import Entailment
-from semqa.attribution.judges.length import TooLongError
+from semqa.attribution.judges.base import Entailment, TooLongError
 from semqa.attribution.judges.replies import (
     read_questions,
     read_relation,

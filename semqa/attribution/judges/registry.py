@@ -76,7 +76,7 @@ def _lexical(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
 
 
 def _transformers(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
-    from semqa.attribution.judges.models.settings import ModelSettings, read_parts
+    from semqa.attribution.judges.models import ModelSettings, read_parts
     from semqa.attribution.judges.transformers import TransformersJudge
 
     models, settings = read_parts(spec, carried)

@@ -2,14 +2,16 @@
 
 Four shapes, told apart by their columns:
 
-- *responses*: ``response`` and ``knowledge``, one row a response (the released files of one class);
-- *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one
-  row a context (the released cross annotation); a row gives one response a system;
-- *steps*: what the released code saves half way (see `semqa.attribution.q2.steps`);
+- *responses*: ``response`` and ``knowledge``, one row per response (the released files of one class);
+- *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one row per
+  context (the released cross annotation);
+- *steps*: what the released code saves half way: ``id``, ``response``, ``cand`` (the span), ``question``,
+  ``knowledge``, ``knowledge_ans`` and ``score`` (the overlap; -1 if no question is valid), and perhaps
+  ``label``, with the marks ``[CLS]`` for no answer and ``NO_Q`` for no question;
 - JSON lines with the fields of the first.
 
 ``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
-consistent one. Where there is none, a file whose name holds one of the two words is of that class.
+consistent one. Without it, a file whose name contains one of the two words is of that class.
 """
 
 from __future__ import annotations
@@ -22,8 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from semqa.attribution.q2.response import Response, repeated
-from semqa.attribution.q2.steps import STEP_COLUMNS, scores_of_steps
+from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
 from semqa.data.csv_rows import csv_of
 from semqa.data.files import ByteBudget, InputFile, open_input
 from semqa.data.jsonl import Row, decode_row, describe, lines_of, shown
@@ -32,7 +33,81 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Columns", "ResponseFile", "read_responses", "with_ids"]
+
+STEP_COLUMNS = ("id", "response", "cand", "question", "knowledge", "knowledge_ans", "score")
+
+NO_ANSWER = "[CLS]"
+NO_QUESTION = -1.0
+
+
+def scores_of_steps(
+    rows: Sequence[Row], inconsistent: bool | None = None, *, official: bool = False
+) -> list[ResponseScore]:
+    """Return the responses of such a table with their questions, in the order of their ids' first rows.
+
+    Args:
+        rows: of the table.
+        inconsistent: the class of responses without a label.
+        official: take an empty answer for the text ``nan``, as the released code reads its own
+            file; otherwise it is no answer.
+
+    Raises:
+        InputError: a cell is not usable; the message names the row.
+    """
+    responses: dict[str, Response] = {}
+    questions: dict[str, list[Question]] = {}
+    for row in rows:
+        key = row.text("id")
+        known = responses.get(key)
+        if known is None:
+            label = row.text("label", "").strip()
+            if label not in {"", "0", "1"}:
+                raise _wrong(row, "label", "1 for inconsistent or 0 for consistent")
+            responses[key] = Response(
+                key,
+                row.text("response"),
+                row.text("knowledge"),
+                label == "1" if label else inconsistent,
+                where=row.where,
+            )
+            questions[key] = []
+        elif known.knowledge != row.text("knowledge"):
+            raise _wrong(row, "knowledge", "that of the other rows with its id")
+        score = _score(row)
+        if score == NO_QUESTION:
+            continue
+        answer = row.text("knowledge_ans")
+        if official:
+            answer = answer or "nan"
+        found = None if not answer or NO_ANSWER in answer else Found(answer)
+        span = row.text("cand")
+        # A file of the released code states the overlap; what has no answer has none.
+        stated = score if official or found is not None else None
+        questions[key].append(
+            Question(row.text("question"), span, span, answer=found, stated=stated)
+        )
+    return [
+        ResponseScore(response, tuple(questions[key]), official=official, spans=len(questions[key]))
+        for key, response in responses.items()
+    ]
+
+
+def _score(row: Row) -> float:
+    try:
+        score = float(row.text("score"))
+    except ValueError:
+        score = math.nan
+    if score == NO_QUESTION or 0 <= score <= 1:
+        return score
+    raise _wrong(row, "score", "a number from 0 to 1, or -1 for no valid question")
+
+
+def _wrong(row: Row, column: str, rule: str) -> InputError:
+    return InputError(
+        f"{row.where}: not a step: got {describe(row.fields.get(column))} in {column!r}, expected "
+        f"{rule}; correct it"
+    )
+
 
 _LABELS = {
     "1": True,

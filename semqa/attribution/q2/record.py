@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.q2.measure import Settings
 from semqa.attribution.q2.meta import Judged
-from semqa.attribution.q2.scores import MEASURES, ResponseScore, summarise
+from semqa.attribution.q2.responses import MEASURES, ResponseScore, summarise
 from semqa.data.files import BOM, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, describe
 from semqa.errors import InputError

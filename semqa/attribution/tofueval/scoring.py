@@ -6,25 +6,26 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.tofueval.annotations import AnnotatedSentence, SummaryKey
+from semqa.attribution.tofueval.data import AnnotatedSentence, SummaryKey, error_types
 from semqa.attribution.tofueval.meta import (
     DEV,
     LEVELS,
+    Evaluator,
+    Prediction,
+    Run,
+    categories_of,
     compare,
     evaluate,
     self_agreement,
     tune,
 )
-from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run
-from semqa.attribution.tofueval.rates import categories_of
-from semqa.attribution.tofueval.taxonomy import error_types
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from semqa.attribution.records import Record
-    from semqa.attribution.tofueval.rates import Level
+    from semqa.attribution.tofueval.meta import Level
 
 __all__ = ["KIND", "Benchmark", "Settings", "benchmark_of", "rows_of", "score_evaluators"]
 

@@ -117,7 +117,7 @@ def ais(
     AIS: according to the source, all of it is so. A star marks what differs
     from the best system of its column, or from the baseline.
     """
-    from semqa.attribution.ais.rating import read_ratings
+    from semqa.attribution.ais.ratings import read_ratings
     from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
     from semqa.attribution.ais.report import Settings, report
 

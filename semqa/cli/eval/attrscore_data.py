@@ -138,7 +138,7 @@ def map_command(
 
 
 def _words(given: Sequence[str]) -> dict[str, Label | None]:
-    from semqa.attribution.attrscore.label import LABELS, label_named
+    from semqa.attribution.attrscore.labels import LABELS, label_named
 
     words: dict[str, Label | None] = {}
     for each in given:

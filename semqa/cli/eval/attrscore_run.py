@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from semqa.attribution.attrscore import RunRecord
-from semqa.attribution.attrscore.family import DEFAULT_FAMILY
+from semqa.attribution.attrscore.labels import DEFAULT_FAMILY
 from semqa.attribution.records import describe_judge, versions
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import judge_progress
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from semqa.attribution.attrscore import AttrPrompt, Example, Judged
-    from semqa.attribution.judges import CachedJudge, CompletingJudge
+    from semqa.attribution.judges import CachedJudge
 
 __all__ = ["run", "score"]
 
@@ -101,7 +101,7 @@ def run(
     every row; semqa eval attrscore score reads it.
     """
     from semqa.attribution.attrscore import read_examples, way_of, write_record
-    from semqa.attribution.attrscore.family import PAPER_FAMILIES
+    from semqa.attribution.attrscore.labels import PAPER_FAMILIES
 
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
@@ -230,14 +230,12 @@ def _ask(
     max_new_tokens: int,
 ) -> list[Judged]:
     from semqa.attribution.attrscore import judge_by_entailment, judge_by_prompt
-    from semqa.attribution.judges import EntailmentJudge
 
     with judge_progress(judge, "attrscore"):
-        if way == "entailment" and isinstance(judge, EntailmentJudge):
+        if way == "entailment":
             return judge_by_entailment(judge, examples, with_query=with_query)
-        writer = cast("CompletingJudge", judge)
         return judge_by_prompt(
-            writer, examples, prompt, with_query=with_query, max_new_tokens=max_new_tokens
+            judge, examples, prompt, with_query=with_query, max_new_tokens=max_new_tokens
         )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.attribution.judges.base import able
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
-from semqa.cli.eval.judging import count_note, entailment_judge, judge_progress
+from semqa.cli.eval.judging import count_note, judge_progress
 from semqa.cli.eval.options import RecordOut, Rescore, Seed, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -18,7 +19,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.ais.auto_record import CheckedRun
+    from semqa.attribution.ais.auto import CheckedRun
     from semqa.attribution.judges import CachedJudge
     from semqa.data.answers import GivenAnswer
 
@@ -85,8 +86,7 @@ def auto_ais(
     of quotes: that is semqa verify. Judgements are kept: a run that ended
     early, given again, asks only what was not asked before.
     """
-    from semqa.attribution.ais.auto import MARGIN
-    from semqa.attribution.ais.auto_record import read_run
+    from semqa.attribution.ais.auto import MARGIN, read_run
 
     check_rescore(rescore, (file,), references)
     check_stdin_once(file, references, rescore)
@@ -116,8 +116,7 @@ def auto_ais(
 def _judge(
     given: Sequence[GivenAnswer], judge: CachedJudge, margin: float, question: bool, seed: int
 ) -> CheckedRun:
-    from semqa.attribution.ais.auto import ToCheck, check_answers
-    from semqa.attribution.ais.auto_record import CheckedExample, CheckedRun
+    from semqa.attribution.ais.auto import CheckedExample, CheckedRun, ToCheck, check_answers
     from semqa.attribution.records import describe_judge
 
     answers = []
@@ -129,7 +128,7 @@ def _judge(
     try:
         with judge_progress(judge, "judging"):
             checks = check_answers(
-                answers, entailment_judge(judge), margin=margin, with_question=question
+                answers, able(judge, "entailment"), margin=margin, with_question=question
             )
     finally:
         judge.close()

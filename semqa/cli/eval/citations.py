@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semqa.attribution.judges.base import able
 from semqa.cli.eval.auto_ais import read_given
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
-from semqa.cli.eval.judging import entailment_judge, judge_progress, too_long_note, unparsed_note
+from semqa.cli.eval.judging import judge_progress, too_long_note, unparsed_note
 from semqa.cli.eval.options import RecordOut, Resamples, Rescore, Seed, check_rescore
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
-from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +112,7 @@ def citations(
         patient = PatientJudge(asked)
         try:
             with judge_progress(asked, "judging"):
-                rows = citation_rows(examples, entailment_judge(patient), settings)
+                rows = citation_rows(examples, able(patient, "entailment"), settings)
         finally:
             asked.close()
         notes = [f"judge: {asked.name}", *unparsed_note(asked), *too_long_note(patient.too_long)]
@@ -160,7 +160,6 @@ def disambig(
     The judge reads the answer to each reading of the question off the long
     answer; the papers take RoBERTa-large trained on SQuAD 2.0.
     """
-    from semqa.attribution.citations.asqa import disambig_scores
     from semqa.attribution.citations.examples import read_alce, read_asqa
     from semqa.attribution.citations.report import (
         DISAMBIG,
@@ -169,7 +168,8 @@ def disambig(
         rows_again,
         summarise_disambig,
     )
-    from semqa.attribution.judges import AnsweringJudge, PatientJudge
+    from semqa.attribution.citations.scores import disambig_scores
+    from semqa.attribution.judges import PatientJudge
     from semqa.attribution.records import describe_judge, read_record, versions
 
     check_rescore(rescore, (file,), predictions)
@@ -184,16 +184,12 @@ def disambig(
         examples = read_alce(given) if predictions is None else read_asqa(given, predictions, split)
         asked = asking.open()
         patient = PatientJudge(asked)
-        if not isinstance(patient, AnsweringJudge):
-            raise InputError(
-                f"--judge: got {asked.name}, expected one that answers questions; choose lexical, "
-                "engine:SPEC or transformers:qa=MODEL"
-            )
+        reader = able(patient, "answer")
         settings = Settings(official=official)
         try:
             with judge_progress(asked, "reading"):
                 rows = disambig_rows(
-                    examples, disambig_scores(examples, patient, official=official), settings
+                    examples, disambig_scores(examples, reader, official=official), settings
                 )
         finally:
             asked.close()

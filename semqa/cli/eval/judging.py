@@ -17,7 +17,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge
+    from semqa.attribution.judges import CachedJudge, Judge
 
 __all__ = [
     "JUDGE_PANEL",
@@ -30,7 +30,6 @@ __all__ = [
     "NoJudgeCache",
     "count_note",
     "default_cache",
-    "entailment_judge",
     "judge_progress",
     "open_judge",
     "say_interrupted",
@@ -186,22 +185,6 @@ def open_judge(
     from semqa.attribution.judges.cached import FILE_NAME
 
     return CachedJudge(judge, folder / FILE_NAME)
-
-
-def entailment_judge(judge: Judge) -> EntailmentJudge:
-    """Return a judge as one of entailment.
-
-    Raises:
-        InputError: it does not judge entailment.
-    """
-    from semqa.attribution.judges import EntailmentJudge
-
-    if not isinstance(judge, EntailmentJudge):
-        raise InputError(
-            f"--judge: got {judge.name}, expected one that judges entailment; choose lexical, "
-            "engine:SPEC or transformers:nli=MODEL"
-        )
-    return judge
 
 
 def unparsed_note(judge: CachedJudge, taken_for: str = "neutral") -> list[str]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from semqa.attribution.judges.base import able
 from semqa.cli.eval.default_command import DefaultCommand
 from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import (
     JUDGE_PANEL,
     count_note,
-    entailment_judge,
     judge_progress,
     say_interrupted,
 )
@@ -208,7 +208,7 @@ def _measure(
                 "such file alone; give them one by one"
             )
         if settings.nli:
-            entailment_judge(judge)
+            able(judge, "entailment")
         return None
     return Q2(judge, create_span_finder(spans), settings)
 
@@ -246,8 +246,8 @@ def _run(
 
 def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> list[ResponseScore]:
     """Compare the answers of a file of steps."""
-    from semqa.attribution.q2.comparing import compare_answers
-    from semqa.attribution.q2.steps import scores_of_steps
+    from semqa.attribution.q2.measure import compare_answers
+    from semqa.attribution.q2.reading import scores_of_steps
 
     labels = {response.inconsistent for response in file.responses}
     default = labels.pop() if len(labels) == 1 else None
@@ -255,4 +255,4 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
     if not settings.nli:
         return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):
-        return compare_answers(scores, entailment_judge(judge))
+        return compare_answers(scores, able(judge, "entailment"))

@@ -168,7 +168,7 @@ def meta(
         "versions": versions("numpy", "scipy", "scikit-learn") | dict(found.versions),
     }
     if plot is not None:
-        from semqa.attribution.q2.plots import plot_levels
+        from semqa.attribution.q2.meta import plot_levels
 
         plot_levels(levels, plot)
     if out is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.q2.names import shown_name
+from semqa.attribution.q2.meta import shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

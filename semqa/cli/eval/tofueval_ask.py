@@ -81,7 +81,7 @@ def topics(
 ) -> None:
     """Ask a language model for the topics of dialogues."""
     from semqa.attribution.judges import PatientJudge
-    from semqa.attribution.tofueval.summaries import find_topics
+    from semqa.attribution.tofueval.judging import find_topics
 
     check_not_an_input(out, *(files or ()))
     documents = _documents(files)
@@ -126,8 +126,8 @@ def summarise(
 ) -> None:
     """Ask a language model for summaries of dialogues, each on one topic."""
     from semqa.attribution.judges import PatientJudge
-    from semqa.attribution.tofueval.inputs import read_wanted
-    from semqa.attribution.tofueval.summaries import summarise as ask
+    from semqa.attribution.tofueval.judging import read_wanted
+    from semqa.attribution.tofueval.judging import summarise as ask
 
     check_stdin_once(*(files or ()), wanted)
     check_not_an_input(out, *(files or ()), wanted)
@@ -198,9 +198,8 @@ def judge(
     where it stopped when the same command is given again. The record is
     what semqa eval tofueval score takes as --predictions.
     """
-    from semqa.attribution.tofueval.annotations import EXTRA_MODEL
-    from semqa.attribution.tofueval.inputs import read_texts
-    from semqa.attribution.tofueval.judging import PROMPTS, judge_texts
+    from semqa.attribution.tofueval.data import EXTRA_MODEL
+    from semqa.attribution.tofueval.judging import PROMPTS, judge_texts, read_texts
 
     check_rescore(rescore, files, *(documents or ()))
     check_stdin_once(*(files or ()), *(documents or ()), rescore)
@@ -259,7 +258,7 @@ def classify(
     from collections import Counter
 
     from semqa.attribution.judges import PatientJudge
-    from semqa.attribution.tofueval.classify import classify_errors
+    from semqa.attribution.tofueval.judging import classify_errors
 
     check_stdin_once(*(files or ()), *(documents or ()))
     check_not_an_input(out, *(files or ()), *(documents or ()))
@@ -337,7 +336,7 @@ def _record(
 
 
 def _documents(files: Sequence[Path] | None) -> dict[str, Any]:
-    from semqa.attribution.tofueval.released import read_documents
+    from semqa.attribution.tofueval.data import read_documents
 
     if not files:
         raise InputError(
@@ -349,7 +348,7 @@ def _documents(files: Sequence[Path] | None) -> dict[str, Any]:
 
 def _wrong_sentences(files: Sequence[Path] | None, *, extra: bool) -> list[Any]:
     from semqa.attribution.records import read_record_rows
-    from semqa.attribution.tofueval.annotations import EXTRA_MODEL, read_annotations
+    from semqa.attribution.tofueval.data import EXTRA_MODEL, read_annotations
     from semqa.attribution.tofueval.judging import Judged, judgement_of
 
     wrong: list[Judged] = []

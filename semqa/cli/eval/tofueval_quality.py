@@ -24,8 +24,8 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.attribution.tofueval.annotations import SummaryKey
-    from semqa.attribution.tofueval.quality import Coverage
+    from semqa.attribution.tofueval.data import SummaryKey
+    from semqa.attribution.tofueval.judging import Coverage
 
 __all__ = ["completeness", "relevance"]
 
@@ -60,9 +60,8 @@ def completeness(
     """Judge how many of their topic's key points summaries make."""
     from semqa.attribution.judges import PatientJudge
     from semqa.attribution.records import read_record
-    from semqa.attribution.tofueval.inputs import read_texts, whole_summaries
-    from semqa.attribution.tofueval.quality import judge_coverage
-    from semqa.attribution.tofueval.released import read_key_points
+    from semqa.attribution.tofueval.data import read_key_points
+    from semqa.attribution.tofueval.judging import judge_coverage, read_texts, whole_summaries
 
     check_rescore(rescore, files, *(key_points or ()))
     check_stdin_once(*(files or ()), *(key_points or ()), rescore)
@@ -113,8 +112,7 @@ def relevance(
 ) -> None:
     """Rate from 1 to 5 how much of a summary is about its topic; 3 and more count as relevant."""
     from semqa.attribution.judges import PatientJudge
-    from semqa.attribution.tofueval.inputs import read_texts, whole_summaries
-    from semqa.attribution.tofueval.quality import rate_relevance
+    from semqa.attribution.tofueval.judging import rate_relevance, read_texts, whole_summaries
 
     if not files:
         raise InputError("relevance: got no file, expected at least one; name one")
@@ -150,7 +148,7 @@ def relevance(
 
 def _means(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the mean relevance and unread ratings of each model and of all."""
-    from semqa.attribution.tofueval.quality import mean_relevance
+    from semqa.attribution.tofueval.judging import mean_relevance
 
     groups: dict[str, list[float | None]] = {}
     for row in rows:
@@ -169,7 +167,7 @@ def _means(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _ratings(path: Path) -> list[dict[str, Any]]:
     from semqa.attribution.records import read_record_rows
-    from semqa.attribution.tofueval.quality import HIGHEST_RATING
+    from semqa.attribution.tofueval.judging import HIGHEST_RATING
     from semqa.data.jsonl import describe
 
     found = []
@@ -205,7 +203,7 @@ def _points_of(
 def _finish_coverage(
     record: dict[str, Any], found: Sequence[Coverage], out: Path | None, *, as_json: bool
 ) -> None:
-    from semqa.attribution.tofueval.quality import mean_completeness
+    from semqa.attribution.tofueval.judging import mean_completeness
 
     groups: dict[str, list[Coverage]] = {}
     for each in found:
@@ -231,8 +229,8 @@ def _finish_coverage(
 
 def _coverage(fields: dict[str, Any], where: str) -> Coverage:
     from semqa.attribution.judges.replies import read_points
-    from semqa.attribution.tofueval.annotations import SummaryKey
-    from semqa.attribution.tofueval.quality import Coverage
+    from semqa.attribution.tofueval.data import SummaryKey
+    from semqa.attribution.tofueval.judging import Coverage
 
     try:
         key = SummaryKey(

@@ -17,8 +17,8 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.attribution.tofueval.annotations import AnnotatedSentence
-    from semqa.attribution.tofueval.predictions import Evaluator
+    from semqa.attribution.tofueval.data import AnnotatedSentence
+    from semqa.attribution.tofueval.meta import Evaluator
 
 __all__ = ["Categories", "Extra", "Splits", "rates", "read_sentences", "score"]
 
@@ -64,9 +64,8 @@ def rates(
     as_json: AsJson = False,
 ) -> None:
     """Count how often summaries err, by topic, split and model, and the types of errors."""
-    from semqa.attribution.tofueval.annotations import by_summary, doubled
-    from semqa.attribution.tofueval.rates import count_errors, error_rates, lengths
-    from semqa.attribution.tofueval.released import read_categories
+    from semqa.attribution.tofueval.data import by_summary, doubled, read_categories
+    from semqa.attribution.tofueval.meta import count_errors, error_rates, lengths
 
     sentences = read_sentences(files, splits, extra=extra)
     categories = read_categories(topics or ())
@@ -154,7 +153,7 @@ def score(
     repeated runs. Scores get a threshold that is tuned on the split dev.
     """
     from semqa.attribution.records import read_record, versions, write_record
-    from semqa.attribution.tofueval.released import read_categories
+    from semqa.attribution.tofueval.data import read_categories
     from semqa.attribution.tofueval.scoring import (
         KIND,
         Benchmark,
@@ -211,8 +210,7 @@ def read_sentences(
     Raises:
         InputError: there are none, or a file is not usable.
     """
-    from semqa.attribution.tofueval.annotations import EXTRA_MODEL, read_annotations
-    from semqa.attribution.tofueval.released import read_splits
+    from semqa.attribution.tofueval.data import EXTRA_MODEL, read_annotations, read_splits
 
     if not files:
         raise InputError("annotations: got no file, expected at least one; name a CSV file")
@@ -232,7 +230,7 @@ def read_sentences(
 
 
 def _check_categories(sentences: Sequence[AnnotatedSentence], categories: object) -> None:
-    from semqa.attribution.tofueval.rates import categories_of
+    from semqa.attribution.tofueval.meta import categories_of
 
     if not categories or not isinstance(categories, dict):
         return
@@ -248,7 +246,7 @@ def _check_categories(sentences: Sequence[AnnotatedSentence], categories: object
 
 def _evaluators(paths: Sequence[Path], *, labels: bool, as_runs: bool) -> list[Evaluator]:
     from semqa.attribution.records import read_record_rows
-    from semqa.attribution.tofueval.predictions import evaluator_of
+    from semqa.attribution.tofueval.meta import evaluator_of
 
     if as_runs:
         rows = [

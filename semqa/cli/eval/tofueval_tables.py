@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from semqa.attribution.tofueval.judging import Judgement
-    from semqa.attribution.tofueval.rates import ErrorCounts, Rate
+    from semqa.attribution.tofueval.meta import ErrorCounts, Rate
 
 __all__ = [
     "evaluator_tables",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from semqa.attribution.ais import Rate, Verdict, compare_systems, system_rates
-from semqa.attribution.ais.comparison import SystemTest
+from semqa.attribution.ais.rates import SystemTest
 from semqa.errors import InputError
 from semqa.metrics.significance import compare_rates
 from tests.attribution.ais.makers import verdicts

@@ -21,7 +21,7 @@ from semqa.attribution.ais import (
     system_rates,
     write_ratings,
 )
-from semqa.attribution.ais.consensus import Ties
+from semqa.attribution.ais.ratings import Ties
 from semqa.errors import InputError
 from tests.attribution.ais.makers import said
 

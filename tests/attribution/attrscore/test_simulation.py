@@ -12,11 +12,21 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from semqa.attribution.attrscore import LABELS
-from semqa.attribution.attrscore.simulation import QAItem, read_qa, simulate
-from semqa.attribution.attrscore.simulation.candidates import Candidates
-from semqa.attribution.attrscore.simulation.kinds import asked_for, kind_of, varied
-from semqa.attribution.attrscore.simulation.matching import Forms, Needle, occurrences
-from semqa.attribution.attrscore.simulation.simulate import substituted
+from semqa.attribution.attrscore.answers import (
+    Forms,
+    Needle,
+    asked_for,
+    kind_of,
+    occurrences,
+    varied,
+)
+from semqa.attribution.attrscore.simulation import (
+    Candidates,
+    QAItem,
+    read_qa,
+    simulate,
+    substituted,
+)
 from semqa.errors import InputError
 
 PEOPLE = ("Ann Lee", "Bob Ray", "Cid Orr", "Dee Fox", "Eve Poe", "Flo Kay")

@@ -331,7 +331,7 @@ def test_no_row_of_the_toy_task_is_on_both_sides(data: tuple[list[Example], list
 
 def test_the_schedule_is_the_papers() -> None:
     """64 examples a step, a cosine after a warm-up of 3% of the steps."""
-    from semqa.attribution.attrscore.training.trainer import warmup_steps
+    from semqa.attribution.attrscore.trainer import warmup_steps
 
     options = TrainingOptions(model="m")
     assert options.batch_size * options.accumulate == 64

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from semqa.attribution.citations.answers import rouge_l, string_match
-from semqa.attribution.citations.asqa import disambig_scores, dr_score
 from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
+from semqa.attribution.citations.scores import disambig_scores, dr_score, rouge_l, string_match
 from tests.attribution.citations.judges import WordJudge
 
 

@@ -207,7 +207,7 @@ def _written(name: str, text: str) -> str:
 def test_models_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> None:
     """What the commands say is what the models say of each pair alone."""
     from semqa import Source
-    from semqa.attribution.citations.passages import premise
+    from semqa.attribution.citations.reading import premise
     from semqa.attribution.judges import (
         AnsweringJudge,
         EntailmentJudge,

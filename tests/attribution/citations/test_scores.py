@@ -13,7 +13,7 @@ from semqa.attribution.citations import (
     citation_scores,
     score_citations,
 )
-from semqa.attribution.citations.passages import premise
+from semqa.attribution.citations.reading import premise
 from semqa.attribution.judges import Pair
 from tests.attribution.citations.judges import WordJudge
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from semqa import Source
-from semqa.attribution.citations.sub_questions import NO_SUB_QUESTIONS, sub_questions
+from semqa.attribution.citations.examples import NO_SUB_QUESTIONS, sub_questions
 from semqa.data.quotesum import Question, Reference, read_quotesum
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import Source
-from semqa.attribution.citations.text import (
+from semqa.attribution.citations.reading import (
     official_citations,
     official_output,
     read_cited,

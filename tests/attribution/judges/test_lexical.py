@@ -17,8 +17,7 @@ from semqa.attribution.judges import (
     Reading,
     create_judge,
 )
-from semqa.attribution.judges.lexical import LexicalJudge
-from semqa.attribution.judges.lexical_words import sentences
+from semqa.attribution.judges.lexical import LexicalJudge, sentences
 from semqa.errors import InputError
 
 PREMISE = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from semqa.attribution.attrscore.family import FAMILIES
+from semqa.attribution.attrscore.labels import FAMILIES
 from semqa.attribution.judges.lexical import LexicalJudge
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.tofueval.taxonomy import ERROR_TYPES
+from semqa.errors import InputError
 
 DOCUMENT = (
     "LEE: The bridge plan is ready. The bridge plan costs two million.\n"
@@ -51,26 +51,14 @@ def test_tofueval_verdicts(name: str, level: str) -> None:
         assert reply(name, topic="water tax", text=text, level=level) == verdict
 
 
-def test_topics_and_summaries_are_the_documents_own_words() -> None:
-    topics = reply("tofueval-topics", count=2).splitlines()
-    assert topics == ["1. bridge plan", "2. water tax"]
-    for words in (12, 40):
-        text = reply("tofueval-summary", topic="water tax", words=words)
-        assert 0 < len(text.split()) < words
-        assert "water tax" in text
-        assert "Write the summary" not in text
-
-
-def test_key_points_relevance_and_error_types() -> None:
-    summary = "The water tax pays for schools. Bob left."
-    points = ["The water tax pays for schools", "The bridge is red"]
-    assert reply("tofueval-key-points", topic="tax", text=summary, points=points) == "1: Yes\n2: No"
-    assert reply("tofueval-relevance", topic="water tax", text=summary) == "3"
-    for text, expected in (
-        ("The water tax does not pay for schools.", "Contradiction"),
-        ("Nine members attended.", "Extrinsic Information"),
+def test_it_is_no_language_model() -> None:
+    for name, values in (
+        ("tofueval-topics", {"count": 2}),
+        ("tofueval-summary", {"topic": "water tax", "words": 12}),
+        ("tofueval-relevance", {"topic": "water tax", "text": "Bob left."}),
     ):
-        assert reply("tofueval-error-types", text=text, types=ERROR_TYPES) == expected
+        with pytest.raises(InputError):
+            reply(name, **values)
 
 
 def test_a_clause_that_is_about_something_else_denies_nothing() -> None:

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from semqa.attribution.attrscore.training.models import load
-from semqa.attribution.attrscore.training.options import TrainingOptions
+from semqa.attribution.attrscore.training import TrainingOptions, load
 from semqa.attribution.judges import EntailmentJudge, Pair, create_judge
 from tests.judge_models import save_classifier
 

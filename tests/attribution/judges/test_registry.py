@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from semqa.attribution.judges import create_judge
-from semqa.attribution.judges.models.settings import DEFAULTS, ModelSettings, read_parts
+from semqa.attribution.judges.models import DEFAULTS, ModelSettings, read_parts
 from semqa.errors import InputError
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.attribution.attrscore import FAMILIES
-from semqa.attribution.attrscore.label import RELATIONS
+from semqa.attribution.attrscore.labels import RELATIONS
 from semqa.attribution.judges.replies import (
     read_consistency,
     read_points,

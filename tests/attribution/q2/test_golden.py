@@ -23,9 +23,9 @@ from semqa.attribution.q2 import (
     summarise,
     system_level,
 )
-from semqa.attribution.q2.answers import clean_officially, overlap_of_answers
-from semqa.attribution.q2.comparing import compare_answers
-from semqa.attribution.q2.steps import scores_of_steps
+from semqa.attribution.q2.measure import compare_answers
+from semqa.attribution.q2.reading import scores_of_steps
+from semqa.attribution.q2.responses import clean_officially, overlap_of_answers
 from semqa.data.jsonl import Row
 from tests.attribution.q2.judges import WrittenJudge
 

@@ -19,7 +19,7 @@ from semqa.attribution.q2 import (
     response_level,
     system_level,
 )
-from semqa.attribution.q2.plots import plot_levels
+from semqa.attribution.q2.meta import plot_levels
 from semqa.errors import InputError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +99,38 @@ def test_rates(semqa: Command) -> None:
     assert "Contradiction" in table
 
 
-def test_from_documents_to_scores_without_a_model(semqa: Command, tmp_path: Path) -> None:
-    """Topics, summaries of them, judged: the whole way, on a bare machine."""
-    assert semqa("topics", "docs.jsonl", "--count", "2", "-o", "topics.json").code == 0
+def replies(asked: Asked) -> Answer:
+    """What a model may answer to each of the prompts."""
+    text = asked.body["messages"][-1]["content"]
+    for part, reply in (
+        ("main topics", "1. Bridge\n2. State"),
+        ("Summarise what", "The state pays half of it."),
+        ("for each point", "1: Yes\n2: No"),
+        ("Reply with one number", "4"),
+        ("Write the name of each error", "Reasoning Error"),
+    ):
+        if part in text:
+            return Answer(reply)
+    return Answer("Yes")
+
+
+@pytest.fixture
+def model() -> Iterator[tuple[str, ...]]:
+    """Options that choose a model behind an endpoint, which answers by `replies`."""
+    with serving(replies) as server:
+        yield ("--judge", "engine:openai:m", "--judge-url", server.url)
+
+
+def test_from_documents_to_scores(semqa: Command, model: tuple[str, ...]) -> None:
+    """Topics, summaries of them, judged."""
+    assert semqa("topics", "docs.jsonl", "--count", "2", "-o", "topics.json", *model).code == 0
     made = semqa(
-        "summarise", "docs.jsonl", "--topics", "topics.json", "-o", "made.json", "--json"
+        "summarise", "docs.jsonl", "--topics", "topics.json", "-o", "made.json", "--json", *model
     ).json
     assert len(made["rows"]) == 4
     assert made["config"]["prompt"]["name"] == "tofueval-summary"
-    judged = semqa("judge", "made.json", "-d", "docs.jsonl", "--method", "direct", "--json").json
-    assert {row["label"] for row in judged["rows"]} == {"yes"}  # it copies
+    judged = semqa("judge", "made.json", "-d", "docs.jsonl", "--method", "direct", "--json", *model)
+    assert {row["label"] for row in judged.json["rows"]} == {"yes"}
 
 
 def test_an_empty_reply_is_no_summary(semqa: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,8 +234,8 @@ def test_repeated_runs_sample_at_the_papers_temperature(semqa: Command) -> None:
     assert semqa(*judged, "--runs", "3").code == 2  # no language model
 
 
-def test_completeness_relevance_and_errors(semqa: Command) -> None:
-    for options in ((), ("--by-prompt",)):
+def test_completeness_relevance_and_errors(semqa: Command, model: tuple[str, ...]) -> None:
+    for options in ((), ("--by-prompt", *model)):
         found = semqa(
             "completeness",
             "summaries.jsonl",
@@ -236,8 +258,10 @@ def test_completeness_relevance_and_errors(semqa: Command) -> None:
     write_lines(Path("rated.jsonl"), [{"rating": 5}, {"rating": 2.4}, {"rating": None}])
     binned = semqa("relevance", "rated.jsonl", "--rated", "--json").json["results"]["summary"]
     assert binned == {"n": 3, "relevance": 0.5, "unread": 1}
-    assert semqa("relevance", "summaries.jsonl").code == 0
-    errors = semqa("classify", "toy_factual_eval_test.csv", "-d", "docs.jsonl", "--json").json
+    rated = semqa("relevance", "summaries.jsonl", "--json", *model).json["results"]
+    assert rated["all"]["relevance"] == 1
+    files = ("toy_factual_eval_test.csv", "-d", "docs.jsonl")
+    errors = semqa("classify", *files, "--json", *model).json
     assert errors["results"]["sentences"] == 1
 
 

@@ -10,17 +10,19 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.tofueval.annotations import doubled, read_annotations
-from semqa.attribution.tofueval.inputs import read_texts, read_wanted
-from semqa.attribution.tofueval.predictions import read_evaluator
-from semqa.attribution.tofueval.rates import ALL, count_errors, error_rates
-from semqa.attribution.tofueval.released import (
+from semqa.attribution.tofueval.data import (
+    ERROR_TYPES,
+    doubled,
+    error_types,
+    find_error_types,
+    read_annotations,
     read_categories,
     read_documents,
     read_key_points,
     read_splits,
 )
-from semqa.attribution.tofueval.taxonomy import ERROR_TYPES, error_types, find_error_types
+from semqa.attribution.tofueval.judging import read_texts, read_wanted
+from semqa.attribution.tofueval.meta import ALL, count_errors, error_rates, read_evaluator
 from semqa.errors import InputError
 
 COLUMNS = ["doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label", "exp", "type"]

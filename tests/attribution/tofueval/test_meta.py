@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from semqa.attribution.tofueval.annotations import AnnotatedSentence, SummaryKey
-from semqa.attribution.tofueval.meta import compare, evaluate, self_agreement, tune
-from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run
-from semqa.attribution.tofueval.rates import ALL
+from semqa.attribution.tofueval.data import AnnotatedSentence, SummaryKey
+from semqa.attribution.tofueval.meta import (
+    ALL,
+    Evaluator,
+    Prediction,
+    Run,
+    compare,
+    evaluate,
+    self_agreement,
+    tune,
+)
 from semqa.errors import InputError
 
 KEY = SummaryKey("a", "d1", "Rent", "m")
