@@ -188,13 +188,14 @@ def _how(row: Row) -> dict[str, object]:
     return how if isinstance(how, dict) else {}
 
 
-def write_examples(path: Path, examples: Sequence[Example]) -> None:
+def write_examples(path: Path | str, examples: Sequence[Example]) -> None:
     """Write examples whole or not at all: as CSV or TSV by the file's name, else as JSON lines.
 
     Raises:
         InputError: the path cannot be written.
         UnavailableError: the disk failed or is full.
     """
+    path = Path(path)
     delimiter = DELIMITERS.get(path.suffix.lower())
     if delimiter is None:
         write_atomic(path, (encode_row(example.to_dict()) for example in examples))

@@ -445,7 +445,7 @@ class _Maker:
         answers = Needle.of(item.answers)
         found = self._negatives.find(item.question, item.context, answers)
         if found is None or not answers.sayable:
-            self.failed["no passage without the answer"] += 1
+            self.failed["no similar passage without the answer"] += 1
             return None
         how: dict[str, object] = {"made": "BM25 negative", "rank": found.rank}
         return self._example(item, "Extrapolatory", item.answers[0], found.text, how)

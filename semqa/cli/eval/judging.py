@@ -1,41 +1,73 @@
-"""The judge of a command: its options, its cache, and how far it is.
-
-Commands of ``eval`` take all of the options by `judge_options`; others some, by their types.
-"""
+"""Options, judge and progress that the commands of ``semqa eval`` share."""
 
 from __future__ import annotations
 
+import inspect
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperGroup
 
 from semqa.cli.output import say
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.table import Table
 
     from semqa.attribution.judges import CachedJudge, Judge
 
-__all__ = [
-    "JUDGE_PANEL",
-    "JudgeBatch",
-    "JudgeCache",
-    "JudgeDevice",
-    "JudgeDtype",
-    "JudgeName",
-    "JudgeUrl",
-    "NoJudgeCache",
-    "count_note",
-    "default_cache",
-    "judge_progress",
-    "open_judge",
-    "say_interrupted",
-    "too_long_note",
-    "unparsed_note",
+
+RecordOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Write the whole record to this file, as JSON.", show_default=False
+    ),
 ]
+
+Rescore = Annotated[
+    Path | None,
+    typer.Option(
+        "--rescore",
+        metavar="RECORD",
+        help="Score a record that --out wrote once more; no judge is asked.",
+        show_default=False,
+    ),
+]
+
+Resamples = Annotated[
+    int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
+]
+
+Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")]
+
+
+def check_rescore(
+    rescore: Path | None, files: Iterable[Path | None] | None, *beside: Path | None
+) -> None:
+    """See that there is either a record to score, or files.
+
+    Args:
+        rescore: the record.
+        files: what is scored without one.
+        beside: what may stand beside the files, and not beside a record.
+
+    Raises:
+        InputError: there are both, or neither.
+    """
+    given = any(path is not None for path in files or ())
+    others = rescore is not None and any(path is not None for path in beside)
+    if given is (rescore is not None) or others:
+        raise InputError(
+            f"what to score: got {'files' if given or others else 'no file'} and "
+            f"{'a' if rescore else 'no'} record, expected files, or --rescore RECORD alone; give one "
+            "of them"
+        )
+
 
 JUDGE_PANEL = "Judge"
 
@@ -247,3 +279,108 @@ def default_cache() -> Path:
     from semqa.data.fetch import cache_folder
 
     return cache_folder() / "judgements"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """What was said of the judge on the command line.
+
+    Attributes:
+        judge: its specification.
+        judge_cache: folder of its judgements.
+        no_judge_cache: whether to keep none.
+        judge_device: where its models run.
+        judge_dtype: of their weights.
+        judge_batch: inputs judged together.
+        judge_url: the endpoint of an openai engine.
+    """
+
+    judge: str = "lexical"
+    judge_cache: Path | None = None
+    no_judge_cache: bool = False
+    judge_device: str | None = None
+    judge_dtype: str | None = None
+    judge_batch: int | None = None
+    judge_url: str | None = None
+
+    def open(
+        self,
+        prompt: str | None = None,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> CachedJudge:
+        """Create the judge; see `open_judge`."""
+        return open_judge(
+            self.judge,
+            self.judge_cache,
+            no_cache=self.no_judge_cache,
+            device=self.judge_device,
+            dtype=self.judge_dtype,
+            batch_size=self.judge_batch,
+            base_url=self.judge_url,
+            prompt=prompt,
+            temperature=temperature,
+            seed=seed,
+        )
+
+
+_TYPES = {
+    "judge": JudgeName,
+    "judge_cache": JudgeCache,
+    "no_judge_cache": NoJudgeCache,
+    "judge_device": JudgeDevice,
+    "judge_dtype": JudgeDtype,
+    "judge_batch": JudgeBatch,
+    "judge_url": JudgeUrl,
+}
+
+
+def takes_judge_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every option of `JudgeOptions`; it gets them as ``asking``, by name."""
+
+    def run(**values: Any) -> None:
+        own = {field.name: values.pop(field.name) for field in fields(JudgeOptions)}
+        command(asking=JudgeOptions(**own), **values)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter(f.name, keyword, default=f.default, annotation=_TYPES[f.name])
+        for f in fields(JudgeOptions)
+    ]
+    signature = inspect.signature(command, eval_str=True)
+    kept = [p for p in signature.parameters.values() if p.name != "asking"]
+    parameters = [*(p.replace(kind=keyword) for p in kept), *added]
+    made: Any = run
+    made.__signature__ = signature.replace(parameters=parameters)
+    made.__annotations__ = {p.name: p.annotation for p in parameters}
+    made.__doc__ = command.__doc__
+    return run
+
+
+class DefaultCommand(TyperGroup):
+    """``group FILE`` is ``group run FILE``; a file with the name of a command is ``./NAME``."""
+
+    default: ClassVar[str] = "run"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command in front where no command stands there."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+def make_table(*columns: str, left: int = 1) -> Table:
+    """Return an empty table; the first `left` columns are text."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right", overflow="fold")
+    return table
+
+
+def shown(value: float | None, digits: int = 3, *, times: float = 1) -> str:
+    """Return a figure as tables show it."""
+    return "unscored" if value is None else f"{times * value:.{digits}f}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from semqa.cli.eval.q2_explain import explanation
+from semqa.cli.eval.q2 import explanation
 from semqa.cli.main import main
 
 CONSISTENT = (

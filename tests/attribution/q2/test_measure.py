@@ -160,9 +160,7 @@ def test_without_nli_nobody_is_asked_and_nothing_is_made_up() -> None:
             answers={("Where?", TEXT): "LA", ("Where?", KNOWLEDGE): "Los Angeles"}
         ).answer
 
-    with pytest.raises(
-        InputError, match=r"cannot judge entailment"
-    ):
+    with pytest.raises(InputError, match=r"cannot judge entailment"):
         Q2(Reader(), Spans("LA"))
     (found,) = Q2(Reader(), Spans("LA"), Settings(nli=False)).score(
         [Response("r", TEXT, KNOWLEDGE)]
