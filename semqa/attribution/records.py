@@ -25,6 +25,7 @@ __all__ = [
     "Record",
     "describe_judge",
     "kind_of",
+    "must_be",
     "read_record",
     "read_record_rows",
     "versions",
@@ -48,6 +49,19 @@ class Record:
         self.name = name
         self.fields = fields
         self.rows = rows
+
+
+def must_be(row: Row, field: str, rule: str) -> InputError:
+    """Return the error of a row whose field is missing or invalid.
+
+    Example:
+        >>> str(must_be(Row("r.jsonl:1", {"score": "x"}), "score", "a number"))
+        'r.jsonl:1: score must be a number, got the string "x".'
+    """
+    value = row.fields.get(field)
+    return InputError(
+        f"must be {rule}, got {describe(value)}.", field=field, value=value, where=row.where
+    )
 
 
 def describe_judge(judge: Judge) -> dict[str, Any]:
@@ -100,8 +114,9 @@ def read_record(path: Path | str, kind: str) -> Record:
     said = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(value, dict) or said != kind:
         raise InputError(
-            f"{file.name}: not a record: got {describe(value if said is None else said)}, expected one "
-            f"of the kind {kind!r}, as --out writes it; check the file"
+            f"is {describe(said)}, not {kind!r}: this is not a record that --out wrote.",
+            field="kind",
+            where=file.name,
         )
     fields = {name: part for name, part in value.items() if name != "rows"}
     return Record(file.name, fields, _rows(value, file.name))
@@ -147,7 +162,5 @@ def read_record_rows(path: Path | str) -> list[Row]:
 def _rows(value: dict[str, Any], name: str) -> list[Row]:
     rows = value.get("rows")
     if not isinstance(rows, list):
-        raise InputError(
-            f"{name}: not a record: got {describe(rows)} as 'rows', expected an array; check the file"
-        )
+        raise InputError(f"must be an array, got {describe(rows)}.", field="rows", where=name)
     return [as_row(row, f"{name}: row {number}") for number, row in enumerate(rows, 1)]

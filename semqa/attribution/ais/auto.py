@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.attribution.citations.reading import premise, resting_sentences
 from semqa.attribution.judges.base import Entailment, Pair, TooLongError, unless_too_long
-from semqa.attribution.records import read_record, versions
+from semqa.attribution.records import must_be, read_record, versions
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
 from semqa.metrics.significance import wilson_interval
@@ -279,28 +279,21 @@ def _read_entailment(row: Row, given: object) -> Entailment:
     if any(
         isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in found
     ):
-        raise InputError(
-            f"{row.where}: wrong value in field 'entailment': got {describe(given)}, expected an "
-            f"object of probabilities {', '.join(Entailment._fields)}; correct it"
-        )
+        raise must_be(row, "entailment", f"the probabilities {', '.join(Entailment._fields)}")
     return Entailment(*(float(v) for v in found))  # type: ignore[arg-type]  # looked at above
 
 
 def _array(row: Row, name: str) -> list[object]:
     found = row.fields.get(name)
     if not isinstance(found, list):
-        raise InputError(
-            f"{row.where}: wrong type in field {name!r}: got {describe(found)}, expected an array; "
-            "correct it"
-        )
+        raise must_be(row, name, "an array")
     return found
 
 
 def _whole(row: Row, value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(
-            f"{row.where}: wrong value in field {name!r}: got {describe(value)}, expected a whole "
-            "number from 0; correct it"
+            f"must be a whole number from 0, got {describe(value)}.", field=name, where=row.where
         )
     return value
 
@@ -470,8 +463,8 @@ def read_run(path: Path, margin: float | None = None) -> CheckedRun:
         and isinstance(fields.get("with_question"), bool)
     ):
         raise InputError(
-            f"{record.name}: no record of AutoAIS: got no usable 'judge', 'margin' or "
-            "'with_question', expected what semqa eval auto-ais --out writes; name such a file"
+            "Not a record of AutoAIS: judge, margin or with_question is missing or invalid.",
+            where=record.name,
         )
     used = float(fields["margin"]) if margin is None else margin
     seed = fields.get("seed")

@@ -236,17 +236,17 @@ def compare_systems(
         InputError: the baseline is no system of the task, or a setting is out of range.
     """
     if not 0 < level < 1:
-        raise InputError(f"level: got {level}, expected a number between 0 and 1")
+        raise InputError(f"must be between 0 and 1, got {level}.", field="level", value=level)
     if test == "mcnemar" and alternative != "two-sided":
         raise InputError(
-            f"alternative: got {alternative!r} for McNemar's test, expected two-sided, for it has "
-            "no direction here; take another test"
+            "must be two-sided with McNemar's test.", field="alternative", value=alternative
         )
     rates = {each.system: each for each in system_rates(verdicts)}
     if baseline is not None and baseline not in rates:
         raise InputError(
-            f"unknown system: got {baseline!r} as the baseline, expected one of "
-            f"{', '.join(rates)}; name one of them"
+            f"must be one of {', '.join(rates)}, got {baseline!r}.",
+            field="baseline",
+            value=baseline,
         )
     other = rates[baseline] if baseline is not None else _best(list(rates.values()), measure)
     if other is None:

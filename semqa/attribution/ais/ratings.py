@@ -17,6 +17,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from semqa.attribution.records import must_be
 from semqa.data.jsonl import Row, describe, read_rows, shown, write_jsonl
 from semqa.errors import InputError
 from semqa.metrics.statistic import Statistic
@@ -166,9 +167,8 @@ def read_ratings(path: Path | str) -> list[Rating]:
         key = (*rating.unit, rating.annotator)
         if key in places:
             raise InputError(
-                f"{row.where}: rated twice: got {shown(rating.annotator)} on item "
-                f"{shown(rating.item)} of {shown(rating.system)} as at {places[key]}, expected one "
-                "rating an annotator; drop one of the lines"
+                f"{shown(rating.annotator)} rated item {shown(rating.item)} of {shown(rating.system)} already, at {places[key]}.",
+                where=row.where,
             )
         places[key] = row.where
         ratings.append(rating)
@@ -207,8 +207,7 @@ def _rating(row: Row) -> Rating:
             for name in ("flagged", "interpretable", "attributable")
         )
         raise InputError(
-            f"{row.where}: answers that do not go together: got {got}, expected {error}; correct "
-            "the line"
+            f"These answers do not go together: {got}. {str(error).capitalize()}.", where=row.where
         ) from error
 
 
@@ -220,7 +219,7 @@ def _answer(row: Row, name: str) -> bool | None:
     value = row.fields.get(name)
     if value is None or isinstance(value, bool):
         return value
-    raise _wrong(row, name, value, "true, false or null")
+    raise must_be(row, name, "true, false or null")
 
 
 def _seconds(row: Row) -> float | None:
@@ -228,9 +227,9 @@ def _seconds(row: Row) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _wrong(row, "seconds", value, "a number")
+        raise must_be(row, "seconds", "a number")
     if not (value >= 0 and math.isfinite(value)):
-        raise _wrong(row, "seconds", value, "0 or more")
+        raise must_be(row, "seconds", "0 or more")
     return float(value)
 
 
@@ -239,15 +238,8 @@ def _sentence(row: Row) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _wrong(row, "sentence", value, "a whole number from 1")
+        raise must_be(row, "sentence", "a whole number from 1")
     return value
-
-
-def _wrong(row: Row, name: str, value: object, rule: str) -> InputError:
-    return InputError(
-        f"{row.where}: wrong value in field {name!r}: got {describe(value)}, expected {rule}; "
-        "correct it"
-    )
 
 
 Ties = Literal["no", "yes", "open"]

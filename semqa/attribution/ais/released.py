@@ -162,17 +162,16 @@ def _columns(file: CsvFile) -> dict[str, int]:
         name = _NAMES.get(" ".join(cell.split()).lower())
         if name in found:
             raise InputError(
-                f"{file.name}: doubled column: got {shown(name)} in columns {found[name] + 1} and "
-                f"{place + 1}, expected it once; drop one of them"
+                f"The column {shown(name)} is there twice, in columns {found[name] + 1} and {place + 1}.",
+                where=file.name,
             )
         if name is not None:
             found[name] = place
     for name in _REQUIRED:
         if name not in found:
             raise InputError(
-                f"{file.name}: missing column {shown(name)}: got "
-                f"{', '.join(map(shown, file.header))}, expected those of a released AIS file "
-                f"({', '.join(_REQUIRED)}); check that this is the right file"
+                f"The column {shown(name)} is missing; a released AIS file has {', '.join(_REQUIRED)}.",
+                where=file.name,
             )
     return found
 
@@ -190,10 +189,7 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
         match = _NUMBER.fullmatch(text)
         if match is None or (highest is not None and not 0 <= int(match[1]) <= highest):
             rule = "0 or 1" if highest == 1 else "a whole number"
-            raise InputError(
-                f"{record.where}: not a count in column {shown(name)}: got {shown(text)}, "
-                f"expected {rule}; correct the cell"
-            )
+            raise InputError(f"must be {rule}, got {shown(text)}.", field=name, where=record.where)
         return int(match[1])
 
     def agreeing(name: str) -> int | None:
@@ -223,10 +219,7 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
         doc_url_hash=_given(cell("doc-url-hash")),
     )
     if not verdict.system:
-        raise InputError(
-            f"{record.where}: no system: got an empty cell in column 'model-name', expected a "
-            "name; add it"
-        )
+        raise InputError("is empty.", field="model-name", where=record.where)
     return ReleasedRow(verdict, cell("Q1"), cell("Q2"), tuple(remarks), record)
 
 

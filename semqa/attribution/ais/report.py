@@ -259,6 +259,5 @@ def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Se
 
 def _unknown(name: str, role: str, known: Sequence[str]) -> InputError:
     return InputError(
-        f"unknown system: got {name!r} {role}, expected one of "
-        f"{', '.join(dict.fromkeys(known)) or 'none, for there is none'}; name one of them"
+        f"The system {name!r} {role} is none of {', '.join(dict.fromkeys(known)) or 'those given'}."
     )

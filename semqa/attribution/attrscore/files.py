@@ -68,8 +68,8 @@ def read_table(path: Path | str) -> Iterator[Row]:
             # Files of SNLI and MultiNLI leave out empty cells at the end.
             if len(cells) > len(header):
                 raise InputError(
-                    f"{line.where}: wrong number of cells: got {len(cells)}, expected "
-                    f"{len(header)} as in the header; correct the row"
+                    f"There are {len(cells)} cells, but {len(header)} in the header.",
+                    where=line.where,
                 )
             cells += [""] * (len(header) - len(cells))
             yield Row(line.where, dict(zip(header, cells, strict=True)))
@@ -79,9 +79,7 @@ def _header(cells: tuple[str, ...] | list[str], name: str) -> tuple[str, ...]:
     header = tuple(cell.strip() for cell in cells)
     doubled = next((cell for cell in header if cell and header.count(cell) > 1), None)
     if doubled is not None:
-        raise InputError(
-            f"{name}:1: doubled column: got {doubled!r} twice, expected each name once; rename one"
-        )
+        raise InputError(f"The column {doubled!r} is there twice.", where=f"{name}:1")
     return header
 
 
@@ -96,9 +94,7 @@ def _array(file: InputFile) -> Iterator[Row]:
         return
     values = decode_json(text, display_name(file.name))
     if not isinstance(values, list):
-        raise InputError(
-            f"{file.name}: not an array: got {describe(values)}, expected objects; correct it"
-        )
+        raise InputError(f"Not an array of objects: {describe(values)}.", where=file.name)
     for number, value in enumerate(values, start=1):
         yield as_row(value, f"{file.name}: item {number}")
 
@@ -124,16 +120,12 @@ def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
         example = _example(row, number, labelled)
         if example.id in places:
             raise InputError(
-                f"{row.where}: doubled id: got {example.id!r} as at {places[example.id]}, expected "
-                "each id once; correct or drop the ids"
+                f"The id {example.id!r} is there already, at {places[example.id]}.", where=row.where
             )
         places[example.id] = row.where
         examples.append(example)
     if not examples:
-        raise InputError(
-            f"{path}: no examples: got a header alone, expected rows under it; check that the file "
-            "was written completely"
-        )
+        raise InputError("There are no examples below the header.", where=str(path))
     return examples
 
 
@@ -142,10 +134,7 @@ def _example(row: Row, number: int, labelled: bool) -> Example:
     answer, reference = row.text("answer"), row.text("reference")
     for name, text in (("answer", answer), ("reference", reference)):
         if not text.strip():
-            raise InputError(
-                f"{row.where}: empty field {name!r}: got no text, expected some; fill it in or drop "
-                "the row"
-            )
+            raise InputError("is empty.", field=name, where=row.where)
     return Example(
         id=_id(row, number),
         query="" if query.strip().lower() == _MISSING else query,
@@ -172,8 +161,10 @@ def _label(row: Row, labelled: bool) -> Label | None:
     if found is None:
         what = "no field 'label'" if "label" not in row.fields else describe(given)
         raise InputError(
-            f"{row.where}: not a label: got {what}, expected one of {', '.join(LABELS)}; correct it "
-            "(semqa eval attrscore map translates those of other data sets)"
+            f"must be one of {', '.join(LABELS)}, got {what}.",
+            field="label",
+            where=row.where,
+            hint="semqa eval attrscore map translates those of other data sets.",
         )
     return found
 

@@ -27,7 +27,8 @@ from semqa.attribution.judges import (
 from semqa.attribution.judges.base import abilities_of, able
 from semqa.attribution.judges.replies import verdict_schema
 from semqa.attribution.prompts import JudgePrompt
-from semqa.data.jsonl import Row, describe
+from semqa.attribution.records import must_be
+from semqa.data.jsonl import Row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,9 +93,7 @@ class AttrPrompt:
         for part in ("A claim to be tried?", "A reference to be tried."):
             if part not in tried:
                 raise InputError(
-                    f"prompt {made.template.name}: does not show the "
-                    f"{'claim' if '?' in part else 'reference'}: got {tried[:60]!r}, expected both "
-                    "in it; add {{ claim }} and {{ reference }}"
+                    f"The prompt {made.template.name} does not show {'{{ claim }}' if '?' in part else '{{ reference }}'}."
                 )
         return made
 
@@ -157,15 +156,9 @@ def _shot(row: Row) -> Shot:
     claim = row.text("claim", "") or f"{row.text('query', '')} {row.text('answer', '')}"
     label = label_named(row.text("label"))
     if label is None:
-        raise InputError(
-            f"{row.where}: not a label: got {describe(row.fields['label'])}, expected one of "
-            f"{', '.join(LABELS)}; correct it"
-        )
+        raise must_be(row, "label", f"one of {', '.join(LABELS)}")
     if not claim.strip():
-        raise InputError(
-            f"{row.where}: no claim: got no text in 'claim' or 'query' and 'answer', expected some; "
-            "add it"
-        )
+        raise InputError("There is no claim, nor query and answer.", where=row.where)
     return Shot(claim, row.text("reference"), label, row.text("why", ""))
 
 

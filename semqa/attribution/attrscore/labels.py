@@ -171,8 +171,10 @@ def family_named(name: str) -> Family:
     if found is None:
         close = difflib.get_close_matches(name, _FAMILY_NAMED, n=1, cutoff=0.5)
         raise InputError(
-            f"prompt family: got {name!r}, expected one of {', '.join(FAMILIES)}; "
-            f"{f'did you mean {close[0]}?' if close else 'choose one'}"
+            f"must be one of {', '.join(FAMILIES)}, got {name!r}.",
+            field="family",
+            value=name,
+            hint=f"Did you mean {close[0]}?" if close else None,
         )
     return found
 

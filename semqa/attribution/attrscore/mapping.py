@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
+from semqa.attribution.records import must_be
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
@@ -160,9 +161,10 @@ def map_examples(
             continue
         if spelled not in known:
             raise InputError(
-                f"{row.where}: unknown label: got {describe(row.fields[column])}, expected one of "
-                f"{', '.join(sorted(word for word in known if word))}; say what it stands for with "
-                "--label-word WORD=LABEL"
+                f"is unknown: {describe(row.fields[column])}. Known are {', '.join(sorted(word for word in known if word))}.",
+                field=column,
+                where=row.where,
+                hint="Say what it stands for with --label-word WORD=LABEL.",
             )
         meant = known[spelled]
         if meant is None:
@@ -202,8 +204,8 @@ def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> t
     missing = [label for label, some in by_label.items() if not some]
     if missing:
         raise InputError(
-            f"examples: no balance: got none that is {missing[0]}, expected some of each label; "
-            "leave out --per-label and --balance"
+            f"No example is {missing[0]}, so labels cannot be balanced.",
+            hint="Leave out --per-label and --balance.",
         )
     count = min(len(some) for some in by_label.values())
     count = count if per_label is None else min(count, per_label)
@@ -222,10 +224,7 @@ def _spelling(row: Row, column: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InputError(
-            f"{row.where}: not a label: got {describe(value)} in {column!r}, expected a word or a "
-            "number; name the right column with --label-column"
-        )
+        raise must_be(row, column, "a word or a number; --label-column names another column")
     if isinstance(value, int) or value.strip().lstrip("-").isdigit():
         return "" if int(value) < 0 else str(int(value))
     return _key(value) if value.strip() != "-" else "-"
@@ -239,8 +238,9 @@ def _column(
     found = next((name for name in usual if name in row.fields and name != but), None)
     if found is None:
         raise InputError(
-            f"{row.where}: no {what}: got the columns {', '.join(map(repr, row.fields)) or 'none'}, "
-            f"expected {' or '.join(map(repr, usual))}; name it with --{what}-column"
+            f"There is no {what}: none of {', '.join(map(repr, usual))} among {', '.join(map(repr, row.fields)) or 'no columns'}.",
+            hint=f"Name it with --{what}-column.",
+            where=row.where,
         )
     return found
 
@@ -250,9 +250,9 @@ def _text(row: Row, column: str) -> str:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return " ".join(text for part in value if (text := str(part).strip()))
     if not isinstance(value, str):
-        raise InputError(
-            f"{row.where}: not a text: got {describe(value)} in {column!r}, expected a text or an "
-            "array of texts (FEVER's own files hold numbers of sentences; join the sentences in "
-            "first); correct it, or name another column"
+        raise must_be(
+            row,
+            column,
+            "a string or an array of strings (FEVER's own files have numbers of sentences: join the sentences in first)",
         )
     return value.strip()

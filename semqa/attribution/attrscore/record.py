@@ -24,6 +24,7 @@ from semqa.attribution.attrscore.labels import (
 )
 from semqa.attribution.attrscore.scores import score_labels
 from semqa.attribution.judges import Entailment
+from semqa.attribution.records import must_be
 from semqa.data.atomic import write_atomic
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, describe
@@ -57,14 +58,15 @@ def read_outputs(path: Path | str) -> tuple[Judged, ...]:
 
 
 def _judged_output(row: Row, number: int) -> Judged:
-    given = row.text(_field(row, _LABEL, "a gold label"))
+    given = row.text(_field(row, _LABEL, "gold label"))
     label = label_named(given)
     if label is None:
         raise InputError(
-            f"{row.where}: not a label: got {describe(given)}, expected one of "
-            f"{', '.join(LABELS)}; correct it"
+            f"must be one of {', '.join(LABELS)}, got {describe(given)}.",
+            field="label",
+            where=row.where,
         )
-    output = row.text(_field(row, _OUTPUT, "what the model wrote"))
+    output = row.text(_field(row, _OUTPUT, "output"))
     example = Example(
         str(row.fields.get("id") or number),
         row.text("query", ""),
@@ -80,8 +82,8 @@ def _field(row: Row, names: tuple[str, ...], what: str) -> str:
     found = next((name for name in names if name in row.fields), None)
     if found is None:
         raise InputError(
-            f"{row.where}: missing {what}: got {', '.join(map(repr, row.fields)) or 'no fields'}, "
-            f"expected one of {', '.join(map(repr, names))}; add it"
+            f"There is no {what}: none of {', '.join(map(repr, names))} among {', '.join(map(repr, row.fields)) or 'no fields'}.",
+            where=row.where,
         )
     return found
 
@@ -196,16 +198,10 @@ def read_record(path: Path | str) -> RunRecord:
         name = file.name
         top = as_row(decode_json(decode_text(file.read_all(), name), name), name)
     if top.fields.get("format") != FORMAT:
-        raise InputError(
-            f"{name}: not a record of AttrScore: got {describe(top.fields.get('format'))} for its "
-            f"format, expected {FORMAT!r}; give a file that `semqa eval attrscore run` wrote"
-        )
+        raise must_be(top, "format", f"{FORMAT!r}, as semqa eval attrscore run writes it")
     rows = top.fields.get("rows")
     if not isinstance(rows, list):
-        raise InputError(
-            f"{name}: not a record of AttrScore: got {describe(rows)} for its rows, expected an "
-            "array; give the whole file"
-        )
+        raise must_be(top, "rows", "an array")
     family = top.text("family")
     judged = tuple(
         _judged(as_row(row, f"{name}: row {number}")) for number, row in enumerate(rows, start=1)
@@ -218,10 +214,7 @@ def read_record(path: Path | str) -> RunRecord:
 def _whole(row: Row, name: str) -> int:
     value = row.fields.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 1_000_000:
-        raise InputError(
-            f"{row.where}: wrong value in field {name!r}: got {describe(value)}, expected a whole "
-            "number from 0 to 1,000,000; correct it"
-        )
+        raise must_be(row, name, "a whole number from 0 to 1,000,000")
     return value
 
 
@@ -240,10 +233,7 @@ def _judged(row: Row) -> Judged:
     given = row.fields.get("label")
     label = label_named(row.text("label")) if given is not None else None
     if given is not None and label is None:
-        raise InputError(
-            f"{row.where}: not a label: got {describe(given)}, expected one of {', '.join(LABELS)}; "
-            "correct it"
-        )
+        raise must_be(row, "label", f"one of {', '.join(LABELS)}")
     how = row.fields.get("how")
     example = Example(
         row.text("id"),
@@ -259,10 +249,7 @@ def _judged(row: Row) -> Judged:
     if output is None and found is None:
         if row.fields.get("too_long"):
             return Judged(example, None, too_long=True)
-        raise InputError(
-            f"{row.where}: nothing said: got neither 'output' nor 'entailment', expected one of "
-            "them; drop the row"
-        )
+        raise InputError("There is neither an output nor an entailment.", where=row.where)
     probabilities = None
     if found is not None:
         usable = (
@@ -271,10 +258,7 @@ def _judged(row: Row) -> Judged:
             and all(isinstance(p, int | float) and 0 <= p <= 1 for p in found)
         )
         if not usable:
-            raise InputError(
-                f"{row.where}: not probabilities: got {describe(found)} for 'entailment', expected "
-                "three numbers from 0 to 1; correct it"
-            )
+            raise must_be(row, "entailment", "three numbers from 0 to 1")
         probabilities = cast("tuple[float, float, float]", tuple(cast("list[float]", found)))
     text = None if output is None else row.text("output")
     if text is not None:

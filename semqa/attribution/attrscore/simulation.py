@@ -31,6 +31,7 @@ from semqa.attribution.attrscore.answers import (
 )
 from semqa.attribution.attrscore.files import read_table
 from semqa.attribution.attrscore.labels import LABELS, Example
+from semqa.attribution.records import must_be
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, describe
 from semqa.errors import InputError
@@ -90,10 +91,7 @@ def read_qa(path: Path | str) -> QASet:
         if isinstance(found, str):
             skipped[found] += 1
         elif found.id in seen:
-            raise InputError(
-                f"{row.where}: doubled id: got {found.id!r} a second time, expected each id once; "
-                "correct or drop the ids"
-            )
+            raise InputError(f"The id {found.id!r} is there already.", where=row.where)
         else:
             seen.add(found.id)
             items.append(found)
@@ -112,8 +110,10 @@ def _rows(path: Path | str) -> Iterator[Row]:
     articles = as_row(decode_json(text, file.name), file.name).fields.get("data")
     if not isinstance(articles, list):
         raise InputError(
-            f"{file.name}: not a QA data set: got {describe(articles)} under 'data', expected "
-            "SQuAD's articles; give rows of question, answers and context as .jsonl"
+            f"must be SQuAD's articles, got {describe(articles)}.",
+            field="data",
+            hint="Give rows of question, answers and context as .jsonl.",
+            where=file.name,
         )
     for article in articles:
         yield from _squad(as_row(article, f"{file.name}: data"), file.name)
@@ -135,17 +135,14 @@ def _squad(article: Row, name: str) -> Iterator[Row]:
 def _list(row: Row, name: str) -> list[object]:
     value = row.fields.get(name, [])
     if not isinstance(value, list):
-        raise InputError(
-            f"{row.where}: wrong type in field {name!r}: got {describe(value)}, expected an array; "
-            "correct it"
-        )
+        raise must_be(row, name, "an array")
     return value
 
 
 def _item(row: Row, number: int) -> QAItem | str:
     question = " ".join(row.text(_field(row, _QUESTION, "question")).split())
     if not question:
-        raise InputError(f"{row.where}: empty question: got no text, expected some; drop the row")
+        raise InputError("is empty.", field="question", where=row.where)
     answers = _answers(row)
     contexts = _contexts(row)
     if not answers or row.fields.get("is_impossible") is True:
@@ -169,9 +166,8 @@ def _answers(row: Row) -> list[str]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise InputError(
-            f"{row.where}: not answers: got {describe(value)}, expected texts, or an object of them "
-            "under 'text'; correct it"
+        raise must_be(
+            row, _field(row, _ANSWERS, "answers"), "strings, or an object with strings under 'text'"
         )
     return list(dict.fromkeys(text for each in value if (text := " ".join(each.split()))))
 
@@ -184,10 +180,7 @@ def _contexts(row: Row) -> list[str]:
     for passage in _list(row, several):
         text = passage.get("text") if isinstance(passage, dict) else passage
         if not isinstance(text, str):
-            raise InputError(
-                f"{row.where}: not a passage: got {describe(passage)} in {several!r}, expected a "
-                "text, or an object with a 'text'; correct it"
-            )
+            raise must_be(row, several, "strings, or objects with a 'text'")
         texts.append(text)
     return texts
 
@@ -196,8 +189,8 @@ def _field(row: Row, names: tuple[str, ...], what: str) -> str:
     found = next((name for name in names if name in row.fields), None)
     if found is None:
         raise InputError(
-            f"{row.where}: no {what}: got the fields {', '.join(map(repr, row.fields)) or 'none'}, "
-            f"expected one of {', '.join(map(repr, names))}; add it"
+            f"There is no {what}: none of {', '.join(map(repr, names))} among {', '.join(map(repr, row.fields)) or 'no fields'}.",
+            where=row.where,
         )
     return found
 
@@ -397,9 +390,8 @@ def simulate(
         missing = ", ".join(label for label in LABELS if not made[label])
         reasons = "; ".join(f"{count} times {reason}" for reason, count in maker.failed.items())
         raise InputError(
-            f"simulation: no balance: got no {missing} example of {len(items)} questions"
-            f"{f' ({reasons})' if reasons else ''}, expected one of each label at least; give more "
-            "questions, with more passages"
+            f"No {missing} example can be made of {len(items)} questions{f' ({reasons})' if reasons else ''}.",
+            hint="Give more questions, with more passages.",
         )
     kept = sorted(
         (each for examples in made.values() for each in examples[:least]),

@@ -99,34 +99,43 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         if self.kind not in ("auto", "classifier", "seq2seq"):
             raise InputError(
-                f"kind: got {self.kind!r}, expected auto, classifier or seq2seq; choose one of them"
+                f"must be auto, classifier or seq2seq, got {self.kind!r}.",
+                field="kind",
+                value=self.kind,
             )
         if self.metric not in ("micro_f1", "macro_f1"):
             raise InputError(
-                f"metric: got {self.metric!r}, expected micro_f1 or macro_f1; choose one of them"
+                f"must be micro_f1 or macro_f1, got {self.metric!r}.",
+                field="metric",
+                value=self.metric,
             )
         family_named(self.family)
         for name in ("max_steps", "batch_size", "accumulate", "max_length", "save_steps"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise InputError(f"{name}: got {value}, expected 1 or more; correct it")
+                raise InputError(f"must be at least 1, got {value}.", field=name, value=value)
         if not 0 < self.epochs <= 10_000:
             raise InputError(
-                f"epochs: got {self.epochs:g}, expected more than 0 and at most 10,000; correct it"
+                f"must be above 0 and at most 10,000, got {self.epochs:g}.",
+                field="epochs",
+                value=self.epochs,
             )
         if not 0 < self.learning_rate <= 10:
             raise InputError(
-                f"learning_rate: got {self.learning_rate:g}, expected more than 0 and at most 10; "
-                "correct it"
+                f"must be above 0 and at most 10, got {self.learning_rate:g}.",
+                field="learning_rate",
+                value=self.learning_rate,
             )
         for name in ("warmup_steps", "warmup_ratio", "weight_decay", "seed"):
             if getattr(self, name) < 0:
                 raise InputError(
-                    f"{name}: got {getattr(self, name)}, expected 0 or more; correct it"
+                    f"must be at least 0, got {getattr(self, name)}.",
+                    field=name,
+                    value=getattr(self, name),
                 )
 
         if self.fp16 and self.bf16:
-            raise InputError("fp16: got it with bf16=True, expected one of the two; leave one out")
+            raise InputError("excludes bf16.", field="fp16")
 
     def to_dict(self) -> dict[str, object]:
         """Return the settings ready for JSON."""
@@ -209,8 +218,8 @@ def _seq2seq(
 
     if not config.is_encoder_decoder:
         raise InputError(
-            f"model {name}: not an encoder-decoder: got a {config.model_type} model, expected one "
-            "that writes after reading, such as T5, for --kind seq2seq; choose --kind classifier"
+            f"The {config.model_type} model {name} is not an encoder-decoder such as T5.",
+            hint="Use --kind classifier.",
         )
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(
         folder or name, config=config, **for_weights(shared)
@@ -233,10 +242,7 @@ def _classifier(
     config.problem_type = "single_label_classification"
     if tokenizer.pad_token_id is None:
         if tokenizer.eos_token is None:
-            raise InputError(
-                f"model {name}: cannot be trained in batches: got a tokenizer without a token for "
-                "padding or the end, expected one of them; choose another model"
-            )
+            raise InputError(f"The tokenizer of {name} has no token for padding or the end.")
         tokenizer.pad_token = tokenizer.eos_token
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
@@ -282,9 +288,7 @@ def train(
     check_whole("max_checkpoints", max_checkpoints, 1)
     for name, some in (("training", examples), ("dev", dev)):
         if not some:
-            raise InputError(
-                f"{name} data: got no examples, expected some; give more, or another share"
-            )
+            raise InputError(f"There are no {name} examples.")
     plan = {
         "format": FORMAT,
         "options": options.to_dict(),
@@ -332,8 +336,8 @@ def _train(
     for name, some in zip(("training", "dev"), encoded, strict=True):
         if not some.features:
             raise InputError(
-                f"{name} data: no usable example: got {some.left_out} with claims beyond {longest} "
-                "tokens, expected some within; raise --max-length, or choose another model"
+                f"No {name} example is usable: {some.left_out} claims are longer than {longest} tokens.",
+                hint="Raise --max-length, or choose another model.",
             )
     with quiet():
         run = make_run(trained, encoded[0], encoded[1], session, options)
@@ -386,8 +390,10 @@ def split_by_question(
     dev = [each for each, key in zip(examples, keys, strict=True) if key in chosen]
     if not training or not dev:
         raise InputError(
-            f"--dev-share: got {share:g} of {len(examples)} examples with {len(questions)} questions, "
-            "expected some on both sides; name a file with --dev, or choose another share"
+            f"leaves one side empty: {share:g} of {len(examples)} examples with {len(questions)} questions.",
+            field="--dev-share",
+            value=share,
+            hint="Name a file with --dev, or choose another share.",
         )
     return training, dev
 
@@ -398,8 +404,9 @@ def _data(examples: Sequence[Example]) -> dict[str, Any]:
     for example in examples:
         if example.label is None:
             raise InputError(
-                f"{example.where or f'example {example.id}'}: no label: got none, expected one of "
-                f"{', '.join(LABELS)} to learn from; add it"
+                f"must be one of {', '.join(LABELS)}, got none.",
+                field="label",
+                where=example.where or f"example {example.id}",
             )
         labels[example.label] += 1
         row = [example.query, example.answer, example.reference, example.label]

@@ -14,6 +14,7 @@ from semqa.attribution.citations.reading import (
     remove_citations,
     remove_citations_officially,
 )
+from semqa.attribution.records import must_be
 from semqa.data.files import STDIN, ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
 from semqa.errors import InputError
@@ -113,8 +114,8 @@ def read_alce(path: Path | str) -> list[AnswerExample]:
     value, name = _read(path)
     if not _is_alce(value):
         raise InputError(
-            f"{name}: not a run of ALCE: got {describe(value)}, expected an object with 'data', an "
-            "array of objects with 'output'; check the file"
+            f"Not a run of ALCE: {describe(value)} in place of an object whose data is an array of objects with output.",
+            where=name,
         )
     data: list[object] = value["data"] if isinstance(value, dict) else value  # type: ignore[assignment]
     found = []
@@ -155,28 +156,29 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
     """
     value, name = _read(path)
     if not isinstance(value, dict):
-        raise InputError(
-            f"{name}: not ASQA: got {describe(value)}, expected an object; check the file"
-        )
+        raise InputError(f"Not ASQA: {describe(value)} in place of an object.", where=name)
     instances: dict[str, Any] = value
     if not any(isinstance(each, dict) and "qa_pairs" in each for each in value.values()):
         if split not in value or not isinstance(value[split], dict):
             raise InputError(
-                f"{name}: unknown split: got {split!r}, expected one of {', '.join(value)}; choose one"
+                f"must be one of {', '.join(value)}, got {split!r}.",
+                field="split",
+                value=split,
+                where=name,
             )
         instances = value[split]
     answers = _answers(predictions)
     for key in answers:
         if key not in instances:
             raise InputError(
-                f"{predictions}: unknown key: got {shown(key)}, expected one of the {len(instances)} "
-                f"of {name}; check that they belong together"
+                f"{shown(key)} is none of the {len(instances)} keys of {name}.",
+                where=str(predictions),
             )
     missing = [key for key in instances if key not in answers]
     if missing:
         raise InputError(
-            f"{predictions}: missing answers: got none for {len(missing)} of {len(instances)} "
-            f"instances ({shown(missing[0])}), expected one for each; add them"
+            f"There is no answer to {len(missing)} of {len(instances)} instances, such as {shown(missing[0])}.",
+            where=str(predictions),
         )
     found = []
     for key, instance in instances.items():
@@ -223,10 +225,7 @@ def _rows(row: Row, field: str) -> list[Row]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise InputError(
-            f"{row.where}: wrong type in field {field!r}: got {describe(value)}, expected an array; "
-            "correct it"
-        )
+        raise must_be(row, field, "an array")
     return [as_row(each, f"{row.where}: {field} {number}") for number, each in enumerate(value, 1)]
 
 
@@ -248,10 +247,7 @@ def _short_answers(row: Row) -> tuple[ShortAnswers, ...]:
     for pair in _rows(row, "qa_pairs"):
         answers = pair.fields.get("short_answers")
         if not isinstance(answers, list) or not all(isinstance(each, str) for each in answers):
-            raise InputError(
-                f"{pair.where}: wrong type in field 'short_answers': got {describe(answers)}, expected "
-                "an array of strings; correct it"
-            )
+            raise must_be(pair, "short_answers", "an array of strings")
         found.append(ShortAnswers(pair.text("question", ""), tuple(answers)))
     return tuple(found)
 

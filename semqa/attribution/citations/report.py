@@ -130,8 +130,8 @@ def rows_again(record: Record) -> list[dict[str, Any]]:
             rows.append(again(dict(row.fields)))
         except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             raise InputError(
-                f"{row.where}: not a row of {record.fields['kind']}: got {type(error).__name__} "
-                f"({error}), expected what --out wrote; write it again"
+                f"Not a row of {record.fields['kind']}: {type(error).__name__} ({error}).",
+                where=row.where,
             ) from error
     return rows
 

@@ -345,17 +345,15 @@ class _Store:
     def _explained(self, error: Exception) -> InputError | UnavailableError:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             return UnavailableError(
-                f"{self._path}: locked: got no turn in {_WAIT_SECONDS:g} s, expected another process "
-                "to finish writing; end it, or use another --judge-cache"
+                f"{self._path} is locked: another process has been writing for {_WAIT_SECONDS:g} s. Wait for it, or use another --judge-cache."
             )
         if isinstance(error, (OSError, sqlite3.OperationalError)):
             return UnavailableError(
-                f"{self._path}: cannot be used: got {str(error)!r}, expected a file that can be "
-                "read and written; use another --judge-cache, or --no-judge-cache"
+                f"{self._path} cannot be used: {error}. Use another --judge-cache, or --no-judge-cache."
             )
         return InputError(
-            f"{self._path}: no file of judgements, or a damaged one: got {str(error)!r}, expected "
-            "what semqa keeps there; remove it, or use another --judge-cache"
+            f"{self._path} is not a cache of judgements, or is damaged: {error}.",
+            hint="Remove it, or use another --judge-cache.",
         )
 
 

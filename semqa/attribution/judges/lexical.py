@@ -237,10 +237,8 @@ def judge_prompt(prompt: str, entail: Callable[[str, str], Entailment]) -> str:
     if verdict is None:
         shown = " ".join(prompt.split())
         raise InputError(
-            "judge lexical: cannot write: got the prompt "
-            f"{shown[:_SHOWN] + '…' if len(shown) > _SHOWN else shown!r}, expected one that labels "
-            "a claim and its reference and offers verdicts; choose a judge with a language model, "
-            "such as engine:transformers:MODEL"
+            f"The judge lexical answers prompts for verdicts only, not {shown[:_SHOWN]!r}.",
+            hint="Choose a language model, such as engine:transformers:MODEL.",
         )
     return verdict
 

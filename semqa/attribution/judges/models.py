@@ -95,15 +95,15 @@ def read_labels(
     words = names if given is None else [word.strip() for word in given.split("/")]
     if len(words) != len(names):
         raise InputError(
-            f"labels: got {len(words)} in {given!r}, expected {len(names)}, as many as the model "
-            f"{model} has; write such as contradiction/neutral/entailment"
+            f"must name the {len(names)} labels of {model}, got {given!r}.",
+            field="labels",
+            value=given,
         )
     read = tuple(_NAMES.get(re.sub(r"[^a-z]", "", word.casefold())) for word in words)
     if None in read or read.count("entailment") != 1:
         raise InputError(
-            f"model {model}: labels of unknown meaning: got {', '.join(words)}, expected names such "
-            "as entailment, neutral and contradiction; say what they mean, in their order, such as "
-            "labels=contradiction/neutral/entailment after the model"
+            f"The model {model} has labels of unknown meaning: {', '.join(words)}.",
+            hint="Say what they mean in their order, such as labels=contradiction/neutral/entailment.",
         )
     return read
 
@@ -206,7 +206,9 @@ class ModelSettings:
     def __post_init__(self) -> None:
         if self.dtype is not None and self.dtype not in _DTYPES:
             raise InputError(
-                f"dtype: got {self.dtype!r}, expected {', '.join(_DTYPES)}; choose one of them"
+                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
+                field="dtype",
+                value=self.dtype,
             )
         check_whole("batch_size", self.batch_size, 1)
         check_whole("stride", self.stride, 0)
@@ -214,8 +216,9 @@ class ModelSettings:
         check_range("threshold", self.threshold, -1e6, 1e6, "0 takes the likelier")
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):
             raise InputError(
-                f"words: got {self.words!r}, expected two or three different words, such as 1/0; "
-                "change or leave it out"
+                f"must be two or three different words, such as 1/0, got {self.words!r}.",
+                field="words",
+                value=self.words,
             )
         for name, holes in (
             ("premise_format", ("{premise}", "{hypothesis}")),
@@ -224,8 +227,9 @@ class ModelSettings:
             given = getattr(self, name)
             if any(given.count(hole) != 1 for hole in holes):
                 raise InputError(
-                    f"{name}: got {given!r}, expected text with {' and '.join(holes)}, each once; "
-                    "change or leave it out"
+                    f"must contain {' and '.join(holes)}, each once, got {given!r}.",
+                    field=name,
+                    value=given,
                 )
 
     @property
@@ -244,8 +248,9 @@ class ModelSettings:
         for name, value in given.items():
             if name not in known:
                 raise InputError(
-                    f"judge transformers: no such setting: got {name}={value!r}, expected one of "
-                    f"{', '.join(sorted(known))}; leave it out"
+                    f"is not a setting of transformers judges; choose from {', '.join(sorted(known))}.",
+                    field=name,
+                    value=value,
                 )
         return cls(**given)  # type: ignore[arg-type]  # checked by the record itself
 
@@ -282,14 +287,10 @@ def read_parts(spec: str, carried: str) -> tuple[dict[str, str], dict[str, objec
         name, equals, value = (part.strip() for part in piece.partition("="))
         key = name.replace("_", "-")
         if key in (*models, *settings) or key.replace("-", "_") in settings:
-            raise InputError(
-                f"judge: got {name} twice in {spec!r}, expected it once; leave one out"
-            )
+            raise InputError(f"is there twice in {spec!r}.", field=name)
         if key in _PARTS:
             if not value and key not in DEFAULTS:
-                raise InputError(
-                    f"judge: got {name} without a model in {spec!r}, expected {name}=MODEL; name one"
-                )
+                raise InputError(f"needs a model: {name}=MODEL.", field=name)
             models[key] = value or DEFAULTS[key]
         elif key in _TEXTS and equals:
             settings[key.replace("-", "_")] = value
@@ -300,8 +301,8 @@ def read_parts(spec: str, carried: str) -> tuple[dict[str, str], dict[str, objec
             close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]}=?" if close else "write such as transformers:nli=MODEL"
             raise InputError(
-                f"judge: got {piece!r} in {spec!r}, expected one of "
-                f"{', '.join(f'{each}=' for each in names)}; {hint}"
+                f"{piece!r} in {spec!r} is none of {', '.join(f'{each}=' for each in names)}.",
+                hint=hint,
             )
     return models or dict(DEFAULTS), settings
 
@@ -310,7 +311,7 @@ def _number(name: str, value: str, *, whole: bool) -> float:
     try:
         return int(value) if whole else float(value)
     except ValueError:
-        raise InputError(f"{name}: got {value!r}, expected a number; correct it") from None
+        raise InputError(f"must be a number, got {value!r}.", field=name, value=value) from None
 
 
 Part = Literal["nli", "qa", "qg"]
@@ -386,8 +387,7 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
             missing = sorted(report["missing_keys"])
             if missing:
                 raise InputError(
-                    f"model {name}: not trained for this: got no weights for {missing[0]}, expected "
-                    f"a model that was trained {_TRAINED_FOR[part]}; choose another"
+                    f"The model {name} was not trained {_TRAINED_FOR[part]}: it has no weights for {missing[0]}."
                 )
             check_tokenizer(name, tokenizer, model)
             # “</s>” in somebody's text is four characters, and not the end of it. (Where places in the
@@ -539,9 +539,7 @@ class Entailer:
             room = self._room(pair.hypothesis)
             if room < _LEAST_WINDOW:
                 raise TooLongError(
-                    f"a sentence of the hypothesis is too long for {self._loaded.name}: got "
-                    f"{' '.join(pair.hypothesis.split())[:60]!r}…, which leaves {room} tokens for "
-                    f"the premise, expected {_LEAST_WINDOW} at least of {longest}; split it"
+                    f"A sentence of the hypothesis is too long for {self._loaded.name}: {' '.join(pair.hypothesis.split())[:60]!r}… leaves {room} tokens for the premise."
                 )
             return [
                 _Window(number, row)
@@ -658,8 +656,9 @@ def _word_tokens(loaded: Loaded, words: Sequence[str]) -> list[list[int]]:
         not each or unknown in each for each in tokens
     ):
         raise InputError(
-            f"words: got {'/'.join(words)} for the model {loaded.name}, which does not tell them "
-            "apart, expected words that it was trained to write; correct them"
+            f"are the same to the model {loaded.name}: {'/'.join(words)}.",
+            field="words",
+            value=words,
         )
     return [list(each) for each in tokens]
 
@@ -706,8 +705,8 @@ class Reader:
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
         if not loaded.tokenizer.is_fast:
             raise InputError(
-                f"model {loaded.name}: a slow tokenizer: got one that does not tell where tokens "
-                "stand in a text, expected a fast one (tokenizer.json); choose another model"
+                f"The model {loaded.name} has a slow tokenizer, which does not tell where tokens are.",
+                hint="Choose a model with a tokenizer.json.",
             )
         self._loaded = loaded
         self._settings = settings
@@ -739,8 +738,7 @@ class Reader:
             asked = len(tokenizer(reading.question, "")["input_ids"])
             if longest - asked < _LEAST_WINDOW:
                 raise TooLongError(
-                    f"the question is too long for {self._loaded.name}: got {asked} tokens, "
-                    f"expected at most {longest - _LEAST_WINDOW}; shorten it"
+                    f"The question is too long for {self._loaded.name}: {asked} tokens of at most {longest - _LEAST_WINDOW}."
                 )
             made = tokenizer(
                 reading.question,
@@ -874,9 +872,7 @@ class Asker:
             room = self._longest - len(encoded("")["input_ids"])
             if room < 1:
                 raise TooLongError(
-                    f"the answer is too long for {self._loaded.name}: got "
-                    f"{' '.join(answer.split())[:60]!r}…, expected one that fits into "
-                    f"{self._longest} tokens; shorten it"
+                    f"The answer {' '.join(answer.split())[:60]!r}… is too long for {self._loaded.name}, which reads {self._longest} tokens."
                 )
             at = max(0, passage.find(answer))
             middle = at + len(answer) // 2

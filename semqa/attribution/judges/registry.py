@@ -44,10 +44,7 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
     if name not in _FACTORIES:
         close = difflib.get_close_matches(name.casefold(), _FACTORIES, n=1, cutoff=0.6)
         hint = f"did you mean {close[0]}?" if close else "choose one of these"
-        raise InputError(
-            f"unknown judge: got {spec!r}, expected lexical, transformers:nli=MODEL or "
-            f"engine:SPEC; {hint}"
-        )
+        raise InputError(f"Judge {spec!r} not found.", hint=hint)
     given = {key: value for key, value in (options or {}).items() if value is not None}
     if "temperature" in given and name != "engine":
         raise InputError(
@@ -69,7 +66,7 @@ def _lexical(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
     from semqa.attribution.judges.lexical import LexicalJudge
 
     if carried:
-        raise InputError(f"judge: got {spec!r}, expected lexical alone; leave the rest out")
+        raise InputError("takes nothing after it.", field="lexical", value=spec)
     # What a model needs is nothing to it: the same command serves for every judge.
     del options
     return LexicalJudge()
@@ -90,8 +87,9 @@ def _engine(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
 
     if not carried:
         raise InputError(
-            f"judge: got {spec!r}, expected an engine after the colon; write such as "
-            "engine:transformers:MODEL"
+            "needs an engine after the colon, such as engine:transformers:MODEL.",
+            field="engine",
+            value=spec,
         )
     own = {name: value for name, value in options.items() if name != "prompt"}
     prompt = options.get("prompt")

@@ -61,8 +61,8 @@ class BertScore:
         known: bool = model in tables.model2layers
         if layers is None and not known:
             raise InputError(
-                f"--bertscore-layer: got none for {model!r}, expected the layer to compare at, for "
-                "bert-score knows only its own models; give one"
+                f"is needed: bert-score does not know the best layer of {model!r}.",
+                field="--bertscore-layer",
             )
         self.model, self.layers = model, layers
         self.rescale = known and layers is None if rescale is None else rescale
@@ -240,7 +240,7 @@ def baseline_scores(
 
     else:
         raise InputError(
-            f"unknown baseline: got {name!r}, expected one of {', '.join(BASELINES)}; choose one"
+            f"must be one of {', '.join(BASELINES)}, got {name!r}.", field="--baseline", value=name
         )
     found: list[float | None] = []
     for start in range(0, len(responses), _AT_ONCE):

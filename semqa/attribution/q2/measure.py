@@ -99,7 +99,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.beams < 1:
-            raise InputError(f"--beams: got {self.beams}, expected at least 1; correct it")
+            raise InputError(
+                f"must be at least 1, got {self.beams}.", field="--beams", value=self.beams
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings for a record."""

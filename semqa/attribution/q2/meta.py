@@ -137,13 +137,13 @@ class Simulation:
     def __post_init__(self) -> None:
         if self.size < 1 or self.iterations < 1 or self.seed < 0:
             raise InputError(
-                f"simulated systems: got size {self.size}, {self.iterations} iterations and seed "
-                f"{self.seed}, expected at least 1, 1 and 0; correct it"
+                f"Simulated systems need a size and iterations of at least 1 and a seed of at least 0, got {self.size}, {self.iterations} and {self.seed}."
             )
         if len(set(self.rates)) < 2 or not all(0 <= rate <= 1 for rate in self.rates):
             raise InputError(
-                f"--rate: got {', '.join(map(str, self.rates)) or 'none'}, expected two different "
-                "shares or more, each between 0 and 1; correct it"
+                f"needs two different shares or more, each from 0 to 1, got {', '.join(map(str, self.rates)) or 'none'}.",
+                field="--rate",
+                value=self.rates,
             )
 
     @property
@@ -385,13 +385,11 @@ def plot_levels(levels: Sequence[Level], path: Path) -> None:
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise InputError(
-            f"--plot: got {path.name!r}, expected a name that ends in .{', .'.join(FORMATS)}; "
-            "rename it"
+            f"must end in .{', .'.join(FORMATS)}, got {path.name!r}.", field="--plot", value=path
         )
     if not levels:
         raise InputError(
-            "--plot: nothing to draw: got no response with a label and a score, expected some; "
-            "give files of labelled responses"
+            "has nothing to draw: no response has both a label and a score.", field="--plot"
         )
     figures = require("matplotlib.figure", extra="eval", purpose="--plot")
     settings = require("matplotlib", extra="eval", purpose="--plot")

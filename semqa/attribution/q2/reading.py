@@ -25,9 +25,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
+from semqa.attribution.records import must_be
 from semqa.data.csv_rows import csv_of
 from semqa.data.files import ByteBudget, InputFile, open_input
-from semqa.data.jsonl import Row, decode_row, describe, lines_of, shown
+from semqa.data.jsonl import Row, decode_row, lines_of, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def scores_of_steps(
         if known is None:
             label = row.text("label", "").strip()
             if label not in {"", "0", "1"}:
-                raise _wrong(row, "label", "1 for inconsistent or 0 for consistent")
+                raise must_be(row, "label", "1 for inconsistent or 0 for consistent")
             responses[key] = Response(
                 key,
                 row.text("response"),
@@ -72,7 +73,7 @@ def scores_of_steps(
             )
             questions[key] = []
         elif known.knowledge != row.text("knowledge"):
-            raise _wrong(row, "knowledge", "that of the other rows with its id")
+            raise must_be(row, "knowledge", "that of the other rows with its id")
         score = _score(row)
         if score == NO_QUESTION:
             continue
@@ -99,14 +100,7 @@ def _score(row: Row) -> float:
         score = math.nan
     if score == NO_QUESTION or 0 <= score <= 1:
         return score
-    raise _wrong(row, "score", "a number from 0 to 1, or -1 for no valid question")
-
-
-def _wrong(row: Row, column: str, rule: str) -> InputError:
-    return InputError(
-        f"{row.where}: not a step: got {describe(row.fields.get(column))} in {column!r}, expected "
-        f"{rule}; correct it"
-    )
+    raise must_be(row, "score", "a number from 0 to 1, or -1 for no valid question")
 
 
 _LABELS = {
@@ -190,10 +184,7 @@ def read_responses(
     else:
         names, rows = _table(again)
     if not rows:
-        raise InputError(
-            f"{name}: no responses: got a file without a row, expected at least one; check that it "
-            "was written completely"
-        )
+        raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
     if inconsistent is None:
         inconsistent = _class_by_name(name)
@@ -209,9 +200,9 @@ def read_responses(
         found = _one_a_system(rows, columns, systems, measures)
     else:
         raise InputError(
-            f"{name}: no column of responses: got the columns {_listed(names)}, expected "
-            f"{columns.response!r}, or '<system>_response' for each system; name it by "
-            "--response-column"
+            f"There is no column {columns.response!r} or '<system>_response' among {_listed(names)}.",
+            hint="Name it with --response-column.",
+            where=name,
         )
     kept = found
     if drop_repeated:
@@ -226,10 +217,7 @@ def _table(file: InputFile) -> tuple[list[str], list[Row]]:
     names = [name.strip() for name in read.header]
     for name in names:
         if name and names.count(name) > 1:
-            raise InputError(
-                f"{read.name}:1: a column twice: got {shown(name)} more than once, expected each "
-                "name once; rename one of them"
-            )
+            raise InputError(f"The column {shown(name)} is there twice.", where=f"{read.name}:1")
     rows = [
         Row(record.where, {name: cell for name, cell in pairs if name})
         for record in read.records
@@ -261,8 +249,7 @@ def _one_a_row(
         key = key or str(number)
         if key in ids:
             raise InputError(
-                f"{row.where}: an id twice: got {shown(key)} as at {ids[key]}, expected each once; "
-                "correct it"
+                f"The id {shown(key)} is there already, at {ids[key]}.", where=row.where
             )
         ids[key] = row.where
         system = row.fields.get(columns.system)
@@ -303,25 +290,16 @@ def _one_a_system(
 def _text(row: Row, column: str) -> str:
     value = row.fields[column]
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(
-            f"{row.where}: wrong type in {column!r}: got {describe(value)}, expected a string; "
-            "correct it"
-        )
+        raise must_be(row, column, "a string")
     return str(value)
 
 
 def _filled(row: Row, column: str) -> str:
     if column not in row.fields:
-        raise InputError(
-            f"{row.where}: no {column!r}: got the columns {_listed(row.fields)}, expected it among "
-            "them; add it, or name another"
-        )
+        raise InputError(f"There is no {column!r} among {_listed(row.fields)}.", where=row.where)
     text = row.text(column)
     if not text.strip():
-        raise InputError(
-            f"{row.where}: nothing in {column!r}: got an empty cell, expected text; fill it, or "
-            "remove the row"
-        )
+        raise InputError("is empty.", field=column, where=row.where)
     return text
 
 
@@ -331,10 +309,7 @@ def _label(row: Row, column: str, default: bool | None) -> bool | None:
         return default
     label = _LABELS.get(str(value).strip().lower())
     if label is None or not isinstance(value, str | int | float):
-        raise InputError(
-            f"{row.where}: no label in {column!r}: got {describe(value)}, expected 1 for "
-            "inconsistent or 0 for consistent; correct it"
-        )
+        raise must_be(row, column, "1 for inconsistent or 0 for consistent")
     return label
 
 
@@ -344,18 +319,14 @@ def _measured(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float
         value = row.fields.get(prefix + name)
         if value is None:
             raise InputError(
-                f"{row.where}: no {prefix + name!r}: got the columns {_listed(row.fields)}, "
-                "expected the scores of a measure among them; name another measure"
+                f"There is no {prefix + name!r} among {_listed(row.fields)}.", where=row.where
             )
         try:
             score = float(value) if isinstance(value, str | int | float) else math.nan
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise InputError(
-                f"{row.where}: no score in {prefix + name!r}: got {describe(value)}, expected a "
-                "finite number; correct it, or remove the row"
-            )
+            raise must_be(row, prefix + name, "a finite number")
         found[name] = score
     return found
 

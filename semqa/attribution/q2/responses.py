@@ -23,8 +23,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from semqa.attribution.judges.base import Entailment, Pair
-from semqa.data.jsonl import as_row, describe
-from semqa.errors import InputError
+from semqa.attribution.records import must_be
+from semqa.data.jsonl import as_row
 from semqa.metrics.means import mean_with_interval
 from semqa.metrics.short_answers import normalise_answer, token_f1
 
@@ -279,10 +279,7 @@ def read_entailment(row: Row, name: str) -> Entailment | None:
     numbers = [value.get(each) for each in Entailment._fields] if isinstance(value, dict) else []
     found = [float(n) for n in numbers if isinstance(n, int | float) and 0 <= n <= 1]
     if len(found) != len(Entailment._fields):
-        raise InputError(
-            f"{row.where}: not a row of a record: got {describe(value)} in {name!r}, expected the "
-            f"probabilities {', '.join(Entailment._fields)}; make the record again"
-        )
+        raise must_be(row, name, f"the probabilities {', '.join(Entailment._fields)}")
     return Entailment(*found)
 
 
@@ -304,20 +301,14 @@ def _found(row: Row) -> Found | None:
             and isinstance(score, int | float | None)
         ):
             return Found(text, start, end, score)
-    raise InputError(
-        f"{row.where}: not a row of a record: got {describe(value)} in 'knowledge_answer', expected "
-        "text, start, end and score; make the record again"
-    )
+    raise must_be(row, "knowledge_answer", "text, start, end and score")
 
 
 def _stated(row: Row) -> float | None:
     value = row.fields.get("stated")
     if value is None or (isinstance(value, int | float) and 0 <= value <= 1):
         return value
-    raise InputError(
-        f"{row.where}: not a row of a record: got {describe(value)} in 'stated', expected a number "
-        "from 0 to 1; make the record again"
-    )
+    raise must_be(row, "stated", "a number from 0 to 1")
 
 
 MEASURES: Final = ("q2", "q2_no_nli")
@@ -416,13 +407,13 @@ class ResponseScore:
         baselines = row.fields.get("baselines", {})
         inconsistent = row.fields.get("inconsistent")
         if not isinstance(questions, list):
-            raise _wrong(row, questions, "questions", "an array")
+            raise must_be(row, "questions", "an array")
         if not isinstance(baselines, dict) or not all(
             isinstance(value, int | float) for value in baselines.values()
         ):
-            raise _wrong(row, baselines, "baselines", "an object of numbers")
+            raise must_be(row, "baselines", "an object of numbers")
         if not (inconsistent is None or isinstance(inconsistent, bool)):
-            raise _wrong(row, inconsistent, "inconsistent", "true, false or null")
+            raise must_be(row, "inconsistent", "true, false or null")
         spans = row.fields.get("spans", 0)
         return cls(
             Response(
@@ -483,10 +474,3 @@ def _reasons(scores: Iterable[ResponseScore], name: str) -> dict[str, int]:
         if reason is not None:
             found[reason] = found.get(reason, 0) + 1
     return found
-
-
-def _wrong(row: Row, value: object, name: str, rule: str) -> InputError:
-    return InputError(
-        f"{row.where}: not a row of a record: got {describe(value)} in {name!r}, expected {rule}; "
-        "make the record again"
-    )

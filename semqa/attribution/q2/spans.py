@@ -165,7 +165,7 @@ def create_span_finder(spec: str = "auto") -> SpanFinder:
     if spec == "auto":
         return _first_installed()
     raise InputError(
-        f"unknown finder of spans: got {spec!r}, expected auto, rules or spacy:MODEL; choose one"
+        f"must be auto, rules or spacy:MODEL, got {spec!r}.", field="--spans", value=spec
     )
 
 
@@ -194,8 +194,10 @@ class SpacySpans:
             self._nlp: Any = spacy.load(model)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"--spans: no model of spaCy: got {model!r}, expected one that is installed, or a "
-                f"folder; try: python -m spacy download {SPACY_MODELS[0]}, or use rules"
+                f"names a model of spaCy that is not installed: {model!r}.",
+                field="--spans",
+                value=model,
+                hint=f"Run python -m spacy download {SPACY_MODELS[0]}, or use rules.",
             ) from error
         meta = self._nlp.meta
         self.name = f"spacy:{meta['lang']}_{meta['name']} {meta['version']}"
@@ -204,9 +206,10 @@ class SpacySpans:
             self._nlp.pipe_names
         ):
             raise InputError(
-                f"--spans: nothing to find spans with: got {model!r} with the parts "
-                f"{', '.join(self._nlp.pipe_names) or 'none'}, expected a parser or an NER; use "
-                "another model, or rules"
+                f"names a model of spaCy without a parser and an NER: {model!r}.",
+                field="--spans",
+                value=model,
+                hint="Use another model, or rules.",
             )
 
     def spans(self, text: str) -> list[InformativeSpan]:

@@ -253,16 +253,13 @@ def find_columns(
         name = header.strip().casefold()
         name = aliases.get(name, name)
         if name in columns:
-            raise InputError(
-                f"{file.name}:1: doubled column: got {shown(header)} twice, expected each once; "
-                "drop or rename one"
-            )
+            raise InputError(f"The column {shown(header)} is there twice.", where=f"{file.name}:1")
         columns[name] = place
     missing = [name for name in required if name not in columns]
     if missing:
         raise InputError(
-            f"{file.name}:1: missing column: got {', '.join(map(shown, file.header))}, expected "
-            f"{', '.join(required)}; add {', '.join(missing)}"
+            f"The columns {', '.join(missing)} are missing among {', '.join(map(shown, file.header))}.",
+            where=f"{file.name}:1",
         )
     return columns
 
@@ -271,20 +268,19 @@ def _sentence(row: Mapping[str, str], dataset: str, split: str, where: str) -> A
     label = row["sent_label"].strip().casefold()
     if label not in _LABELS:
         raise InputError(
-            f"{where}: not a label: got {shown(row['sent_label'])} in the column 'sent_label', "
-            "expected yes (consistent) or no; correct it"
+            f"must be yes (consistent) or no, got {shown(row['sent_label'])}.",
+            field="sent_label",
+            where=where,
         )
     for name in ("doc_id", "topic", "model_name"):
         if not row[name].strip():
-            raise InputError(
-                f"{where}: empty column {name!r}: got {shown(row[name])}, expected some text; "
-                "fill it in"
-            )
+            raise InputError("is empty.", field=name, where=where)
     index = row["sent_idx"].strip().removesuffix(".0")  # as tables of numbers write it
     if not (index.isascii() and index.isdigit() and len(index) <= 6):
         raise InputError(
-            f"{where}: not a number: got {shown(row['sent_idx'])} in the column 'sent_idx', "
-            "expected the sentence's number; correct it"
+            f"must be the number of the sentence, got {shown(row['sent_idx'])}.",
+            field="sent_idx",
+            where=where,
         )
     return AnnotatedSentence(
         SummaryKey(dataset, row["doc_id"].strip(), row["topic"].strip(), row["model_name"].strip()),
@@ -344,8 +340,8 @@ def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
         for topic, category in value.items():
             if not isinstance(category, str) or not category.strip():
                 raise InputError(
-                    f"{name}: not a category: got {describe(category)} for {shown(topic)}, expected "
-                    "such as main or marginal; correct it"
+                    f"{shown(topic)} has {describe(category)} as its category, not a name such as main or marginal.",
+                    where=name,
                 )
             found.setdefault(dataset, {})[topic.strip()] = category.strip().casefold()
     return found
@@ -365,8 +361,8 @@ def read_splits(path: Path | str) -> dict[str, dict[str, str]]:
             for ids in datasets.values()
         ):
             raise InputError(
-                f"{name}: not splits: got {describe(datasets)} for {shown(split)}, expected an object "
-                "of datasets with lists of documents; correct it"
+                f"The split {shown(split)} is {describe(datasets)}, not an object of datasets with arrays of documents.",
+                where=name,
             )
         for dataset, ids in datasets.items():
             found.setdefault(dataset.casefold(), {}).update(dict.fromkeys(ids, split))
@@ -409,13 +405,12 @@ def read_documents(paths: Iterable[Path | str]) -> dict[str, Document]:
             document = Document(doc_id.strip(), text)
             if not document.doc_id or not text.strip():
                 raise InputError(
-                    f"{where}: empty document: got {shown(doc_id)} with {len(text)} characters, "
-                    "expected an id and a text; fill it in"
+                    f"The document {shown(doc_id)} lacks an id or a text.", where=where
                 )
             if found.setdefault(document.doc_id, document) != document:
                 raise InputError(
-                    f"{where}: doubled document: got {shown(doc_id)} with another text, expected "
-                    "each once; drop one"
+                    f"The document {shown(doc_id)} is there already, with another text.",
+                    where=where,
                 )
     return found
 
@@ -451,8 +446,9 @@ def _points(cell: str, where: str) -> tuple[str, ...]:
                 value = None
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
         raise InputError(
-            f"{where}: not key points: got {shown(cell)}, expected a list of strings such as "
-            "['1. It was late.']; correct it"
+            f"must be a list of strings such as ['1. It was late.'], got {shown(cell)}.",
+            field="key_points",
+            where=where,
         )
     points = (_NUMBER.sub("", point, count=1).strip() for point in value)
     return tuple(point for point in points if point)
@@ -462,7 +458,7 @@ def _read_object(path: Path | str) -> tuple[str, dict[str, object]]:
     with open_input(path, ByteBudget()) as file:
         value = decode_json(decode_text(file.read_all(), file.name), file.name)
     if not isinstance(value, dict):
-        raise InputError(f"{file.name}: got {describe(value)}, expected a JSON object; correct it")
+        raise InputError(f"Not a JSON object: {describe(value)}.", where=file.name)
     return file.name, value
 
 

@@ -30,7 +30,7 @@ from semqa.attribution.judges.replies import (
     verdict_schema,
 )
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.records import read_record_rows
+from semqa.attribution.records import must_be, read_record_rows
 from semqa.attribution.sentences import split_sentences
 from semqa.attribution.tofueval.data import (
     ERROR_TYPES,
@@ -39,7 +39,7 @@ from semqa.attribution.tofueval.data import (
     find_error_types,
     read_annotations,
 )
-from semqa.data.jsonl import describe, shown
+from semqa.data.jsonl import shown
 from semqa.errors import InputError
 from semqa.metrics.statistic import Statistic
 
@@ -188,22 +188,15 @@ def judgement_of(row: Row) -> Judgement:
     )
     index, score = row.fields.get("sent_idx"), row.fields.get("score")
     if index is not None and (isinstance(index, bool) or not isinstance(index, int)):
-        raise InputError(
-            f"{row.where}: not a number: got {describe(index)} as 'sent_idx', expected the "
-            "sentence's number; correct it"
-        )
+        raise must_be(row, "sent_idx", "the number of the sentence")
     judged = Judged(key, index, row.text("text"))
     if row.fields.get("reply") is not None:
         return read_reply(judged, row.text("reply"))
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-        raise InputError(
-            f"{row.where}: not a score: got {describe(score)}, expected a number; correct it"
-        )
+        raise must_be(row, "score", "a number")
     label = row.fields.get("label")
     if label not in ("yes", "no", None):
-        raise InputError(
-            f"{row.where}: not a label: got {describe(label)}, expected yes, no or null; correct it"
-        )
+        raise must_be(row, "label", "yes, no or null")
     return Judgement(judged, None if label is None else label == "no", score)
 
 
@@ -217,8 +210,8 @@ def check_documents(texts: Sequence[Judged], documents: Mapping[str, Document]) 
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
-            f"documents: missing: got none with the id {missing[0]!r}{more}, expected one for each "
-            "summary; add them (the release has ids alone: see docs/attribution/tofueval.md)"
+            f"There is no document {missing[0]!r}{more}.",
+            hint="Add it with --documents (the release has ids alone: see docs/attribution/tofueval.md).",
         )
 
 
@@ -252,11 +245,11 @@ def read_texts(
         known = unique.setdefault((each.key, each.index), each)
         if known.text != each.text:
             raise InputError(
-                f"summaries: doubled: got two texts for {shown(each.key.doc_id)}, "
-                f"{shown(each.key.topic)}, {shown(each.key.model)}, expected one; give each its model_name"
+                f"There are two summaries of {shown(each.key.doc_id)} on {shown(each.key.topic)} by {shown(each.key.model)}.",
+                hint="Give each its model_name.",
             )
     if not unique:
-        raise InputError("summaries: got none, expected at least one; check the files")
+        raise InputError("There are no summaries in these files.")
     return list(unique.values())
 
 
@@ -279,13 +272,11 @@ def read_wanted(path: Path | str) -> list[tuple[str, str]]:
         if topics is None:
             topics = [row.text("topic")]
         if not isinstance(topics, list) or not all(isinstance(each, str) for each in topics):
-            raise InputError(
-                f"{row.where}: not topics: got {describe(topics)}, expected an array of strings; correct it"
-            )
+            raise must_be(row, "topics", "an array of strings")
         doc_id = row.text("doc_id").strip()
         found.update(dict.fromkeys((doc_id, topic.strip()) for topic in topics))
     if not found:
-        raise InputError(f"{path}: no topics: got none, expected at least one; check the file")
+        raise InputError("There are no topics.", where=str(path))
     return list(found)
 
 
@@ -311,10 +302,7 @@ def _written(path: Path | str, level: Level) -> list[Judged]:
             row.text("model_name", "").strip() or "summary",
         )
         if not text.strip():
-            raise InputError(
-                f"{row.where}: empty summary: got {shown(text)}, expected some text in 'summary'; "
-                "fill it in or drop the row"
-            )
+            raise InputError("is empty.", field="summary", where=row.where)
         if level == "summary":
             found.append(Judged(key, None, " ".join(text.split())))
         else:

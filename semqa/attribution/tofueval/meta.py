@@ -24,8 +24,9 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from semqa.attribution.records import must_be
 from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary
-from semqa.data.jsonl import describe, read_rows, shown
+from semqa.data.jsonl import read_rows
 from semqa.errors import InputError
 from semqa.metrics.agreement import cohen_kappa
 from semqa.metrics.classification import (
@@ -253,8 +254,8 @@ def evaluator_of(rows: Iterable[Row], name: str, *, labels: bool = False) -> Eva
             scored.setdefault(prediction.score is not None, row.where)
         if len(scored) > 1:
             raise InputError(
-                f"{row.where}: mixed predictions: got a {'score' if prediction.score is not None else 'label'} "
-                f"where {scored[prediction.score is None]} has none, expected all alike; write one kind"
+                f"This line has a {'score' if prediction.score is not None else 'label'}, unlike {scored[prediction.score is None]}; use one kind.",
+                where=row.where,
             )
         named = SummaryKey(
             row.text("dataset", "").casefold(),
@@ -269,8 +270,8 @@ def evaluator_of(rows: Iterable[Row], name: str, *, labels: bool = False) -> Eva
             known = run.sentences.setdefault((named, _index(row)), prediction)
         if known != prediction:
             raise InputError(
-                f"{row.where}: doubled prediction: got another one for the same text, expected one "
-                'a run; drop it, or give each run its name in a field "run"'
+                'The same text has another prediction; name repeated runs in a field "run".',
+                where=row.where,
             )
     return Evaluator(name, runs, scored=next(iter(scored), False))
 
@@ -283,21 +284,16 @@ def _prediction(row: Row, *, labels: bool) -> Prediction:
             or not isinstance(score, int | float)
             or not math.isfinite(score)
         ):
-            raise InputError(
-                f"{row.where}: not a score: got {describe(score)}, expected a number; correct it"
-            )
+            raise must_be(row, "score", "a number")
         return Prediction(None, float(score))
     if "label" not in row.fields and "sent_label" not in row.fields:
-        raise InputError(
-            f"{row.where}: no prediction: got neither 'label' nor 'score', expected one; add it"
-        )
+        raise InputError("There is neither a label nor a score.", where=row.where)
     if label is None:
         return Prediction(None)
     word = str(label).strip().casefold()
     if word not in _YES | _NO:
-        raise InputError(
-            f"{row.where}: not a label: got {describe(label)}, expected yes (consistent), no, or "
-            "null; correct it"
+        raise must_be(
+            row, "label" if "label" in row.fields else "sent_label", "yes (consistent), no or null"
         )
     return Prediction(word in _NO)
 
@@ -305,9 +301,7 @@ def _prediction(row: Row, *, labels: bool) -> Prediction:
 def _run_name(row: Row) -> str:
     run = row.fields.get("run", "")
     if isinstance(run, bool) or not isinstance(run, str | int):
-        raise InputError(
-            f"{row.where}: not a run: got {describe(run)}, expected a number or a name; correct it"
-        )
+        raise must_be(row, "run", "a number or a name")
     return str(run)
 
 
@@ -315,10 +309,7 @@ def _index(row: Row) -> int:
     index = row.fields["sent_idx"]
     text = str(index).strip()
     if isinstance(index, bool) or not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise InputError(
-            f"{row.where}: not a number: got {shown(text)} as 'sent_idx', expected the sentence's "
-            "number; correct it"
-        )
+        raise must_be(row, "sent_idx", "the number of the sentence")
     return int(text)
 
 
@@ -461,8 +452,8 @@ def tune(
             thresholds[level] = tune_threshold([w for w, _ in pairs], [s for _, s in pairs])
     if not thresholds:
         raise InputError(
-            f"threshold: got no scores for sentences of the split {split!r}, expected some to tune "
-            "it on; add that split's annotations and predictions, or give --threshold or --labels"
+            f"The split {split!r} has no scores to tune a threshold on.",
+            hint="Add its annotations and predictions, or use --threshold or --labels.",
         )
     return thresholds
 

@@ -83,7 +83,9 @@ class Benchmark:
         if not chosen:
             known = sorted({s.split for s in self.sentences} - {""})
             raise InputError(
-                f"split: got {split!r}, expected one of {', '.join([*known, 'all'])}; choose another"
+                f"must be one of {', '.join([*known, 'all'])}, got {split!r}.",
+                field="--split",
+                value=split,
             )
         return chosen
 
@@ -289,8 +291,7 @@ def benchmark_of(record: Record) -> Benchmark:
         settings = Settings(**config["settings"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(
-            f"{record.name}: not a record: got {type(error).__name__} ({error}), expected what --out "
-            "wrote; write it again"
+            f"Not a record of --out: {type(error).__name__} ({error}).", where=record.name
         ) from error
     return Benchmark(sentences, categories, evaluators, settings)
 

@@ -275,22 +275,17 @@ def ais(
 
     given, rated = files or [], ratings or []
     if not given and not rated:
-        raise InputError(
-            "nothing to evaluate: got neither FILE nor --ratings, expected one of them; name a "
-            "CSV file of verdicts, or JSON lines of ratings"
-        )
+        raise InputError("Name a CSV file of verdicts, or JSON lines of --ratings.")
     check_stdin_once(*given, *rated)
     for path in given:
         if path.suffix.lower() in (".jsonl", ".json"):
             raise InputError(
-                f"{path}: not a file of verdicts: got JSON lines, expected CSV; name ratings with "
-                "--ratings"
+                "Verdicts are CSV files; name JSON lines with --ratings.", where=str(path)
             )
     for path in rated:
         if path.suffix.lower() == ".csv":
             raise InputError(
-                f"{path}: not a file of ratings: got CSV, expected JSON lines; name verdicts without "
-                "--ratings"
+                "Ratings are JSON lines; name CSV files without --ratings.", where=str(path)
             )
     check_not_an_input(out, *given, *rated)
     settings = Settings(
@@ -311,10 +306,7 @@ def ais(
     released = [read_released(path) for path in given]
     for path, file in zip(given, released, strict=True):
         if not file.rows:
-            raise InputError(
-                f"{display_name(path)}: no verdicts: got a header alone, expected rows below it; "
-                "check that it was written completely"
-            )
+            raise InputError("There are no verdicts below the header.", where=display_name(path))
     found = report(released, [each for path in rated for each in read_ratings(path)], settings)
     if out is not None:
         if len(released) == 1 and not rated and not without and not drop_doubles:

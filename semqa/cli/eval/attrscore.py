@@ -188,8 +188,9 @@ def score(
         name = found.family if family is None else family_named(family).name
         if name != found.family:
             raise InputError(
-                f"--family: got {name!r}, expected {found.family!r}, in which the record's judge "
-                "was asked; leave it out"
+                f"must be {found.family!r}, as in the record, got {name!r}.",
+                field="--family",
+                value=name,
             )
         record = RunRecord(found.settings, found.judged, name, resamples, seed)
     else:
@@ -222,8 +223,10 @@ def _prompt(
     wanted = shots if shots is not None else (0 if exemplars is None else len(shown))
     if wanted > len(shown):
         raise InputError(
-            f"--shots: got {wanted}, expected at most {len(shown)}, as many exemplars as there are; "
-            "choose fewer, or name a file of more with --exemplars"
+            f"must be at most {len(shown)}, got {wanted}.",
+            field="--shots",
+            value=wanted,
+            hint="Name a file of more with --exemplars.",
         )
     return AttrPrompt.create(family or DEFAULT_FAMILY, prompt=prompt, shots=shown[:wanted])
 
@@ -487,8 +490,9 @@ def map_command(
         examples = balanced(examples, per_label, seed)
     if not examples:
         raise InputError(
-            f"{file}: no examples: got {mapped.skipped.total()} rows, all of them skipped, expected "
-            "some with a label of the three; check the columns and --label-word"
+            f"All {mapped.skipped.total()} rows are skipped.",
+            hint="Check the columns and --label-word.",
+            where=str(file),
         )
     write_examples(out, examples)
     counts = {"rows": len(mapped.examples) + mapped.skipped.total(), "seed": seed}
@@ -504,8 +508,9 @@ def _words(given: Sequence[str]) -> dict[str, Label | None]:
         label = label_named(name)
         if not sign or not word.strip() or (label is None and name.strip().lower() != "skip"):
             raise InputError(
-                f"--label-word: got {each!r}, expected WORD=LABEL with one of {', '.join(LABELS)} "
-                "or skip; correct it"
+                f"must be WORD=LABEL with one of {', '.join(LABELS)} or skip, got {each!r}.",
+                field="--label-word",
+                value=each,
             )
         words[word] = label
     return words
@@ -656,10 +661,7 @@ def train(
         fp16=fp16,
     )
     if [str(file) for file in files].count("-") > (str(dev) != "-"):
-        raise InputError(
-            "standard input named twice: got - for more than one input, expected it once; name "
-            "files for the others"
-        )
+        raise InputError("Standard input (-) can be named once only.")
     examples: list[Example] = []
     for file in files:
         examples += read_examples(file, labelled=True)

@@ -178,8 +178,9 @@ def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> l
             if (kind := kind_of(file)) is None:
                 raise
             raise InputError(
-                f"{file}: a record: got one of the kind {kind!r}, expected answers with their "
-                "sources; give a record with --rescore"
+                f"This is a record of the kind {kind!r}, not answers with their sources.",
+                hint="Give a record with --rescore.",
+                where=str(file),
             ) from error
     from semqa.data.files import display_name
     from semqa.data.predictions import match_predictions, read_predictions

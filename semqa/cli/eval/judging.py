@@ -62,11 +62,7 @@ def check_rescore(
     given = any(path is not None for path in files or ())
     others = rescore is not None and any(path is not None for path in beside)
     if given is (rescore is not None) or others:
-        raise InputError(
-            f"what to score: got {'files' if given or others else 'no file'} and "
-            f"{'a' if rescore else 'no'} record, expected files, or --rescore RECORD alone; give one "
-            "of them"
-        )
+        raise InputError("Give files to score, or --rescore RECORD, and not both.")
 
 
 JUDGE_PANEL = "Judge"
@@ -191,10 +187,7 @@ def open_judge(
     from semqa.attribution.judges import CachedJudge, create_judge
 
     if no_cache and cache is not None:
-        raise InputError(
-            f"--no-judge-cache: got it with --judge-cache {cache}, expected one of them; leave one "
-            "out"
-        )
+        raise InputError("excludes --judge-cache.", field="--no-judge-cache")
     options = {
         "device": device,
         "dtype": dtype,
@@ -213,7 +206,9 @@ def open_judge(
         return CachedJudge(judge, None)
     folder = default_cache() if cache is None else cache
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--judge-cache: got the file {folder}, expected a folder; name another")
+        raise InputError(
+            f"must be a folder; {folder} is a file.", field="--judge-cache", value=folder
+        )
     from semqa.attribution.judges.cached import FILE_NAME
 
     return CachedJudge(judge, folder / FILE_NAME)

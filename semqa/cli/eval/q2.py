@@ -110,7 +110,9 @@ def check_baselines(names: Sequence[str] | None) -> None:
     for name in names or ():
         if name not in BASELINES:
             raise InputError(
-                f"--baseline: got {name!r}, expected one of {', '.join(BASELINES)}; choose one"
+                f"must be one of {', '.join(BASELINES)}, got {name!r}.",
+                field="--baseline",
+                value=name,
             )
 
 
@@ -478,9 +480,7 @@ def meta(
     named += [(path, False) for path in consistent or ()]
     named += [(path, True) for path in inconsistent or ()]
     if not named:
-        raise InputError(
-            "nothing to evaluate: got no file, expected labelled responses; name records or tables"
-        )
+        raise InputError("Name records or files of labelled responses.")
     paths = [path for path, _ in named]
     check_stdin_once(*paths)
     check_not_an_input(out, *paths)
@@ -544,9 +544,7 @@ def _judged(
 ) -> tuple[list[Judged], list[dict[str, Any]]]:
     """Read all files; ids and contexts carry the file's name where there are several."""
     if paired and len(named) < 2:
-        raise InputError(
-            "--paired: got one file, expected one for each system; name the others, or leave it out"
-        )
+        raise InputError("needs one file per system.", field="--paired")
     from semqa.attribution.q2 import Run
     from semqa.attribution.q2.reading import read_responses
     from semqa.attribution.q2.record import judged_of, read_if_run
@@ -594,8 +592,8 @@ def _renamed(judged: Judged, prefix: str, system: str | None) -> Judged:
     if system is not None:
         if response.context is not None:
             raise InputError(
-                f"{response.where}: several systems in a file: got {response.system!r} among them, "
-                "expected one with --paired; leave it out"
+                f"The file has several systems, such as {response.system!r}, which --paired excludes.",
+                where=response.where,
             )
         context, response = response.id, replace(response, system=system)
     return judged._replace(response=replace(response, id=prefix + response.id, context=context))
@@ -671,8 +669,9 @@ def _thresholds(given: Sequence[str], measures: Sequence[str]) -> dict[str, list
             value = math.nan
         if not math.isfinite(value) or name not in own:
             raise InputError(
-                f"--threshold: got {text!r}, expected a number, or one of {', '.join(measures)} "
-                "with = and a number; correct it"
+                f"must be a number, or MEASURE=NUMBER with one of {', '.join(measures)}, got {text!r}.",
+                field="--threshold",
+                value=text,
             )
         own[name].append(value)
     return {name: own[name] or own[""] or [0.5] for name in measures}
@@ -821,8 +820,7 @@ def _check_unchanged(options: Mapping[str, bool]) -> None:
     for option, given in options.items():
         if given:
             raise InputError(
-                f"{option}: got it with --rescore, expected what the record was made with: its "
-                "questions are asked already; leave it out, or score the files again"
+                "cannot change with --rescore: the questions are asked already.", field=option
             )
 
 
@@ -836,8 +834,7 @@ def _measure(
     if any(file.kind == "steps" for file in files):
         if len(files) > 1:
             raise InputError(
-                f"files: got {len(files)} with steps of the released code among them, expected one "
-                "such file alone; give them one by one"
+                f"A file with steps of the released code must be given alone, not among {len(files)} files."
             )
         if settings.nli:
             able(judge, "entailment")

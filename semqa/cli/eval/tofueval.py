@@ -250,15 +250,15 @@ def summarise(
     check_not_an_input(out, *(files or ()), wanted)
     if wanted is None:
         raise InputError(
-            "--topics: got none, expected a file; make one with: semqa eval tofueval topics"
+            "is needed; semqa eval tofueval topics makes such a file.", field="--topics"
         )
     documents = _documents(files)
     pairs = read_wanted(wanted)
     unknown = [doc_id for doc_id, _ in pairs if doc_id not in documents]
     if unknown:
         raise InputError(
-            f"{wanted}: unknown document: got {unknown[0]!r}, expected one of the {len(documents)} "
-            "that were given; name its file too"
+            f"There is no document {unknown[0]!r} among the {len(documents)} that were given.",
+            where=str(wanted),
         )
     template = load_prompt(prompt, "tofueval-summary")
     asked = asking.open()
@@ -328,7 +328,7 @@ def judge(
     texts = read_texts(files or (), level, frozenset() if extra else frozenset({EXTRA_MODEL}))
     known = _documents(documents)
     if method == "entailment" and prompt is not None:
-        raise InputError("--prompt: got one with --method entailment, expected none; leave it out")
+        raise InputError("excludes --method entailment.", field="--prompt")
     template = None if method == "entailment" else load_prompt(prompt, PROMPTS[method])
     if method == "entailment" and (runs > 1 or temperature):
         raise InputError(
@@ -456,8 +456,8 @@ def _documents(files: Sequence[Path] | None) -> dict[str, Any]:
 
     if not files:
         raise InputError(
-            "documents: got no file, expected at least one; name CSV or JSON lines with doc_id and "
-            "source (the release of TofuEval has ids alone: see docs/attribution/tofueval.md)"
+            "Name the documents: CSV or JSON lines with doc_id and source.",
+            hint="The release of TofuEval has ids alone: see docs/attribution/tofueval.md.",
         )
     return dict(read_documents(files))
 
@@ -477,7 +477,7 @@ def _wrong_sentences(files: Sequence[Path] | None, *, extra: bool) -> list[Any]:
             wrong += [each.judged for each in said if each.inconsistent]
     kept = [each for each in wrong if extra or each.key.model != EXTRA_MODEL]
     if not kept:
-        raise InputError("sentences: got none that err, expected at least one; name other files")
+        raise InputError("No sentence in these files errs.")
     return list(dict.fromkeys(kept))
 
 
@@ -537,11 +537,9 @@ def completeness(
         _finish_coverage(dict(record.fields), found, out, as_json=as_json)
         return
     if not files or not key_points:
-        raise InputError(
-            "completeness: got no summaries or no --key-points, expected both; name the files"
-        )
+        raise InputError("Name summaries and --key-points.")
     if prompt is not None and not by_prompt:
-        raise InputError("--prompt: got one without --by-prompt, expected both; add it")
+        raise InputError("needs --by-prompt.", field="--prompt")
     summaries = whole_summaries(read_texts(files, "summary"))
     points = _points_of(
         summaries, [(p.doc_id, p.topic, p.points) for p in read_key_points(key_points)]
@@ -580,7 +578,7 @@ def relevance(
     from semqa.attribution.tofueval.judging import rate_relevance, read_texts, whole_summaries
 
     if not files:
-        raise InputError("relevance: got no file, expected at least one; name one")
+        raise InputError("Name at least one file.")
     check_stdin_once(*files)
     check_not_an_input(out, *files)
     if rated:
@@ -641,8 +639,9 @@ def _ratings(path: Path) -> list[dict[str, Any]]:
         number = isinstance(rating, int | float) and not isinstance(rating, bool)
         if rating is not None and not (number and 1 <= rating <= HIGHEST_RATING):  # type: ignore[operator]
             raise InputError(
-                f"{row.where}: not a rating: got {describe(rating)}, expected a number from 1 to "
-                f"{HIGHEST_RATING}, or null; correct it"
+                f"must be a number from 1 to {HIGHEST_RATING} or null, got {describe(rating)}.",
+                field="rating",
+                where=row.where,
             )
         model = row.text("model_name", "") or "summary"
         found.append({**row.fields, "model_name": model, "rating": rating})
@@ -658,8 +657,8 @@ def _points_of(
     for key, _ in summaries:
         if (key.doc_id, key.topic) not in points:
             raise InputError(
-                f"--key-points: missing: got none for the document {key.doc_id!r} and the topic "
-                f"{key.topic!r}, expected a row for each; add it"
+                f"lack the document {key.doc_id!r} with the topic {key.topic!r}.",
+                field="--key-points",
             )
         found[key] = points[key.doc_id, key.topic]
     return found
@@ -703,9 +702,7 @@ def _coverage(fields: dict[str, Any], where: str) -> Coverage:
         )
         made, reply = tuple(fields["made"]), fields.get("reply")
     except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{where}: not a row of completeness: got {error}, expected what --out wrote; write it again"
-        ) from error
+        raise InputError(f"Not a row of completeness: {error}.", where=where) from error
     if reply is not None:
         return Coverage(key, tuple(read_points(str(reply), len(made))), str(reply))
     return Coverage(key, made)
@@ -879,9 +876,7 @@ def score(
         benchmark = benchmark_of(read_record(rescore, KIND))
     else:
         if not predictions:
-            raise InputError(
-                "--predictions: got none, expected what an evaluator said; name a file"
-            )
+            raise InputError("is needed.", field="--predictions")
         sentences = read_sentences(files, splits, extra=extra)
         categories = read_categories(topics or ())
         _check_categories(sentences, categories)
@@ -922,16 +917,16 @@ def read_sentences(
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_annotations, read_splits
 
     if not files:
-        raise InputError("annotations: got no file, expected at least one; name a CSV file")
+        raise InputError("Name at least one CSV file of annotations.")
     check_stdin_once(*files)
     found = read_annotations(files, None if splits is None else read_splits(splits))
     kept = found if extra else [s for s in found if s.key.model != EXTRA_MODEL]
     if not kept:
         raise InputError(
-            f"{files[0]}: no sentences: got {len(found)}, all of {EXTRA_MODEL}, expected some of "
-            "other models; give --extra"
+            f"All {len(found)} sentences are of {EXTRA_MODEL}; --extra counts them."
             if found
-            else f"{files[0]}: no sentences: got a header alone, expected rows; check the file"
+            else "There are no sentences below the header.",
+            where=str(files[0]),
         )
     if len(kept) < len(found):
         say(f"left out: {len(found) - len(kept)} sentences of {EXTRA_MODEL}; --extra counts them")
@@ -946,8 +941,8 @@ def _check_categories(sentences: Sequence[AnnotatedSentence], categories: object
     unknown = categories_of(sentences, categories).count("")
     if unknown == len(sentences):
         raise InputError(
-            f"--topics: got categories of {', '.join(map(repr, categories))}, expected those of the "
-            f"dataset {sentences[0].key.dataset!r}; name the file {{dataset}}_topic_category.json"
+            f"has no topic of the dataset {sentences[0].key.dataset!r}; name the file {{dataset}}_topic_category.json.",
+            field="--topics",
         )
     if unknown:
         say(f"{unknown} sentences have a topic of no category; they count among all topics alone")
@@ -982,8 +977,8 @@ def _check_complete(results: dict[str, object]) -> None:
                 # Who judges whole summaries alone has no sentences, and is not asked for them.
                 if count and (level in cells or not cells):
                     raise InputError(
-                        f"{evaluator['name']}: missing predictions: got none for {count} texts at the "
-                        f"level {level}, expected one for each; add them, or give --allow-missing"
+                        f"{evaluator['name']} has no prediction for {count} texts at the level {level}.",
+                        hint="Add them, or use --allow-missing.",
                     )
 
 

@@ -83,13 +83,11 @@ def test_what_cannot_be_tested_says_why(test: SystemTest) -> None:
 
 
 def test_a_mistake_in_the_settings_is_named() -> None:
-    with pytest.raises(
-        InputError, match="got 'bset' as the baseline, expected one of close, worst"
-    ):
+    with pytest.raises(InputError, match="baseline must"):
         compare_systems(ALL, "ais", baseline="bset")
-    with pytest.raises(InputError, match="got 'less' for McNemar's test, expected two-sided"):
+    with pytest.raises(InputError, match="alternative must"):
         compare_systems(ALL, "ais", test="mcnemar", alternative="less")
-    with pytest.raises(InputError, match="level: got 1"):
+    with pytest.raises(InputError, match="level must"):
         compare_systems(ALL, "ais", level=1)
 
 

@@ -130,22 +130,21 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([BASE | {"interpretable": "no"}], "r.jsonl:1: wrong value in field 'interpretable': got"),
-        ([BASE | {"interpretable": 0}], "got the number 0, expected true, false or null"),
-        ([BASE | {"seconds": -1}], "'seconds': got the number -1, expected 0 or more"),
-        ([BASE | {"seconds": True}], "'seconds': got true, expected a number"),
-        ([BASE | {"sentence": 0}], "'sentence': got the number 0, expected a whole number from 1"),
-        ([BASE | {"sentence": 1.5}], "expected a whole number from 1"),
+        ([BASE | {"interpretable": "no"}], "r.jsonl:1: interpretable must"),
+        ([BASE | {"interpretable": 0}], "r.jsonl:1: interpretable must"),
+        ([BASE | {"seconds": -1}], "r.jsonl:1: seconds must"),
+        ([BASE | {"seconds": True}], "r.jsonl:1: seconds must"),
+        ([BASE | {"sentence": 0}], "r.jsonl:1: sentence must"),
+        ([BASE | {"sentence": 1.5}], "r.jsonl:1: sentence must"),
         ([BASE | {"justification": 3}], "wrong type in field 'justification'"),
         ([{"item": "1"}], "missing field 'system'"),
         (
             [BASE | {"attributable": True}],
-            "r.jsonl:1: answers that do not go together: got flagged null, interpretable false, "
-            "attributable true, expected attributable is true or false exactly where",
+            "r.jsonl:1: These answers",
         ),
         (
             [BASE, BASE | {"system": "n"}, BASE | {"interpretable": True, "attributable": True}],
-            'r.jsonl:3: rated twice: got "a" on item "1" of "m" as at ',
+            'r.jsonl:3: "a" rated',
         ),
     ],
 )

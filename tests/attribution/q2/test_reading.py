@@ -102,16 +102,16 @@ def test_ids_of_several_files_differ(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("response,knowledge\n", r"file\.csv: no responses: got a file without a row"),
-        ("a,b\n1,2\n", r'no column of responses: got the columns "a", "b", expected \'response\''),
-        ("response,b\n1,2\n", r"file\.csv:2: no 'knowledge': got the columns"),
-        ("response,knowledge\nr, \n", r"file\.csv:2: nothing in 'knowledge': got an empty cell"),
+        ("response,knowledge\n", r"file\.csv: There are"),
+        ("a,b\n1,2\n", r"file\.csv: There is"),
+        ("response,b\n1,2\n", r"file\.csv:2: There is"),
+        ("response,knowledge\nr, \n", r"file\.csv:2: knowledge is"),
         (
             "response,knowledge,label\nr,k,2\n",
-            r"file\.csv:2: no label in 'label': got .*2.*, expected 1",
+            r"file\.csv:2: label must",
         ),
-        ("response,knowledge,id\nr,k,x\nr,k,x\n", r'file\.csv:3: an id twice: got "x" as at .*:2'),
-        ("response,knowledge,response\nr,k,x\n", r"file\.csv:1: a column twice"),
+        ("response,knowledge,id\nr,k,x\nr,k,x\n", r"file\.csv:3: The id"),
+        ("response,knowledge,response\nr,k,x\n", r"file\.csv:1: The column"),
         ("response,knowledge\nr,k,x\n", r"file\.csv:2: wrong number of cells: got 3, expected 2"),
         ('response,knowledge\n"r,k\n', r"file\.csv:2: not CSV"),
     ],
@@ -123,7 +123,7 @@ def test_wrong_files(write: Write, text: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "message"),
-    [("nan", "no score in 'mine': got the string \"nan\""), ("x", "no score in 'mine'")],
+    [("nan", "mine must"), ("x", "mine must")],
 )
 def test_wrong_scores(write: Write, cell: str, message: str) -> None:
     path = write(f"response,knowledge,mine\nr,k,{cell}\n")
@@ -170,8 +170,8 @@ def test_steps_of_the_released_code(write: Write) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("0,r,x,q?,k,a,2\n", r"file\.csv:2: not a step: got .*\"2\" in 'score', expected a number"),
-        ("0,r,x,q?,k,a,1\n0,r,x,q?,other,a,1\n", r"file\.csv:3: not a step: .* 'knowledge'"),
+        ("0,r,x,q?,k,a,2\n", r"file\.csv:2: score must"),
+        ("0,r,x,q?,k,a,1\n0,r,x,q?,other,a,1\n", r"file\.csv:3: knowledge must"),
     ],
 )
 def test_wrong_steps(write: Write, row: str, message: str) -> None:

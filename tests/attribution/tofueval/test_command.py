@@ -277,32 +277,26 @@ def test_mistakes(semqa: Command) -> None:
         Path("p.jsonl"),
         [{"doc_id": "d1", "topic": "Bridge", "model_name": "a", "sent_idx": 1, "label": "yes"}],
     )
-    assert "annotations: got no file" in message("rates")
-    assert "--predictions: got none" in message("score", test)
-    assert "p: missing predictions: got none for 2 texts" in message("score", test, "-p", "p.jsonl")
+    assert "Name at" in message("rates")
+    assert "--predictions" in message("score", test)
+    assert "left out" in message("score", test, "-p", "p.jsonl")
     assert semqa("score", test, "-p", "p.jsonl", "--allow-missing").code == 0
-    assert "split: got 'train', expected one of test, all" in message(
+    assert "--split must be one of test, all" in message(
         "score", test, "-p", "p.jsonl", "--split", "train"
     )
-    assert "documents: got no file" in message("judge", test)
-    assert "documents: missing: got none with the id 'd1'" in message(
-        "judge", test, "-d", "d2.jsonl"
-    )
-    assert "not a record: got an object, expected one of the kind 'tofueval score'" in message(
-        "score", "--rescore", "toy_topic_category.json"
-    )
-    assert "what to score: got no file" in message("judge", "-d", "docs.jsonl")
-    assert "what to score: got files and a record" in message("judge", test, "--rescore", "j.json")
-    assert "what to score: got files and a record" in message(
-        "completeness", "-k", "k.csv", "--rescore", "c.json"
-    )
-    assert "expected those of the dataset 'toy'" in message(
+    assert "Name the documents" in message("judge", test)
+    assert "There is" in message("judge", test, "-d", "d2.jsonl")
+    assert "not 'tofueval score'" in message("score", "--rescore", "toy_topic_category.json")
+    assert "Give files to score" in message("judge", "-d", "docs.jsonl")
+    assert "Give files" in message("judge", test, "--rescore", "j.json")
+    assert "Give files" in message("completeness", "-k", "k.csv", "--rescore", "c.json")
+    assert "no topic of the dataset 'toy'" in message(
         "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")
     )
-    assert "--prompt: got one with --method entailment" in message(
+    assert "--prompt excludes --method entailment" in message(
         "judge", test, "-d", "docs.jsonl", "--prompt", "x.jinja"
     )
-    assert "key-points: missing: got none for the document 'd1'" in message(
+    assert "--key-points lack the document 'd1'" in message(
         "completeness",
         "summaries.jsonl",
         "-k",
