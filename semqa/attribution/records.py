@@ -83,7 +83,7 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a record, atomically; its rows stand one a line.
+    """Write a record, atomically; one row per line.
 
     Args:
         path: the file.
@@ -107,7 +107,7 @@ def read_record(path: Path | str, kind: str) -> Record:
         kind: what its field ``kind`` must say.
 
     Raises:
-        InputError: the file is no such record.
+        InputError: the file is not such a record.
     """
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
         value = decode_json(decode_text(file.read_all(), file.name), file.name)

@@ -145,11 +145,11 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "--label-word must be" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"
     )
-    assert "e.csv:2: unknown label" in fails(
+    assert "e.csv:2: label is unknown" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o.csv"
     )
     assert "epochs must" in fails(
         *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
     )
     (tmp_path / "r.json").write_text('{"format": "other"}')
-    assert "not a record of AttrScore" in fails(*attrscore, "score", "r.json")
+    assert "r.json: format must" in fails(*attrscore, "score", "r.json")

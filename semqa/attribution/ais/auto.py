@@ -74,8 +74,8 @@ class SentenceCheck:
         start, end: its place in the plain answer.
         sources: numbers of the sources that it was held against.
         support: the outcome.
-        entailment: the probabilities; None where the judge said nothing.
-        reason: why the judge said nothing; empty where it did.
+        entailment: the probabilities; None if the judge said nothing.
+        reason: why the judge said nothing; empty if it did.
     """
 
     text: str
@@ -141,14 +141,14 @@ class AnswerCheck:
 
     @property
     def share(self) -> float | None:
-        """The share of sentences that are supported, 0 to 1; None where there is no sentence."""
+        """The share of sentences that are supported, 0 to 1; None if there is no sentence."""
         if not self.sentences:
             return None
         return self.counts[Support.SUPPORTED] / len(self.sentences)
 
     @property
     def supported(self) -> bool | None:
-        """Whether every sentence is supported; None where there is no sentence."""
+        """Whether every sentence is supported; None if there is no sentence."""
         return None if not self.sentences else self.counts[Support.SUPPORTED] == len(self.sentences)
 
     def shown(self) -> Judged:
@@ -312,10 +312,10 @@ def summarise_checks(
     """Sum up what a judge said of many answers.
 
     Args:
-        checks: one an answer.
-        qids: the question of each answer; None where each answers a question of its own.
-        resamples: of the bootstrap over questions; 0 for none, and no interval that needs it.
-        seed: of the bootstrap.
+        checks: one per answer.
+        qids: the question of each answer; None if each answers a question of its own.
+        resamples: bootstrap resamples; 0 for none, and no interval that needs it.
+        seed: random seed.
 
     Returns:
         ``sentences``: the share of all sentences that are supported, in percent, with an interval
@@ -412,7 +412,7 @@ class CheckedRun(NamedTuple):
         judge: its name, identity and how many of its replies could not be read.
         margin: how near to one half a probability is unclear.
         with_question: whether the question stood before each sentence.
-        seed: of the bootstrap.
+        seed: random seed.
         examples: the answers.
     """
 
@@ -453,7 +453,7 @@ def read_run(path: Path, margin: float | None = None) -> CheckedRun:
         margin: another margin; None for that of the record.
 
     Raises:
-        InputError: it is no such record.
+        InputError: it is not such a record.
     """
     record = read_record(path, KIND)
     fields = record.fields

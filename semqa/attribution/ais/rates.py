@@ -63,7 +63,7 @@ NOTHING = {
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of how many."""
+    """A proportion."""
 
     count: int
     n: int
@@ -86,8 +86,8 @@ class Rate:
         Args:
             kind: Wilson's score interval, or percentiles of resamples of the n.
             confidence: mass of the interval, in (0, 1).
-            resamples: of the bootstrap.
-            seed: of the bootstrap.
+            resamples: bootstrap resamples.
+            seed: random seed.
         """
         if not self.n:
             return None
@@ -127,7 +127,7 @@ class SystemRates:
 
 
 def judged(verdict: Verdict, measure: Measure) -> bool | None:
-    """Return what a verdict says in a measure; None where it stands outside of the measure."""
+    """Return what a verdict says in a measure; None if it stands outside of the measure."""
     if measure == "flag":
         return verdict.flagged
     if measure == "int":
@@ -172,8 +172,8 @@ class Comparison:
         measure: what was compared.
         system: the system.
         other: the best system of the measure, or the baseline.
-        difference: system minus other, in points; None where a rate rests on nothing.
-        p: of the test, before correction; None where `unscored` says why.
+        difference: system minus other, in points; None if a rate rests on nothing.
+        p: of the test, before correction; None if `unscored` says why.
         adjusted: after correction for all comparisons of this measure.
         significant: whether `adjusted` is below the level.
         pairs: the same examples in both, for McNemar's test.
@@ -362,7 +362,7 @@ def compare_designs(verdicts: Iterable[Verdict]) -> list[DesignComparison]:
     """Compare each two designs of each task, in every measure.
 
     Args:
-        verdicts: of any tasks and designs; one an output and design.
+        verdicts: of any tasks and designs; one per output and design.
     """
     tasks: dict[str, dict[str, dict[tuple[str, str], Verdict]]] = {}
     for verdict in verdicts:

@@ -46,11 +46,11 @@ class Verdict:
         system: the model that wrote it, or the reference.
         output: the text.
         flagged: whether the task itself was malformed.
-        interpretable: whether the output can be understood without the source; None where it is
+        interpretable: whether the output can be understood without the source; None if it is
             flagged, or the vote was left open at a tie.
         attributable: whether all of it is so according to the source; None unless it is
             interpretable, or where the vote was left open at a tie.
-        agree_int: annotators who say what `interpretable` says; None where nobody was asked.
+        agree_int: annotators who say what `interpretable` says; None if unknown.
         agree_ais: annotators who say what `attributable` says; None likewise.
         task: what the outputs are, such as ``qrecc``; figures of different tasks are kept apart.
         design: how annotators were asked, where that differs.
@@ -92,10 +92,10 @@ class Rating:
         system: what wrote it.
         annotator: who judged it.
         flagged: whether the task itself is malformed, so that nothing can be said.
-        interpretable: whether it can be understood with the source hidden; None where flagged.
+        interpretable: whether it can be understood with the source hidden; None if flagged.
         attributable: whether, according to the source, all of it is so; None unless interpretable.
         justification: in the annotator's words.
-        seconds: from first sight to the last answer; None where not measured.
+        seconds: from first sight to the last answer; None if not measured.
         task: such as ``qrecc``.
         design: how the annotator was asked, such as ``two-step``.
         sentence: which sentence of the output, from 1; None for the whole.
@@ -157,7 +157,7 @@ def read_ratings(path: Path | str) -> list[Rating]:
         path: JSON lines; ``-`` is standard input.
 
     Raises:
-        InputError: a line is not usable, or an annotator rated the same twice; the message names
+        InputError: a line is invalid, or an annotator rated the same twice; the message names
             file and line.
     """
     ratings: list[Rating] = []
@@ -251,7 +251,7 @@ class RatedUnit:
     """One output, or one sentence of it, with all that was said of it.
 
     Attributes:
-        ratings: one an annotator.
+        ratings: one per annotator.
         verdict: their consensus.
         tied: questions that half answered each way: ``int``, ``ais``.
     """
@@ -336,7 +336,7 @@ class SentenceVerdicts:
         verdict: on the answer.
         sentences: how many were rated.
         share: of the sentences that are attributable, of those with a verdict on it or found not
-            interpretable; unscored where a sentence before the last was not rated.
+            interpretable; unscored if a sentence before the last was not rated.
     """
 
     verdict: Verdict

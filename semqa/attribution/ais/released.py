@@ -72,7 +72,7 @@ class ReleasedRow:
         int_label: the cell Q1.
         ais_label: the cell Q2.
         remarks: what is odd about the row's numbers; see `oddities`.
-        record: the cells as read; None where the row was made.
+        record: the cells as read; None if the row was made.
     """
 
     verdict: Verdict
@@ -88,7 +88,7 @@ class ReleasedFile:
 
     Attributes:
         rows: in file order.
-        csv: what it was read from; None where it was made.
+        csv: what it was read from; None if it was made.
     """
 
     rows: tuple[ReleasedRow, ...]

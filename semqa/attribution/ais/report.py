@@ -248,7 +248,7 @@ def _systems(files: Sequence[ReleasedFile]) -> list[str]:
 
 
 def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Settings) -> None:
-    """See that systems that are named are there, once the others are left out."""
+    """Check that systems that are named are there, once the others are left out."""
     for name in settings.without:
         if name not in known:
             raise _unknown(name, "to leave out", known)

@@ -149,7 +149,7 @@ def asked_for(question: str) -> str:
 
 
 def varied(answer: str, kind: str, rng: Random) -> str | None:
-    """Return an answer of the same kind and look with other figures, or None where it has none.
+    """Return an answer of the same kind and look with other figures, or None if it has none.
 
     Example:
         >>> from random import Random

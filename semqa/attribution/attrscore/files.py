@@ -38,7 +38,7 @@ def read_table(path: Path | str) -> Iterator[Row]:
             and JSON lines, else JSON lines; ``-`` is standard input, as JSON lines.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".csv":
@@ -112,7 +112,7 @@ def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
         labelled: whether each must have a label.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     examples = []
     places: dict[str, str] = {}

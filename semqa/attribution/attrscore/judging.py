@@ -81,11 +81,11 @@ class AttrPrompt:
 
         Args:
             family: its name.
-            prompt: a template of the user's own, in place of the shipped one.
+            prompt: the user's own template, in place of the shipped one.
             shots: exemplars.
 
         Raises:
-            InputError: there is no such family, or the template is not usable.
+            InputError: there is no such family, or the template is invalid.
         """
         chosen = family_named(family)
         made = cls(chosen, JudgePrompt.load(prompt or chosen.prompt), tuple(shots))
@@ -147,7 +147,7 @@ def read_shots(path: Path | str) -> tuple[Shot, ...]:
     """Read exemplars: rows with ``reference``, ``label``, ``claim`` or ``query`` and ``answer``, ``why``?.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     return tuple(_shot(row) for row in read_table(path))
 

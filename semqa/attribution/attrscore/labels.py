@@ -188,7 +188,7 @@ class Example:
         query: the question; may be empty.
         answer: the answer to it, or the whole claim.
         reference: the text that is to support it.
-        label: the gold label, or None where there is none.
+        label: the gold label, or None.
         how: how a simulated or mapped row was made.
         where: ``file:line``, for messages.
     """
@@ -215,7 +215,7 @@ class Example:
         return " ".join(text for part in parts if (text := " ".join(part.split())))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the row as data files have it; without a label or a making where there is none."""
+        """Return the row as data files have it; without a label or a making if there is none."""
         row: dict[str, object] = {
             "id": self.id,
             "query": self.query,
@@ -245,7 +245,7 @@ def official_label(output: str, family: str) -> Label | None:
 
 @dataclass(frozen=True, slots=True)
 class OfficialScores:
-    """The released code's figures, in the order of `LABELS`; NaN where it divides by zero.
+    """The released code's figures, in the order of `LABELS`; NaN if it divides by zero.
 
     Attributes:
         confusion: rows are true labels, columns predicted ones; outputs without a label are in
@@ -266,7 +266,7 @@ def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) ->
 
     Args:
         true: the gold labels.
-        predicted: a label for each, or None where there was none to read.
+        predicted: a label for each, or None if there was none to read.
 
     Raises:
         ValueError: the two differ in length.

@@ -147,7 +147,7 @@ def map_examples(
         words: further spellings of labels; None skips rows.
 
     Raises:
-        InputError: the file or a row is not usable, or a label is of no known spelling; the message
+        InputError: the file or a row is invalid, or a label is of no known spelling; the message
             names file and line.
     """
     known = {**task.words, **{_key(word): meant for word, meant in (words or {}).items()}}
@@ -194,8 +194,8 @@ def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> t
 
     Args:
         examples: labelled examples.
-        per_label: at most so many of each; None for as many as the rarest label has.
-        seed: of draw and order.
+        per_label: at most this many of each; None for as many as the rarest label has.
+        seed: random seed.
 
     Raises:
         InputError: a label has no example.

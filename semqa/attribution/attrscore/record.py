@@ -50,7 +50,7 @@ def read_outputs(path: Path | str) -> tuple[Judged, ...]:
             under ``label`` or ``gold``; the released code's ``predictions.json`` is such a file.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     return tuple(
         _judged_output(row, number) for number, row in enumerate(read_table(path), start=1)
@@ -101,8 +101,8 @@ class RunRecord:
         settings: judge, way, prompt, data and versions, ready for JSON.
         judged: the examples in order.
         family: the prompt family, by whose words outputs are parsed.
-        resamples: of the intervals' bootstrap.
-        seed: of its draws.
+        resamples: bootstrap resamples.
+        seed: random seed.
     """
 
     settings: Mapping[str, Any]
@@ -135,7 +135,7 @@ class RunRecord:
         return sum(each.too_long for each in self.judged)
 
     def official(self) -> dict[str, Any] | None:
-        """Score as the released code does, from outputs; None where there are none."""
+        """Score as the released code does, from outputs; None if missing."""
         pairs = [
             (each.example.label, official_label(each.output, self.family))
             for each in self.judged
@@ -192,7 +192,7 @@ def read_record(path: Path | str) -> RunRecord:
     """Read a record.
 
     Raises:
-        InputError: it is none; the message names the file and the row.
+        InputError: it is invalid; the message names the file and the row.
     """
     with open_input(path) as file:
         name = file.name

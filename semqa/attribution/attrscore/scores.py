@@ -122,8 +122,8 @@ def score_labels(
     Args:
         true: the gold labels.
         predicted: a label for each, or None for an unparsed output.
-        resamples: of the bootstrap over examples; 0 for no intervals.
-        seed: of its draws.
+        resamples: bootstrap resamples; 0 for no intervals.
+        seed: random seed.
 
     Raises:
         ValueError: the two differ in length.

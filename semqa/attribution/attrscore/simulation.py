@@ -81,7 +81,7 @@ def read_qa(path: Path | str) -> QASet:
         path: the file; ``-`` is standard input, as JSON lines.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     items: list[QAItem] = []
     skipped: Counter[str] = Counter()
@@ -357,11 +357,11 @@ def simulate(
 
     Args:
         items: questions with answers and passages.
-        per_label: at most so many of each label; by default as many as there can be.
+        per_label: at most this many of each label; by default as many as there can be.
         every_label: make an example of each label of every question, instead of one example a
             question. A model cannot tell labels by questions then; but a split into training and
             test has to be made by question.
-        seed: of order and draws.
+        seed: random seed.
         on_progress: called with how many questions are done, and of how many.
 
     Raises:
@@ -415,7 +415,7 @@ class _Maker:
         self.failed: Counter[str] = Counter()
 
     def make(self, item: QAItem, label: Label) -> Example | None:
-        """Return an example with this label, or None where none can be made of the question."""
+        """Return an example with this label, or None if none can be made of the question."""
         match label:
             case "Attributable":
                 how: dict[str, object] = {"made": "as is"}

@@ -167,7 +167,7 @@ class Trained:
 
 
 def require_trainer() -> None:
-    """See that what trains is installed.
+    """Check that what trains is installed.
 
     Raises:
         MissingExtraError: a package is missing.
@@ -281,7 +281,7 @@ def train(
         the best.
 
     Raises:
-        InputError: examples, model or folder are not usable.
+        InputError: examples, model or folder are invalid.
         UnavailableError: the disk failed, another process trains there, or a package is missing.
         KeyboardInterrupt: Ctrl-C, or SIGTERM (`Terminated`); what was done is in a checkpoint.
     """
@@ -367,7 +367,7 @@ def split_by_question(
     Args:
         examples: to be split.
         share: of the dev side, in (0, 1).
-        seed: of the draw.
+        seed: random seed.
 
     Returns:
         The training side and the dev side, each in the order given.

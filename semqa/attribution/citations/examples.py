@@ -33,7 +33,7 @@ class ShortAnswers(NamedTuple):
     """A question that a complete answer settles.
 
     Attributes:
-        question: in full, without what was ambiguous; may be empty where nobody asks it.
+        question: in full, without what was ambiguous; may be empty if nobody asks it.
         answers: short answers to it, of which one is enough.
     """
 
@@ -109,7 +109,7 @@ def read_alce(path: Path | str) -> list[AnswerExample]:
         path: the file; ``-`` is standard input.
 
     Raises:
-        InputError: the file or an output is not usable.
+        InputError: the file or an output is invalid.
     """
     value, name = _read(path)
     if not _is_alce(value):
@@ -152,7 +152,7 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
         split: of ASQA.json.
 
     Raises:
-        InputError: a file is not usable, an answer has no instance, or an instance no answer.
+        InputError: a file is invalid, an answer has no instance, or an instance no answer.
     """
     value, name = _read(path)
     if not isinstance(value, dict):
@@ -262,7 +262,7 @@ class SubQuestions(NamedTuple):
 
     Attributes:
         pairs: each with its short answers.
-        unscored: why there are none; None where there are.
+        unscored: why there are none; None if there are.
     """
 
     pairs: tuple[ShortAnswers, ...]

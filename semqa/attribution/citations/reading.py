@@ -60,7 +60,7 @@ def premise(passages: Sequence[Source], *, official: bool = False) -> str:
 
     Args:
         passages: in the order in which they are cited.
-        official: write the line of the title where there is none, too, as ALCE does.
+        official: write the line of the title if there is none, too, as ALCE does.
 
     Source: ALCE, which writes ``Title: …`` and the text on lines of their own.
 

@@ -1,4 +1,4 @@
-"""Scores of a set of answers: rows an example, means with intervals, and both again from a record."""
+"""Scores of a set of answers: one row per example, means with intervals, and both again from a record."""
 
 from __future__ import annotations
 

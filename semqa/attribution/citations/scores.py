@@ -56,7 +56,7 @@ class SentenceScore:
     Attributes:
         text: the sentence without citations.
         citations: the citations that count, in order.
-        entailment: what the judge said of the union of the cited passages; None where there was
+        entailment: what the judge said of the union of the cited passages; None if there was
             nothing to ask, for nothing that exists is cited.
         precise: for each citation whether it is precise.
     """
@@ -88,7 +88,7 @@ class CitationScores:
 
     Attributes:
         recall: sentences that are supported by what they cite, 0-100; None without a sentence.
-        precision: citations that are precise, 0-100; None where nothing is cited.
+        precision: citations that are precise, 0-100; None if nothing is cited.
         sentences: how each sentence fared.
         unscored: for each score that is None, the reason.
     """
@@ -145,7 +145,7 @@ def citation_scores(
     Args:
         answer: the answer with its sources.
         judge: says what follows from what.
-        at_most: count only so many citations a sentence, the first ones; None for all.
+        at_most: count at most this many citations per sentence; None for all.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -178,7 +178,7 @@ def score_citations(
     Args:
         answers: the answers.
         judge: says what follows from what.
-        at_most: count only so many citations a sentence, the first ones; None for all, and with
+        at_most: count at most this many citations per sentence; None for all, and with
             `official` for `OFFICIAL_AT_MOST`.
         official: count as ALCE's eval.py does, defects and all (see `docs/attribution/citations.md`).
     """
@@ -384,7 +384,7 @@ class DisambigScores:
 
     Attributes:
         pairs: its sub-questions.
-        unscored: why there are no scores; None where there are.
+        unscored: why there are no scores; None if there are.
     """
 
     pairs: tuple[PairScore, ...]
@@ -450,7 +450,7 @@ def score_pair(wanted: ShortAnswers, found: str) -> PairScore:
 
 
 def dr_score(disambig_f1: float | None, rouge: float | None) -> float | None:
-    """Return DR, 0-100: the geometric mean; None where one of the two is.
+    """Return DR, 0-100: the geometric mean; None if one of the two is.
 
     Example:
         >>> round(dr_score(26.373514957680307, 39.151834028242725), 4)

@@ -1,4 +1,4 @@
-"""Judges: who says whether a text supports a claim."""
+"""Judges: they say whether a text supports a claim."""
 
 from semqa.attribution.judges.base import (
     AnsweringJudge,

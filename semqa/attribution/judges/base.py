@@ -106,7 +106,7 @@ class AnsweringJudge(Judge, Protocol):
     """A judge that answers questions by a span of a passage."""
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None where the passage does not."""
+        """Return the span that answers each question, or None if the passage does not."""
         ...
 
 
@@ -119,7 +119,7 @@ class AskingJudge(Judge, Protocol):
 
         Args:
             readings: (answer, passage) pairs; the answer stands in the passage.
-            count: at most so many questions a pair, 1 or more (the beams, for a model).
+            count: most questions per pair, at least 1 (for a model, the beams).
         """
         ...
 
@@ -197,7 +197,7 @@ def unless_too_long(
         inputs: what it takes, in one batch; in halves where one of them is too long.
 
     Returns:
-        One result an input, in order; for what is too long, the error that says so.
+        One result per input, in order; for an input that is too long, the error.
 
     Example:
         >>> def lengths(texts):

@@ -341,7 +341,7 @@ class LexicalJudge:
         return [_entailment(pair.premise, pair.hypothesis) for pair in pairs]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None where too few words are shared."""
+        """Return the span that answers each question, or None if too few words are shared."""
         return [answer_reading(reading) for reading in readings]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:

@@ -188,7 +188,7 @@ class ModelSettings:
         longest_answer: most tokens of an answer.
 
     Raises:
-        InputError: a setting is not usable.
+        InputError: a setting is invalid.
     """
 
     device: str | None = None
@@ -242,7 +242,7 @@ class ModelSettings:
         """Return settings from keyword options.
 
         Raises:
-            InputError: there is no such setting, or one is not usable.
+            InputError: there is no such setting, or one is invalid.
         """
         known = {field.name for field in fields(cls)}
         for name, value in given.items():

@@ -32,7 +32,7 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
             own for entailment, by name or file, which gets ``premise`` and ``hypothesis``.
 
     Raises:
-        InputError: the name is unknown, what it carries is not usable, or the judge does not take
+        InputError: the name is unknown, what it carries is invalid, or the judge does not take
             an option.
         UnavailableError: a model was not reached, or a package is missing.
 

@@ -171,7 +171,7 @@ def bleu(response: str, knowledge: str) -> float:
 def end_to_end(
     judge: EntailmentJudge, responses: Sequence[Response], *, official: bool = False
 ) -> list[float | None]:
-    """Return 1 where the knowledge entails the response, 0 where it contradicts it, otherwise 0.5.
+    """Return 1 if the knowledge entails the response, 0 if it contradicts it, otherwise 0.5.
 
     Args:
         judge: who says so.
@@ -179,7 +179,7 @@ def end_to_end(
         official: lower-case the knowledge, as the released code does.
 
     Returns:
-        One score a response; None where it is too long for the judge.
+        One score a response; None if it is too long for the judge.
     """
     pairs = [end_to_end_pair(each, official=official) for each in responses]
     return [
@@ -203,7 +203,7 @@ def baseline_scores(
     official: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[float | None]:
-    """Return one baseline of each response; None where it is too long for the judge.
+    """Return one baseline of each response; None if it is too long for the judge.
 
     Args:
         name: one of `BASELINES`.
@@ -211,7 +211,7 @@ def baseline_scores(
         judge: of entailment; needed for ``nli``.
         bertscore: for ``bertscore``; by default the paper's.
         official: see `end_to_end`.
-        on_progress: is called with how many are done and how many there are.
+        on_progress: called with the number done and the total.
 
     Raises:
         InputError: there is no such baseline, or no judge for it.

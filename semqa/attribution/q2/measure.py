@@ -154,7 +154,7 @@ class Q2:
 
         Args:
             responses: what to score.
-            on_progress: is called with how many are done and how many there are.
+            on_progress: called with the number done and the total.
         """
         found: list[ResponseScore] = []
         for start in range(0, len(responses), AT_ONCE):

@@ -56,7 +56,7 @@ _DIGITS = 9
 
 
 class Judged(NamedTuple):
-    """A response with the scores that measures gave it; None where one is unscored."""
+    """A response with the scores that measures gave it; None if one is unscored."""
 
     response: Response
     scores: Mapping[str, float | None]
@@ -72,7 +72,7 @@ class Level:
         unscored: responses with a label and none.
         at: what each threshold decides; the positives are the consistent responses.
         ranking: areas under the curves; likewise.
-        consistent: the curve of detecting consistent responses by high scores; None where there
+        consistent: the curve of detecting consistent responses by high scores; None if there
             are none.
         inconsistent: the curve of detecting inconsistent ones by low scores; its thresholds are
             those of ``1 - score``.
@@ -123,7 +123,7 @@ class Simulation:
         rates: the share of inconsistent responses of each, in [0, 1].
         size: contexts that each answers, sampled with replacement; all answer the same.
         iterations: how often all of them are made up anew.
-        seed: of the draws.
+        seed: random seed.
         official: draw as the released code does (pandas and numpy's global generator), so that
             a seed gives its figures; the default draws from a generator of its own.
     """
@@ -159,7 +159,7 @@ class SystemLevel:
     Attributes:
         measure: its name.
         contexts: that have one consistent and one inconsistent response, both scored.
-        mean: over iterations; None where no iteration has a correlation.
+        mean: over iterations; None if no iteration has a correlation.
         interval: from the 2.5th to the 97.5th percentile; None likewise.
         unscored: iterations whose systems all scored the same.
         gap: mean score of the consistent responses minus that of the inconsistent ones.
@@ -198,10 +198,10 @@ def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -
     Args:
         judged: the responses; those without a label do not count.
         measure: the name of the scores.
-        thresholds: to decide by; 0.5 where there is none.
+        thresholds: to decide by; 0.5 if there is none.
 
     Returns:
-        None where no response has both a label and a score.
+        None if no response has both a label and a score.
     """
     labelled = [each for each in judged if each.response.inconsistent is not None]
     pairs = [

@@ -53,7 +53,7 @@ def scores_of_steps(
             file; otherwise it is no answer.
 
     Raises:
-        InputError: a cell is not usable; the message names the row.
+        InputError: a cell is invalid; the message names the row.
     """
     responses: dict[str, Response] = {}
     questions: dict[str, list[Question]] = {}
@@ -172,7 +172,7 @@ def read_responses(
         measures: names of columns that hold scores, to be read too.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     columns = columns or Columns()
     with open_input(path) as file:

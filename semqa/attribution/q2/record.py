@@ -73,8 +73,8 @@ class Run:
 
         Args:
             rows: with the responses.
-            resamples: of the bootstrap of the means; 0 for no intervals.
-            seed: of its draws.
+            resamples: bootstrap resamples; 0 for no intervals.
+            seed: random seed.
             confidence: mass of its intervals.
         """
 
@@ -122,7 +122,7 @@ def read_run(path: Path | str) -> Run:
     """Read a record; its scores are computed anew.
 
     Raises:
-        InputError: the file is no such record; the message names the row.
+        InputError: the file is not such a record; the message names the row.
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
@@ -157,7 +157,7 @@ def run_of(record: Row) -> Run:
     """Take a decoded record.
 
     Raises:
-        InputError: it is none.
+        InputError: it is invalid.
     """
     if record.fields.get("kind") != KIND:
         raise must_be(record, "kind", f'"{KIND}", as semqa eval q2 --out writes it')

@@ -42,8 +42,8 @@ class Response:
         id: names it among those that are scored together.
         text: the response.
         knowledge: what it was given to say.
-        inconsistent: what people found; None where nobody looked.
-        system: who wrote it; None where that is not said.
+        inconsistent: what people found; None if unknown.
+        system: who wrote it; None if that is not said.
         context: the id of what it responds to, where several systems respond to the same.
         where: ``file:line``, for messages.
         scores: scores that stood beside it, by the name of their column.
@@ -143,7 +143,7 @@ def compared(overlap: float, entailment: Entailment | None) -> float:
 
     Args:
         overlap: of their words.
-        entailment: what the judge said; None where it was not asked.
+        entailment: what the judge said; None if it was not asked.
     """
     if entailment is None:
         return overlap
@@ -168,7 +168,7 @@ class Found(NamedTuple):
 
     Attributes:
         text: the answer.
-        start: where it stands in the knowledge, in code points; None where that is not known.
+        start: where it stands in the knowledge, in code points; None if that is not known.
         end: where it ends; None likewise.
         score: how sure the judge was, in [0, 1]; None likewise.
     """
@@ -184,14 +184,14 @@ class Question:
     """A question that was generated for a span of a response.
 
     Attributes:
-        text: the question; empty where its span was too long to ask about.
+        text: the question; empty if its span was too long to ask about.
         span: what it was asked for, in the response.
-        own_answer: what the response answers to it; None where it was not asked, or has no answer.
+        own_answer: what the response answers to it; None if it was not asked, or has no answer.
         rejected: why it does not count: `PERSONAL`, `UNANSWERED`, `ANOTHER_ANSWER` or `TOO_LONG`;
-            None where it counts.
-        answer: what the knowledge answers to it; None where it was not asked, or has no answer.
-        entailment: how the response's answer stands to the knowledge's; None where nobody asked.
-        stated: the overlap of the answers where a file stated it; None where it is computed.
+            None if it counts.
+        answer: what the knowledge answers to it; None if it was not asked, or has no answer.
+        entailment: how the response's answer stands to the knowledge's; None if unknown.
+        stated: the overlap of the answers where a file stated it; None if it is computed.
     """
 
     text: str
@@ -223,7 +223,7 @@ class Question:
         return needs_entailment(self.span, self.answer.text, overlap, official=official)
 
     def worth(self, *, official: bool = False) -> float | None:
-        """Return what the answers are worth with entailment; None where it was needed and not asked."""
+        """Return what the answers are worth with entailment; None if it was needed and not asked."""
         overlap = self.overlap(official=official)
         if not self.needs_entailment(official=official):
             return overlap if official or self.answer is None else 1.0
@@ -268,7 +268,7 @@ class Question:
 
 
 def read_entailment(row: Row, name: str) -> Entailment | None:
-    """Read the probabilities of a field of a record; None where there are none.
+    """Read the probabilities of a field of a record; None if missing.
 
     Raises:
         InputError: they are no probabilities.
@@ -324,8 +324,8 @@ class ResponseScore:
     Attributes:
         response: what was scored.
         questions: all that were tried, valid or not, in the order of their spans.
-        fallback: how the whole response stands to its knowledge; None where nobody asked.
-        nli: whether entailment was to be judged; Q² is unscored where it was not.
+        fallback: how the whole response stands to its knowledge; None if unknown.
+        nli: whether entailment was to be judged; Q² is unscored if it was not.
         official: which rules of comparison hold; see `semqa.attribution.q2.responses`.
         spans: how many informative spans were found.
         baselines: other scores of the response, by name; those that it has.
@@ -346,7 +346,7 @@ class ResponseScore:
 
     @property
     def q2(self) -> float | None:
-        """Q², in [0, 1]; None where it is unscored."""
+        """Q², in [0, 1]; None if it is unscored."""
         if not self.nli:
             return None
         if not self.valid:
@@ -357,7 +357,7 @@ class ResponseScore:
 
     @property
     def q2_no_nli(self) -> float | None:
-        """Q² without NLI between answers, in [0, 1]; None where it is unscored."""
+        """Q² without NLI between answers, in [0, 1]; None if it is unscored."""
         if not self.valid:
             return self.q2 if self.official else None
         return fmean(question.overlap(official=self.official) for question in self.valid)
@@ -447,7 +447,7 @@ def summarise(
     """Return the score of a system for each measure that some response has.
 
     Returns:
-        Measure to ``value`` (None where nothing is scored), ``n``, ``interval`` and ``unscored``
+        Measure to ``value`` (None if nothing is scored), ``n``, ``interval`` and ``unscored``
         (reason to number of responses).
     """
     names = dict.fromkeys(MEASURES)

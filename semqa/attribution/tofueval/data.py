@@ -164,7 +164,7 @@ class AnnotatedSentence:
         inconsistent: whether annotators found it at odds with the document.
         errors: the types of its errors.
         explanation: what is wrong, in an annotator's words.
-        split: ``dev`` or ``test``; empty where nothing says.
+        split: ``dev`` or ``test``; empty if nothing says.
         where: ``file:line``.
     """
 
@@ -188,7 +188,7 @@ def read_annotations(
         splits: dataset to document to split, where the names of the files do not say.
 
     Raises:
-        InputError: a file or row is not usable; the message names file and line.
+        InputError: a file or row is invalid; the message names the file and line.
     """
     found = []
     for path in paths:
@@ -376,7 +376,7 @@ def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
     file's name up to ``_completeness``.
 
     Raises:
-        InputError: a file or row is not usable; the message names file and line.
+        InputError: a file or row is invalid; the message names the file and line.
     """
     found = []
     for path in paths:
@@ -396,7 +396,7 @@ def read_documents(paths: Iterable[Path | str]) -> dict[str, Document]:
     """Read documents by their id, from CSV files or JSON lines.
 
     Raises:
-        InputError: a file or row is not usable, or a document is there twice and differs.
+        InputError: a file or row is invalid, or a document is there twice and differs.
     """
     found: dict[str, Document] = {}
     for path in paths:

@@ -88,9 +88,9 @@ class Judgement:
 
     Attributes:
         judged: the text.
-        inconsistent: the verdict; None where the reply has none that can be read, or
+        inconsistent: the verdict; None if the reply has none that can be read, or
             the text is too long for the judge.
-        score: of consistency, in [0, 1]; None where the judge gave a verdict alone.
+        score: of consistency, in [0, 1]; None if the judge gave a verdict alone.
         reply: what a language model wrote.
     """
 
@@ -201,7 +201,7 @@ def judgement_of(row: Row) -> Judgement:
 
 
 def check_documents(texts: Sequence[Judged], documents: Mapping[str, Document]) -> None:
-    """See that there is a document for every text.
+    """Check that there is a document for every text.
 
     Raises:
         InputError: one is missing.
@@ -230,7 +230,7 @@ def read_texts(
         leave_out: models to leave out of annotated files.
 
     Raises:
-        InputError: a file or row is not usable, a summary is there twice, or there is none.
+        InputError: a file or row is invalid, a summary is there twice, or there is none.
     """
     found: list[Judged] = []
     for path in paths:
@@ -264,7 +264,7 @@ def read_wanted(path: Path | str) -> list[tuple[str, str]]:
     Rows have ``doc_id`` and ``topic``, or ``topics``, an array.
 
     Raises:
-        InputError: the file or a row is not usable, or there is none.
+        InputError: the file or a row is invalid, or there is none.
     """
     found: dict[tuple[str, str], None] = {}
     for row in read_record_rows(path):
@@ -478,8 +478,8 @@ class Coverage(NamedTuple):
 
     Attributes:
         key: the summary.
-        made: for each point whether it is made; None where the reply does not say.
-        reply: what a language model wrote; None where entailment was judged.
+        made: for each point whether it is made; None if the reply does not say.
+        reply: what a language model wrote; None if entailment was judged.
     """
 
     key: SummaryKey
@@ -507,7 +507,7 @@ class Coverage(NamedTuple):
 
 
 def completeness(made: Sequence[bool | int | None]) -> Statistic:
-    """Return the share of key points that a summary makes; unscored where there are none.
+    """Return the share of key points that a summary makes; unscored if there are none.
 
     Example:
         >>> completeness([1, 0, 1, 1]).value, completeness([]).unscored
@@ -582,7 +582,7 @@ def rate_relevance(
         prompt: in place of our own; gets ``topic`` and ``text``.
 
     Returns:
-        Of each summary the rating (None where the reply has none) and the reply.
+        Of each summary the rating (None if the reply has none) and the reply.
 
     Raises:
         InputError: the judge answers no prompts.

@@ -107,7 +107,7 @@ class ErrorCounts(NamedTuple):
 def categories_of(
     sentences: Sequence[AnnotatedSentence], categories: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """Return the category of each sentence's topic, empty where none is known.
+    """Return the category of each sentence's topic, empty if none is known.
 
     Args:
         sentences: the sentences.
@@ -189,8 +189,8 @@ class Prediction:
     """What an evaluator said of a sentence or summary.
 
     Attributes:
-        inconsistent: the verdict; None where it could not be read, or there is only a score.
-        score: of consistency; None where there is only a verdict.
+        inconsistent: the verdict; None if it could not be read, or there is only a score.
+        score: of consistency; None if there is only a verdict.
     """
 
     inconsistent: bool | None
@@ -239,7 +239,7 @@ def read_evaluator(path: Path | str, *, name: str = "", labels: bool = False) ->
         labels: where lines have both, take the labels and leave the scores.
 
     Raises:
-        InputError: the file or a line is not usable; the message names file and line.
+        InputError: the file or a line is invalid; the message names the file and line.
     """
     return evaluator_of(read_rows(path), name or PurePath(path).stem, labels=labels)
 
@@ -324,7 +324,7 @@ class Decided:
     Attributes:
         key: the summary.
         index: the sentence's number; None for a summary.
-        category: of the topic, empty where none is known.
+        category: of the topic, empty if none is known.
         inconsistent: what annotators say.
         errors: the types of a sentence's errors.
         found: what the evaluator says.
@@ -500,7 +500,7 @@ def evaluate(
 
 
 def verdict_of(found: Prediction, level: Level, thresholds: Mapping[Level, float]) -> bool | None:
-    """Return whether a prediction says *inconsistent*; None where it says nothing."""
+    """Return whether a prediction says *inconsistent*; None if it says nothing."""
     if found.score is None:
         return found.inconsistent
     if level not in thresholds:
@@ -570,7 +570,7 @@ def compare(
         level: what is compared.
         by_document: draw documents rather than sentences, as what is said of one is alike.
         resamples: how many draws.
-        seed: of the draws.
+        seed: random seed.
     """
     sides = [
         [

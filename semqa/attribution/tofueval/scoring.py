@@ -43,7 +43,7 @@ class Settings:
         threshold: of scores, in place of tuned ones: up to it a text is inconsistent.
         by_document: whether the paired test draws documents rather than sentences.
         resamples: of the paired test.
-        seed: of its draws.
+        seed: random seed.
     """
 
     split: str | None = None

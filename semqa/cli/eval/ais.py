@@ -206,7 +206,7 @@ def ais(
     test: Annotated[
         Test,
         typer.Option(
-            help="Of two rates: pooled z, Fisher's exact, χ² (Yates), Welch's t; mcnemar compares "
+            help="Pooled z, Fisher's exact, χ² (Yates), Welch's t; mcnemar compares "
             "the same examples.",
         ),
     ] = "z",
@@ -227,7 +227,7 @@ def ais(
     level: Annotated[float, typer.Option(help="A p below it gets a star.")] = 0.01,
     interval: Annotated[Interval, typer.Option(help="How intervals are made.")] = "wilson",
     confidence: Annotated[float, typer.Option(help="Mass of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")] = 0,
     without: Annotated[
         list[str] | None,
         typer.Option(

@@ -71,7 +71,7 @@ def run(
     ] = None,
     prompt: Annotated[
         Path | None,
-        typer.Option(help="A prompt of your own, in place of the family's.", show_default=False),
+        typer.Option(help="Your own prompt, in place of the family's.", show_default=False),
     ] = None,
     shots: Annotated[
         int | None,
@@ -82,14 +82,14 @@ def run(
     exemplars: Annotated[
         Path | None,
         typer.Option(
-            help="Exemplars of your own: claim (or query and answer), reference, label, why.",
+            help="Your own exemplars: claim (or query and answer), reference, label, why.",
             show_default=False,
         ),
     ] = None,
     no_query: Annotated[
         bool, typer.Option("--no-query", help="Judge the answer alone, without the query.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first rows.")] = None,
     max_new_tokens: Annotated[
         int, typer.Option(min=1, max=4096, help="Room for what the judge writes.")
     ] = 64,
@@ -393,7 +393,7 @@ Out = Annotated[
 
 PerLabel = Annotated[
     int | None,
-    typer.Option(min=1, help="At most so many examples of each label.", show_default="all"),
+    typer.Option(min=1, help="At most this many examples of each label.", show_default="all"),
 ]
 
 
@@ -451,9 +451,9 @@ def map_command(
         Literal["fact-checking", "nli", "summarization"],
         typer.Option("--as", help="What the data set is of.", show_default=False),
     ],
-    claim_column: Annotated[str | None, typer.Option(help="Where it has another name.")] = None,
-    reference_column: Annotated[str | None, typer.Option(help="Where it has another name.")] = None,
-    label_column: Annotated[str | None, typer.Option(help="Where it has another name.")] = None,
+    claim_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
+    reference_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
+    label_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
     query_column: Annotated[
         str | None, typer.Option(help="A question that goes with the claim.", show_default="none")
     ] = None,
@@ -582,7 +582,7 @@ def train(
         typer.Option(help="auto: seq2seq for encoder-decoder models, else classifier."),
     ] = "auto",
     family: Annotated[
-        str, typer.Option(help="Of the prompt, for seq2seq.")
+        str, typer.Option(help="Prompt family, for seq2seq.")
     ] = "attribution-defined",
     no_query: Annotated[
         bool, typer.Option("--no-query", help="Claims without their query.")
@@ -603,7 +603,7 @@ def train(
     warmup_ratio: Annotated[
         float, typer.Option(help="Share of the steps over which it rises.")
     ] = 0.03,
-    weight_decay: Annotated[float, typer.Option(help="Of the optimizer.")] = 0.0,
+    weight_decay: Annotated[float, typer.Option(help="Weight decay of the optimizer.")] = 0.0,
     max_length: Annotated[
         int, typer.Option(help="Tokens of an input; references are cut, claims never.")
     ] = 512,
@@ -611,15 +611,13 @@ def train(
         int | None, typer.Option(help="Steps between checkpoints.", show_default="an epoch")
     ] = None,
     metric: Annotated[
-        Literal["micro_f1", "macro_f1"], typer.Option(help="That tells the best model.")
+        Literal["micro_f1", "macro_f1"], typer.Option(help="Metric for the best model.")
     ] = "micro_f1",
     keep_checkpoints: Annotated[
         bool, typer.Option("--keep-checkpoints", help="Leave them when all is done.")
     ] = False,
     max_checkpoints: Annotated[int, typer.Option(help="Left at a time.")] = 2,
-    seed: Annotated[
-        int, typer.Option(envvar="SEMQA_SEED", help="Of weights, order and split.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(envvar="SEMQA_SEED", help="Random seed.")] = 0,
     device: Annotated[
         Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
     ] = None,

@@ -70,7 +70,7 @@ def auto_ais(
     prompt: Annotated[
         str | None,
         typer.Option(
-            help="A template of your own for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the "
+            help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the "
             "reply names entailment, neutral or contradiction.",
             metavar="NAME|PATH",
             show_default="engine-entailment",
@@ -165,7 +165,7 @@ def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> l
     """Read answers with their sources, from one file or from predictions and references.
 
     Raises:
-        InputError: a file is not usable.
+        InputError: a file is invalid.
     """
     from semqa.data.answers import GivenAnswer, read_answers
 
@@ -264,7 +264,7 @@ def citations(
         int | None,
         typer.Option(
             min=1,
-            help="Count so many citations a sentence, the first ones.",
+            help="Most citations per sentence that count.",
             show_default="all; 3 with --official",
         ),
     ] = None,
@@ -344,7 +344,7 @@ def disambig(
             show_default=False,
         ),
     ] = None,
-    split: Annotated[str, typer.Option(help="Of ASQA.json.")] = "dev",
+    split: Annotated[str, typer.Option(help="Split of ASQA.json.")] = "dev",
     official: Official = False,
     resamples: Resamples = 1_000,
     seed: Seed = 0,

@@ -40,7 +40,7 @@ Rescore = Annotated[
 ]
 
 Resamples = Annotated[
-    int, typer.Option(min=0, max=1_000_000, help="Of the bootstrap; 0 for no intervals.")
+    int, typer.Option(min=0, max=1_000_000, help="Bootstrap resamples; 0 for no intervals.")
 ]
 
 Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")]
@@ -49,7 +49,7 @@ Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed
 def check_rescore(
     rescore: Path | None, files: Iterable[Path | None] | None, *beside: Path | None
 ) -> None:
-    """See that there is either a record to score, or files.
+    """Check that there is either a record to score, or files.
 
     Args:
         rescore: the record.
@@ -176,12 +176,12 @@ def open_judge(
         dtype: of models' weights.
         batch_size: inputs judged together.
         base_url: the endpoint of an openai engine.
-        prompt: a template of the user's own for entailment, for a judge that is an engine.
+        prompt: the user's own template for entailment, for a judge that is an engine.
         temperature: at which the language model of an engine is sampled; by default greedy.
         seed: of its samples.
 
     Raises:
-        InputError: there is no such judge, or the cache is not usable.
+        InputError: there is no such judge, or the cache is invalid.
         UnavailableError: a model was not reached, or a package is missing.
     """
     from semqa.attribution.judges import CachedJudge, create_judge

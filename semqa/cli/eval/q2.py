@@ -100,7 +100,7 @@ DropRepeated = Annotated[
 
 
 def check_baselines(names: Sequence[str] | None) -> None:
-    """See that the baselines exist, before anything is computed.
+    """Check that the baselines exist, before anything is computed.
 
     Raises:
         InputError: one does not.
@@ -434,7 +434,7 @@ def meta(
         int, typer.Option(min=1, max=1_000_000, help="How often systems are simulated.")
     ] = 1000,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, envvar="SEMQA_SEED", help="Of the simulation.")
+        int, typer.Option(min=0, max=2**32 - 1, envvar="SEMQA_SEED", help="Random seed.")
     ] = 0,
     official: Annotated[
         bool,
@@ -706,7 +706,7 @@ def run(
     prompt: Annotated[
         str | None,
         typer.Option(
-            help="A template of your own for engine:SPEC, with {{ premise }} and {{ hypothesis }}; "
+            help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; "
             "the reply names entailment, neutral or contradiction.",
             metavar="NAME|PATH",
             show_default="engine-entailment",
@@ -742,9 +742,7 @@ def run(
     knowledge_column: KnowledgeColumn = "knowledge",
     label_column: LabelColumn = "label",
     drop_repeated: DropRepeated = False,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many responses.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first responses.")] = None,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Show each response's questions and answers first."),
@@ -816,7 +814,7 @@ def run(
 
 
 def _check_unchanged(options: Mapping[str, bool]) -> None:
-    """See that a record is scored as it was made."""
+    """Check that a record is scored as it was made."""
     for option, given in options.items():
         if given:
             raise InputError(

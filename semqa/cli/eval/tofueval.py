@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def rates_table(rates: Iterable[Rate], per: str) -> Table:
-    """Return one row a dataset, category and split (or model), with both levels beside each other.
+    """Return one row per dataset, category and split (or model), with both levels beside each other.
 
     Args:
         rates: all rates.
@@ -69,7 +69,7 @@ def rates_table(rates: Iterable[Rate], per: str) -> Table:
 
 
 def types_table(counts: ErrorCounts) -> Table:
-    """Return one row a type of error."""
+    """Return one row per type of error."""
     table = make_table("error", "sentences", "%", "alone")
     for name, count in counts.exploded.items():
         share = 100 * count / counts.inconsistent
@@ -111,7 +111,7 @@ def evaluator_tables(row: Mapping[str, Any]) -> list[Table]:
 
 
 def judged_table(judgements: Sequence[Judgement]) -> Table:
-    """Return one row a model: texts, how many are inconsistent, how many replies have no verdict."""
+    """Return one row per model: texts, how many are inconsistent, how many replies have no verdict."""
     rows: dict[str, list[Judgement]] = {}
     for each in judgements:
         rows.setdefault(each.judged.key.model, []).append(each)
@@ -134,7 +134,7 @@ def judged_table(judgements: Sequence[Judgement]) -> Table:
 
 
 def tests_table(tests: Iterable[Mapping[str, Any]]) -> Table:
-    """Return one row a paired test."""
+    """Return one row per paired test."""
     table = make_table(
         "against the first", "level", "BAcc difference", "interval", "p", "n", left=2
     )
@@ -176,7 +176,7 @@ Summaries = Annotated[
 ]
 PromptFile = Annotated[
     Path | None,
-    typer.Option(help="A prompt of your own, a Jinja template.", show_default=False),
+    typer.Option(help="Your own prompt, a Jinja template.", show_default=False),
 ]
 
 
@@ -233,7 +233,9 @@ def summarise(
             show_default=False,
         ),
     ] = None,
-    words: Annotated[int, typer.Option(min=1, max=1000, help="That a summary has fewer of.")] = 50,
+    words: Annotated[
+        int, typer.Option(min=1, max=1000, help="Maximum words of a summary, exclusive.")
+    ] = 50,
     model_name: Annotated[
         str | None, typer.Option(help="What the summaries are by.", show_default="the judge")
     ] = None,
@@ -299,7 +301,9 @@ def judge(
     runs: Annotated[int, typer.Option(min=1, max=100, help="Sampled runs; the paper has 3.")] = 1,
     temperature: Annotated[
         float | None,
-        typer.Option(min=0.0, max=2.0, help="Of sampling.", show_default="0.7 for several runs"),
+        typer.Option(
+            min=0.0, max=2.0, help="Sampling temperature.", show_default="0.7 for several runs"
+        ),
     ] = None,
     extra: Annotated[
         bool, typer.Option("--extra", help="Judge Model-Extra too, which the paper does not have.")
@@ -841,9 +845,9 @@ def score(
         ),
     ] = False,
     resamples: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Of the paired bootstrap.")
+        int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of its draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")] = 0,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Leave out texts without a prediction.")
     ] = False,
@@ -912,7 +916,7 @@ def read_sentences(
     """Read annotated sentences, and say what is left out.
 
     Raises:
-        InputError: there are none, or a file is not usable.
+        InputError: there are none, or a file is invalid.
     """
     from semqa.attribution.tofueval.data import EXTRA_MODEL, read_annotations, read_splits
 
