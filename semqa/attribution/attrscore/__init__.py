@@ -23,13 +23,17 @@ from semqa.attribution.attrscore.labels import (
     Example,
     Family,
     Label,
-    OfficialScores,
     family_named,
-    official_scores,
     parse_label,
 )
 from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_record, write_record
-from semqa.attribution.attrscore.scores import AttrScores, LabelScores, score_labels
+from semqa.attribution.attrscore.scores import (
+    AttrScores,
+    LabelScores,
+    OfficialScores,
+    official_scores,
+    score_labels,
+)
 
 __all__ = [
     "FAMILIES",

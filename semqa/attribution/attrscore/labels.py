@@ -3,10 +3,9 @@
 *Attributable*: the reference supports the claim in full. *Extrapolatory*: it says too little to tell.
 *Contradictory*: it says otherwise. Outputs are parsed by `semqa.attribution.judges.replies`.
 
-`official_label` and `official_scores` reproduce the released code, defects included, so that figures
-made with it can be compared; nothing else should use them. Its parser takes the first label word, even
-inside a word ("Unattributable") or after "not"; two families can never say Extrapolatory. Its scores
-leave out unparsed outputs and are NaN for a class that is never predicted.
+`official_label` reproduces the released code, defects included, so that figures made with it can be
+compared; nothing else should use it. It takes the first label word, even inside a word
+("Unattributable") or after "not"; two families can never say Extrapolatory.
 
 Source: Yue et al. 2023; github.com/OSU-NLP-Group/AttrScore, June 2023. The label words are the paper's,
 the prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
@@ -15,7 +14,6 @@ the prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
@@ -24,7 +22,7 @@ from semqa.attribution.judges.replies import read_relation
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from semqa.attribution.judges import Entailment
     from semqa.attribution.judges.base import Relation
@@ -241,59 +239,6 @@ def official_label(output: str, family: str) -> Label | None:
     words = family_named(family).words
     found = re.search("|".join(words), output, re.IGNORECASE)
     return None if found is None else words.get(found[0].capitalize())
-
-
-@dataclass(frozen=True, slots=True)
-class OfficialScores:
-    """The released code's figures, in the order of `LABELS`; NaN if it divides by zero.
-
-    Attributes:
-        confusion: rows are true labels, columns predicted ones; outputs without a label are in
-            none.
-        micro_f1: the accuracy over outputs with a label, contrary to the paper's over all.
-    """
-
-    confusion: tuple[tuple[int, ...], ...]
-    precision: tuple[float, ...]
-    recall: tuple[float, ...]
-    f1: tuple[float, ...]
-    micro_f1: float
-    macro_f1: float
-
-
-def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) -> OfficialScores:
-    """Score as the released code does.
-
-    Args:
-        true: the gold labels.
-        predicted: a label for each, or None if there was none to read.
-
-    Raises:
-        ValueError: the two differ in length.
-    """
-    pairs = list(zip(true, predicted, strict=True))
-    confusion = tuple(tuple(pairs.count((gold, guess)) for guess in LABELS) for gold in LABELS)
-    precision, recall, f1 = [], [], []
-    for i in range(len(LABELS)):
-        hits = confusion[i][i]
-        p = _ratio(hits, sum(row[i] for row in confusion))
-        r = _ratio(hits, sum(confusion[i]))
-        precision.append(p)
-        recall.append(r)
-        f1.append(_ratio(2 * p * r, p + r))
-    return OfficialScores(
-        confusion=confusion,
-        precision=tuple(precision),
-        recall=tuple(recall),
-        f1=tuple(f1),
-        micro_f1=_ratio(sum(confusion[i][i] for i in range(len(LABELS))), sum(map(sum, confusion))),
-        macro_f1=sum(f1) / len(f1),
-    )
-
-
-def _ratio(part: float, whole: float) -> float:
-    """Divide; 0/0 and everything with NaN in it is NaN."""
-    return part / whole if whole else math.nan
 
 
 def parse_label(

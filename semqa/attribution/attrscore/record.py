@@ -19,10 +19,9 @@ from semqa.attribution.attrscore.labels import (
     label_named,
     label_of_relation,
     official_label,
-    official_scores,
     parse_label,
 )
-from semqa.attribution.attrscore.scores import score_labels
+from semqa.attribution.attrscore.scores import official_scores, score_labels
 from semqa.attribution.judges import Entailment
 from semqa.attribution.records import must_be
 from semqa.data.atomic import write_atomic
