@@ -141,34 +141,21 @@ _PARTLY: Final = re.compile(
 _PARTLY_AFTER: Final = re.compile(
     r" (?:only )?(?:partially|partly|in part|(?:a )?part of|half of|some of|the (?:first|second) )"
 )
-_OPPOSITE_AFTER: Final = re.compile(
-    r" (?:(?:exactly|just|only|the|exact|very) )*(?:opposite|contrary|reverse)"
+_ASIDE: Final = re.compile(
+    r", (?:in my (?:view|opinion)|in fact|indeed|(?:based on|according to|given) [^,.;\n]{1,60}),"
 )
 _NAMED: Final = re.compile(
     r"\b(?:whether|if|must(?! be)|options?|choose (?:one|from|between|among)|either|needs? to be"
     r"|in order to|no reason to|enough to)\b"
 )
-_DEFINED: Final = re.compile(r" ?(?:would )?(?:means?|refers? to|is defined|indicates? that)\b")
 _HEDGED: Final = re.compile(r"\b(?:may|might|could|would|seems?|appears?|looks?|at first)\b")
 _TOLD: Final = re.compile(
     r"(?:[ :=?-]+(?:a(?:nswer)?: ?)?|[^.!;\n?]{0,80}\?\s*)(?P<reply>yes|no|not really|not at all|true|false|none)"
     r"(?= ?(?:$|[.,;:)\n]| \(?\d))"
 )
-_ASKED: Final = re.compile(r"[^.!;\n?]{0,80}\?")
 _MENU: Final = re.compile(
     r" ?(?:[,/;&(-]|,? ?\bor\b|,? ?\band\b|\bvs\b\.?) ?(?:or |and )?(?:(?:an?|the) )*| "
 )
-_ASIDE: Final = re.compile(
-    r", (?:in my (?:view|opinion)|strictly speaking|therefore|however|in fact|indeed|actually"
-    r"|(?:based on|according to|given) [^,.;\n]{1,60}),"
-)
-_CONTRAST: Final = re.compile(
-    r"\b(?:but|however|instead|rather|nevertheless|actually|wait|correction)\b"
-)
-_CONCESSION: Final = re.compile(r"\b(?:although|though|even though|while|whereas)\b[^,.;\n]*,")
-_REASON: Final = re.compile(r"\b(?:because|since|given that|as)\b[^.;\n]*")
-_FRAME: Final = re.compile(rf"\b{_CLAIM}(?: \w+){{0,3}}? (?:is|are|be|as) (?:\w+ )?$")
-
 _KEY = (
     r"(?:(?:final|correct|predicted) )?(?:answer|label|verdict|judge?ment|classification|conclusion"
     r"|relation(?:ship)?|decision|result|category|rating|determination|response|output|prediction"
@@ -375,7 +362,7 @@ class _Reader:
         """Return what a part of the text states, and note what it denies."""
         signs = [s for s in self._signs if start <= s.start < stop]
         self.denied |= {s.relation for s in signs if s.stance == "denied"}
-        return _stated(self._text, signs)
+        return _stated(signs)
 
     def _of_sentences(self) -> Relation | None:
         """Return what conclusions say, or else all of the text."""
@@ -387,7 +374,7 @@ class _Reader:
                 return found
         signs = [s for s in self._signs if s.stance != "said" or s.relation not in self.denied]
         if any(s.stance == "said" for s in signs):
-            return _stated(self._text, signs)
+            return _stated(signs)
         self.denied |= {s.relation for s in self._signs if s.stance == "denied"}
         left = set(_WORST_FIRST) - self.denied
         if len(left) == 1:
@@ -423,20 +410,15 @@ def _sign(text: str, start: int, end: int, relation: Relation, weight: int) -> _
     if not negates_itself and _NEGATED_AFTER.match(text, end):
         negative = not negative
     named = False
-    support = relation == "entailment"
-    asked = _ASKED.match(text, end)
     if told := _TOLD.match(text, end):
         negative ^= told["reply"] not in ("yes", "true")
-    elif asked and text[asked.end() :].strip():
-        named = True  # a question that something else answers
-    elif support and _OPPOSITE_AFTER.match(text, end):
-        named = True
-    elif support and (_PARTLY.search(clause) or _PARTLY_AFTER.match(text, end)):
+    elif relation == "entailment" and (_PARTLY.search(clause) or _PARTLY_AFTER.match(text, end)):
         negative = True
     else:
-        named = not negative and bool(_NAMED.search(clause) or _DEFINED.match(text, end))
+        named = not negative and _NAMED.search(clause) is not None
     stance: Literal["said", "denied", "named"] = "denied" if negative else "said"
-    hedged = _HEDGED.search(clause) is not None
+    reason = text[:begin].endswith(("because", "since"))
+    hedged = reason or _HEDGED.search(clause) is not None
     return _Sign(start, end, relation, weight, "named" if named else stance, hedged)
 
 
@@ -450,7 +432,7 @@ def _without_menus(text: str, found: Sequence[_Sign]) -> list[_Sign]:
         lines = (
             i < len(found)
             and run
-            and not text[found[run[-1]].end : found[i].start].strip(" .,;-\n")
+            and not text[found[run[-1]].end : found[i].start].strip(" .,;:x-\n")
         )
         if joins or lines:
             run.append(i)
@@ -464,18 +446,18 @@ def _without_menus(text: str, found: Sequence[_Sign]) -> list[_Sign]:
     return result
 
 
-def _stated(text: str, signs: Sequence[_Sign]) -> Relation | None:
+def _stated(signs: Sequence[_Sign]) -> Relation | None:
     """Return the one relation that is stated, or the one that outweighs the others."""
     said = [s for s in signs if s.stance == "said"]
     if not said:
         return None
     said = [s for s in said if not s.hedged] or said
-    top = max(s.weight for s in said)
-    if top < 3 or any(s.weight == 3 and s.relation != "entailment" for s in said):
-        weighty = [s for s in said if s.weight >= min(top, 2)]
-    else:
-        weighty = said
-    for some in _narrowed(text, weighty, signs):
+    last = {s.relation: s.stance for s in signs if s.stance != "named"}
+    for some in (
+        [s for s in said if s.weight > 1] or said,
+        [s for s in said if last[s.relation] == "said" and s.weight > 1],
+        [s for s in said if s.weight == 3],
+    ):
         relations = {s.relation for s in some}
         if len(relations) == 1:
             return relations.pop()
@@ -485,33 +467,8 @@ def _stated(text: str, signs: Sequence[_Sign]) -> Relation | None:
     return None
 
 
-def _narrowed(
-    text: str, said: Sequence[_Sign], signs: Sequence[_Sign]
-) -> Iterator[Sequence[_Sign]]:
-    """Yield ever fewer signs: those that weigh more."""
-    yield said
-    last = {s.relation: s.stance for s in signs if s.stance != "named"}
-    said = [s for s in said if last[s.relation] == "said"] or said
-    yield said
-    for pattern in (_CONCESSION, _REASON):
-        spans = [match.span() for match in pattern.finditer(text)]
-        yield [s for s in said if not any(a <= s.start < b for a, b in spans)]
-    top = max(s.weight for s in said)
-    if top == 3:
-        yield [s for s in said if s.weight == top]
-    yield [s for s in said if _FRAME.search(text, max(0, s.start - 80), s.start)]
-    contrasts = [match.end() for match in _CONTRAST.finditer(text) if match.end() < said[-1].start]
-    after = [s for s in said if contrasts and s.start > contrasts[-1]]
-    if after and after[-1].weight > 2:
-        yield after
-
-
 _THOUGHT: Final = re.compile(
     r"<(think|thinking|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
-)
-_STRUCK: Final = re.compile(r"~~[^~\n]*~~")
-_OVER: Final = re.compile(
-    r"<\|?(?:endoftext|end_of_text|im_end|eot_id|end_of_turn|eos)\|?>|</s>", re.IGNORECASE
 )
 _TAG: Final = re.compile(r"<([a-z][a-z _-]{0,30})>", re.IGNORECASE)
 _END_TAG: Final = re.compile(r"</[a-z][a-z _-]{0,30}>", re.IGNORECASE)
@@ -519,11 +476,10 @@ _NEGATIVE_WORD: Final = re.compile(
     r"\b(?:un|non|dis|mis|not)-?(?=attribut|support|faithful|substantiat|verified|entail|contradict|refut|confirmed"
     r"|grounded|justified|mentioned|stated)"
 )
-_TICK: Final = re.compile(r"(?:\[[xX]\]|[✓✔✅☑])\ufe0f?")
-_CROSS: Final = re.compile(r"(?:\[ \]|[✗✘❌❎])\ufe0f?")
 _MARKS: Final = str.maketrans(
     {
         **dict.fromkeys('"“”„‟«»‹›「」『』《》【】¿¡•·`*_#>{}[]$|^~\\', " "),
+        **dict.fromkeys("✓✔✅☑✗✘❌❎\ufe0f", " "),
         **dict.fromkeys("‘’‚‛´ʼ", "'"),
         **dict.fromkeys("。．｡।", "."),
         **dict.fromkeys("、，", ","),
@@ -548,19 +504,10 @@ def _plain(text: str) -> str:
         text = text[: _LONGEST // 2] + "\n" + text[-_LONGEST // 2 :]
     text = unicodedata.normalize("NFKC", html.unescape(text).replace("\r", "\n"))
     text = _THOUGHT.sub(" ", text)
-    text = _STRUCK.sub(" ", text)
-    over = _OVER.search(text)
-    if over and text[: over.start()].strip():
-        text = text[: over.start()]
     text = _END_TAG.sub("\n", _TAG.sub(r"\n\1: ", text))
     text = re.sub(r"\\f?boxed", "\nboxed: ", text)
     text = re.sub(r"\\[a-z]+", " ", text)
     text = re.sub(r"^[ \t]*(?:[-+*]|\(?[0-9a-c][.)])[ \t]+", "", text, flags=re.MULTILINE)
-    if _TICK.search(text) and _CROSS.search(text):  # one kind alone is decoration
-        for mark, first, later in ((_TICK, "", ": yes\n"), (_CROSS, "not ", ": no\n")):
-            text = re.sub(rf"^[ \t]*(?:{mark.pattern})", first, text, flags=re.MULTILINE)
-            text = mark.sub(later, text)
-    text = _CROSS.sub(" ", _TICK.sub(" ", text))
     text = "".join(
         c
         for c in unicodedata.normalize("NFKD", text.casefold())
