@@ -57,9 +57,9 @@ def open_named_judge(
                 )
         return None
     from semqa.attribution.judges.base import abilities_of, able
-    from semqa.cli.eval.judging import open_judge
+    from semqa.cli.eval.judging import JudgeOptions
 
-    opened = open_judge(judge, cache, no_cache=no_cache, device=device, base_url=base_url)
+    opened = JudgeOptions(judge, cache, no_cache, judge_device=device, judge_url=base_url).open()
     if not (reads and "answer" in abilities_of(opened)):
         able(opened, "entailment")
     return opened

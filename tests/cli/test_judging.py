@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from semqa.attribution.judges import Reading, Span
-from semqa.cli.eval.judging import judge_progress, open_judge
+from semqa.cli.eval.judging import JudgeOptions, judge_progress
 from semqa.cli.main import app
 from tests.cli.conftest import EXAMPLES, Command
 from tests.engines.openai.server import Answer, serving
@@ -237,7 +237,7 @@ def test_a_record_is_not_taken_for_answers(semqa: Command, tmp_path: Path) -> No
 def test_who_interrupts_a_judge_is_told_what_is_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: bool
 ) -> None:
-    judge = open_judge("lexical", tmp_path if kept else None, no_cache=not kept)
+    judge = JudgeOptions("lexical", tmp_path if kept else None, not kept).open()
     with pytest.raises(KeyboardInterrupt), judge_progress(judge, "judging"):
         raise KeyboardInterrupt
     judge.close()

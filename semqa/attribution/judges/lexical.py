@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.attribution.judges.base import Entailment, Span
+from semqa.attribution.sentences import sentence_ranges, split_sentences
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,13 +32,6 @@ _WORD = re.compile(
 )
 _ENUMERATION = re.compile(r"\([0-9]{1,2}\)")
 """Numbers of a list, which say nothing."""
-
-_SENTENCE = re.compile(
-    r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-z_])|\n\s*\n|(?<=[。！？])"
-)
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Col|Sgt|Lt|Inc|Ltd|Co|Mt|U\.S|U\.K|e\.g|i\.e))\.$"
-)
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -147,29 +141,6 @@ def _stem(word: str) -> str:
     if len(word) > _LEAST_STEM and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, stripped; none of a blank one."""
-    return [text[start:end] for start, end in sentence_spans(text)]
-
-
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text stand, without the white space around them."""
-    spans = []
-    start = 0
-    for match in _SENTENCE.finditer(text):
-        # An initial or a title ends no sentence.
-        if _ABBREVIATION.search(text, max(start, match.start() - 8), match.start()):
-            continue
-        spans.append((start, match.start() + len(match[0].rstrip())))
-        start = match.end()
-    spans.append((start, len(text)))
-    return [
-        (at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip()))
-        for at, piece in ((start, text[start:end]) for start, end in spans)
-        if piece.strip()
-    ]
 
 
 _CLAIMS = ("claim", "hypothesis", "statement", "sentence", "response", "summary", "answer")
@@ -287,7 +258,7 @@ def _says(text: str, word: str) -> bool:
     return re.search(rf"\b{re.escape(word)}\b", text, re.IGNORECASE) is not None
 
 
-_VERSION = 5
+_VERSION = 6
 """Counted up with each change of the rules, so that no result of older ones is taken for theirs."""
 
 _MIDDLE = 0.75
@@ -406,7 +377,7 @@ def _denies(tokens: Sequence[Token]) -> bool:
 
 
 def _entailment(premise: str, hypothesis: str) -> Entailment:
-    claims = [_Claim.of(text) for text in sentences(hypothesis) if not text.endswith("?")]
+    claims = [_Claim.of(text) for text in split_sentences(hypothesis) if not text.endswith("?")]
     claims = [claim for claim in claims if claim.content]
     if not claims:
         return _of(0.0, 0.0)
@@ -420,7 +391,7 @@ def _entailment(premise: str, hypothesis: str) -> Entailment:
 def _known(premise: str) -> tuple[frozenset[str], tuple[_Claim, ...]]:
     """Return the words of a premise, and what its sentences say; a premise often comes again."""
     words = frozenset(token.key for token in read_tokens(premise))
-    return words, tuple(_Claim.of(text) for text in sentences(premise))
+    return words, tuple(_Claim.of(text) for text in split_sentences(premise))
 
 
 def _judge(claim: _Claim, known: frozenset[str], given: Sequence[_Claim]) -> tuple[float, float]:
@@ -480,7 +451,7 @@ def questions_for(answer: str, passage: str) -> list[str]:
     if not wanted:
         return []
     found: list[str] = []
-    for start, end in sentence_spans(passage):
+    for start, end in sentence_ranges(passage):
         at = _find(passage, wanted, start, end)
         if at < 0:
             continue
@@ -530,7 +501,7 @@ def answer_reading(reading: Reading) -> Span | None:
     if not wanted:
         return None
     best: tuple[float, int, int, float] | None = None
-    for start, end in sentence_spans(passage):
+    for start, end in sentence_ranges(passage):
         tokens = [
             token._replace(start=token.start + start, end=token.end + start)
             for token in read_tokens(passage[start:end])

@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
-from semqa.attribution.judges.lexical import sentences
+from semqa.attribution.sentences import split_sentences
 from semqa.engines.model import check_range, check_whole
 from semqa.engines.model.encoding import PromptEncoder
 from semqa.engines.model.files import folder_of, load_tokenizer
@@ -523,7 +523,7 @@ class Entailer:
                 return [pair.hypothesis]
             if len(self._encode(*pair)["input_ids"]) <= self._loaded.longest:
                 return [pair.hypothesis]
-        return sentences(pair.hypothesis) or [pair.hypothesis]
+        return split_sentences(pair.hypothesis) or [pair.hypothesis]
 
     def _room(self, hypothesis: str) -> int:
         """Return how many tokens of a premise fit beside a hypothesis."""

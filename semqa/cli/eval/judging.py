@@ -6,7 +6,7 @@ import inspect
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -153,88 +153,26 @@ _FLAGS = {
 """How the options of judges are typed."""
 
 
-def open_judge(
-    spec: str,
-    cache: Path | None = None,
-    *,
-    no_cache: bool = False,
-    device: str | None = None,
-    dtype: str | None = None,
-    batch_size: int | None = None,
-    base_url: str | None = None,
-    prompt: str | None = None,
-    temperature: float | None = None,
-    seed: int | None = None,
-) -> CachedJudge:
-    """Create a judge that keeps its judgements.
-
-    Args:
-        spec: as `semqa.attribution.judges.create_judge` takes it.
-        cache: the folder; by default ``judgements`` in semqa's cache folder.
-        no_cache: keep them in memory alone.
-        device: where models run.
-        dtype: of models' weights.
-        batch_size: inputs judged together.
-        base_url: the endpoint of an openai engine.
-        prompt: the user's own template for entailment, for a judge that is an engine.
-        temperature: at which the language model of an engine is sampled; by default greedy.
-        seed: of its samples.
-
-    Raises:
-        InputError: there is no such judge, or the cache is invalid.
-        UnavailableError: a model was not reached, or a package is missing.
-    """
-    from semqa.attribution.judges import CachedJudge, create_judge
-
-    if no_cache and cache is not None:
-        raise InputError("excludes --judge-cache.", field="--no-judge-cache")
-    options = {
-        "device": device,
-        "dtype": dtype,
-        "batch_size": batch_size,
-        "base_url": base_url,
-        "prompt": prompt,
-        "temperature": temperature,
-        "seed": seed,
-    }
-    try:
-        judge = create_judge(spec, options)
-    except InputError as error:
-        error.field = _FLAGS.get(error.field or "", error.field)
-        raise
-    if no_cache:
-        return CachedJudge(judge, None)
-    folder = default_cache() if cache is None else cache
-    if folder.exists() and not folder.is_dir():
-        raise InputError(
-            f"must be a folder; {folder} is a file.", field="--judge-cache", value=folder
-        )
-    from semqa.attribution.judges.cached import FILE_NAME
-
-    return CachedJudge(judge, folder / FILE_NAME)
-
-
 def unparsed_note(judge: CachedJudge, taken_for: str = "neutral") -> list[str]:
-    """Return a remark if replies of a language model could not be read."""
+    """Return a note if replies of a language model were unparsed."""
     return count_note(judge.unparsed, taken_for)
 
 
 def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
-    """Return a remark on how many replies could not be read, if any."""
-    if not unparsed:
-        return []
-    one = unparsed == 1
-    shown = f"{unparsed} {'reply' if one else 'replies'} of the judge could not be read"
-    return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
+    """Return a note on how many replies could not be read, if any."""
+    return _note(unparsed, ("reply", "replies"), "of the judge could not be read", taken_for)
 
 
 def too_long_note(too_long: int, taken_for: str = "neutral") -> list[str]:
-    """Return a remark on how much was too long for the judge, if anything."""
-    if not too_long:
+    """Return a note on how many inputs were too long for the judge, if any."""
+    return _note(too_long, ("input was", "inputs were"), "too long for the judge", taken_for)
+
+
+def _note(count: int, nouns: tuple[str, str], what: str, taken_for: str) -> list[str]:
+    if not count:
         return []
-    one = too_long == 1
-    shown = f"{too_long} {'input was' if one else 'inputs were'} too long for the judge"
-    return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
+    one = count == 1
+    return [f"{count} {nouns[not one]} {what}, and {'counts' if one else 'count'} as {taken_for}"]
 
 
 @contextmanager
@@ -278,25 +216,15 @@ def default_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """What was said of the judge on the command line.
+    """The options of a judge, as commands declare them."""
 
-    Attributes:
-        judge: its specification.
-        judge_cache: folder of its judgements.
-        no_judge_cache: whether to keep none.
-        judge_device: where its models run.
-        judge_dtype: of their weights.
-        judge_batch: inputs judged together.
-        judge_url: the endpoint of an openai engine.
-    """
-
-    judge: str = "lexical"
-    judge_cache: Path | None = None
-    no_judge_cache: bool = False
-    judge_device: str | None = None
-    judge_dtype: str | None = None
-    judge_batch: int | None = None
-    judge_url: str | None = None
+    judge: JudgeName = "lexical"
+    judge_cache: JudgeCache = None
+    no_judge_cache: NoJudgeCache = False
+    judge_device: JudgeDevice = None
+    judge_dtype: JudgeDtype = None
+    judge_batch: JudgeBatch = None
+    judge_url: JudgeUrl = None
 
     def open(
         self,
@@ -305,30 +233,44 @@ class JudgeOptions:
         temperature: float | None = None,
         seed: int | None = None,
     ) -> CachedJudge:
-        """Create the judge; see `open_judge`."""
-        return open_judge(
-            self.judge,
-            self.judge_cache,
-            no_cache=self.no_judge_cache,
-            device=self.judge_device,
-            dtype=self.judge_dtype,
-            batch_size=self.judge_batch,
-            base_url=self.judge_url,
-            prompt=prompt,
-            temperature=temperature,
-            seed=seed,
-        )
+        """Create the judge, with a cache of its judgements.
 
+        Args:
+            prompt: the user's own template for entailment, if the judge is an engine.
+            temperature: at which the language model of an engine is sampled; by default greedy.
+            seed: random seed of the samples.
 
-_TYPES = {
-    "judge": JudgeName,
-    "judge_cache": JudgeCache,
-    "no_judge_cache": NoJudgeCache,
-    "judge_device": JudgeDevice,
-    "judge_dtype": JudgeDtype,
-    "judge_batch": JudgeBatch,
-    "judge_url": JudgeUrl,
-}
+        Raises:
+            InputError: there is no such judge, or the cache is invalid.
+            UnavailableError: a model was not reached, or a package is missing.
+        """
+        from semqa.attribution.judges import CachedJudge, create_judge
+        from semqa.attribution.judges.cached import FILE_NAME
+
+        if self.no_judge_cache and self.judge_cache is not None:
+            raise InputError("excludes --judge-cache.", field="--no-judge-cache")
+        options = {
+            "device": self.judge_device,
+            "dtype": self.judge_dtype,
+            "batch_size": self.judge_batch,
+            "base_url": self.judge_url,
+            "prompt": prompt,
+            "temperature": temperature,
+            "seed": seed,
+        }
+        try:
+            judge = create_judge(self.judge, options)
+        except InputError as error:
+            error.field = _FLAGS.get(error.field or "", error.field)
+            raise
+        if self.no_judge_cache:
+            return CachedJudge(judge, None)
+        folder = self.judge_cache or default_cache()
+        if folder.exists() and not folder.is_dir():
+            raise InputError(
+                f"must be a folder; {folder} is a file.", field="--judge-cache", value=folder
+            )
+        return CachedJudge(judge, folder / FILE_NAME)
 
 
 def takes_judge_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -339,8 +281,9 @@ def takes_judge_options(command: Callable[..., None]) -> Callable[..., None]:
         command(asking=JudgeOptions(**own), **values)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
+    types = get_type_hints(JudgeOptions, include_extras=True)
     added = [
-        inspect.Parameter(f.name, keyword, default=f.default, annotation=_TYPES[f.name])
+        inspect.Parameter(f.name, keyword, default=f.default, annotation=types[f.name])
         for f in fields(JudgeOptions)
     ]
     signature = inspect.signature(command, eval_str=True)

@@ -82,7 +82,7 @@ def test_a_file_is_scored_and_rescored_without_a_judge(
     def nobody(*_: object, **__: object) -> None:
         raise AssertionError("no judge is opened")
 
-    monkeypatch.setattr("semqa.cli.eval.judging.open_judge", nobody)
+    monkeypatch.setattr("semqa.cli.eval.judging.JudgeOptions.open", nobody)
     again = semqa("--rescore", "record.json", "--json", "-o", "again.json")
     assert again.json == found
     assert Path("again.json").read_bytes() == Path("record.json").read_bytes()
