@@ -36,8 +36,8 @@ from semqa.attribution.ais.ratings import (
 from semqa.attribution.ais.released import (
     ReleasedFile,
     ReleasedRow,
+    data_checks,
     drop_doubles,
-    oddities,
     read_released,
     write_released,
 )
@@ -63,10 +63,10 @@ __all__ = [
     "compare_systems",
     "completion_times",
     "consensus",
+    "data_checks",
     "drop_doubles",
     "join_sentences",
     "judged",
-    "oddities",
     "paired",
     "read_ratings",
     "read_released",

@@ -5,7 +5,7 @@ Columns: ``ex-idx``, ``doc-url``, ``doc-url-hash``, ``model-name``, ``output``, 
 (AIS)`` (the readme calls these ``Q1 agree`` and ``Q2 agree``). Names are compared without case and
 spaces around them; other columns are kept.
 
-What counts is the three numbers INT, INT & AIS and Flagged. `oddities` counts rows that look wrong; they
+What counts is the three numbers INT, INT & AIS and Flagged. `data_checks` counts rows that look wrong; they
 are never silently corrected.
 
 Source: github.com/google-research-datasets/AIS, readme.
@@ -71,7 +71,7 @@ class ReleasedRow:
         verdict: what the row's numbers say.
         int_label: the cell Q1.
         ais_label: the cell Q2.
-        remarks: what is odd about the row's numbers; see `oddities`.
+        remarks: what is odd about the row's numbers; see `data_checks`.
         record: the cells as read; None if the row was made.
     """
 
@@ -259,7 +259,7 @@ _STRAY = "{}[] \t\r\n"
 _OF_FIVE = (3, 4, 5)
 
 
-def oddities(rows: Sequence[ReleasedRow]) -> dict[str, int]:
+def data_checks(rows: Sequence[ReleasedRow]) -> dict[str, int]:
     """Return how many rows are odd, by what is odd about them; nothing that no row has.
 
     None of it changes a rate: what counts is INT, INT & AIS and Flagged.

@@ -14,7 +14,7 @@ from semqa.attribution.ais.rates import (
     system_rates,
 )
 from semqa.attribution.ais.ratings import consensus, join_sentences
-from semqa.attribution.ais.released import drop_doubles, oddities
+from semqa.attribution.ais.released import data_checks, drop_doubles
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class TaskReport:
         total: rates of all outputs together.
         comparisons: in each of `COMPARED`.
         agreement: of annotators; from counts where the origin is ``released``.
-        oddities: of the file's rows.
+        data_checks: of the file's rows.
         ties: questions that half answered each way, of the ratings.
         sentences: answers that were rated by the sentence.
         verdicts: what the rates are made of.
@@ -100,7 +100,7 @@ class TaskReport:
     comparisons: list[Comparison]
     agreement: list[Agreement]
     verdicts: list[Verdict] = field(repr=False)
-    oddities: dict[str, int] = field(default_factory=dict)
+    data_checks: dict[str, int] = field(default_factory=dict)
     ties: dict[str, int] = field(default_factory=dict)
     sentences: list[SentenceVerdicts] = field(default_factory=list)
 
@@ -119,7 +119,7 @@ class TaskReport:
             "total": total,
             "comparisons": [each.to_dict() for each in self.comparisons],
             "agreement": [each.to_dict() for each in self.agreement],
-            "oddities": self.oddities,
+            "data_checks": self.data_checks,
             "ties": self.ties,
             "sentences": [each.to_dict() for each in self.sentences],
         }
@@ -199,7 +199,7 @@ def _released(file: ReleasedFile, settings: Settings) -> TaskReport:
         [],
         agreement_of_counts(verdicts) if settings.agreement else [],
         verdicts,
-        oddities=oddities(rows),
+        data_checks=data_checks(rows),
     )
 
 

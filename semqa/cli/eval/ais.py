@@ -81,7 +81,7 @@ def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
         best = {each.measure: each.other for each in task.comparisons}
         columns = (f"{SHOWN[measure]} {system}" for measure, system in best.items())
         yield f"{name}: best: {', '.join(columns)}"
-    for what, count in task.oddities.items():
+    for what, count in task.data_checks.items():
         yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
     meaning = {"no": "counted as no", "yes": "counted as yes", "open": "left out of the rates"}
     for question, count in task.ties.items():
