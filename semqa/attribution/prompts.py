@@ -52,7 +52,7 @@ class JudgePrompt:
         """Load a prompt by its name, or from a file.
 
         Raises:
-            InputError: there is none, or it is no template.
+            InputError: the prompt is not found, or is not a template.
 
         Example:
             >>> JudgePrompt.load("no-such-prompt")  # doctest: +ELLIPSIS

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 MAX_BYTES = 1 << 30
-"""At most this much of a record is read, for it holds more than what it was made from."""
+"""Largest record: it contains more than the data that it was made from."""
 
 
 class Record:
@@ -90,7 +90,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
         record: with the rows as ``rows``.
 
     Raises:
-        InputError: it holds what is no JSON, or the file cannot be written.
+        InputError: a value is not JSON, or the file cannot be written.
         UnavailableError: the disk failed or is full.
     """
     head = encode_row({name: value for name, value in record.items() if name != "rows"})

@@ -205,7 +205,7 @@ def check_answers(
         answers: the answers; the judge is asked once for all of their sentences.
         judge: says what follows from what.
         margin: how near to one half a probability of entailment is unclear, from 0 to 0.5.
-        with_question: whether the question stands before each sentence.
+        with_question: whether the question precedes each sentence.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -245,7 +245,7 @@ def _hypothesis(question: str, sentence: str) -> str:
     asked = " ".join(question.split())
     if not asked:
         return sentence
-    # So that whoever reads it knows where the question ends.
+    # The question must end visibly.
     return f"{asked if asked[-1] in '?.!:？。' else asked + '?'} {sentence}"
 
 
@@ -309,7 +309,7 @@ def summarise_checks(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, object]:
-    """Sum up what a judge said of many answers.
+    """Summarise a judge's checks of many answers.
 
     Args:
         checks: one per answer.
@@ -411,7 +411,7 @@ class CheckedRun(NamedTuple):
     Attributes:
         judge: its name, identity and how many of its replies could not be read.
         margin: how near to one half a probability is unclear.
-        with_question: whether the question stood before each sentence.
+        with_question: whether the question preceded each sentence.
         seed: random seed.
         examples: the answers.
     """
@@ -446,7 +446,7 @@ class CheckedRun(NamedTuple):
 
 
 def read_run(path: Path, margin: float | None = None) -> CheckedRun:
-    """Read a record, and judge its probabilities anew.
+    """Read a record and apply the margin to its probabilities again.
 
     Args:
         path: what `CheckedRun.to_dict` was written to; ``-`` is standard input.

@@ -127,7 +127,7 @@ class SystemRates:
 
 
 def judged(verdict: Verdict, measure: Measure) -> bool | None:
-    """Return what a verdict says in a measure; None if it stands outside of the measure."""
+    """Return a verdict's answer in a measure; None if the measure does not apply."""
     if measure == "flag":
         return verdict.flagged
     if measure == "int":
@@ -161,7 +161,7 @@ def system_rates(verdicts: Iterable[Verdict]) -> list[SystemRates]:
 SystemTest = Literal["z", "fisher", "chi2", "welch", "mcnemar"]
 
 SAME = 0.9
-"""Systems were rated on the same examples where this share of the smaller's are the other's too."""
+"""Share of the smaller system's examples that both must have to count as rated on the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,7 +493,7 @@ class Times:
         n: ratings with a time.
         untimed: ratings without one.
         median: seconds; None without any time.
-        mean: seconds; likewise.
+        mean: seconds; None without any time.
         total: seconds of all together.
     """
 
@@ -521,7 +521,7 @@ def completion_times(
 ) -> list[Times]:
     """Return the times of each group, in order of appearance.
 
-    Annotators pause, so that means are drawn out by a few long breaks: read the median first.
+    Annotators pause, and a few long breaks raise the mean: read the median first.
 
     Args:
         ratings: with or without times.

@@ -51,11 +51,11 @@ class Verdict:
         attributable: whether all of it is so according to the source; None unless it is
             interpretable, or where the vote was left open at a tie.
         agree_int: annotators who say what `interpretable` says; None if unknown.
-        agree_ais: annotators who say what `attributable` says; None likewise.
+        agree_ais: annotators who say what `attributable` says; None if unknown.
         task: what the outputs are, such as ``qrecc``; figures of different tasks are kept apart.
-        design: how annotators were asked, where that differs.
+        design: how annotators were asked.
         doc_url: where the source came from.
-        doc_url_hash: SHA-1 of that, where given.
+        doc_url_hash: SHA-1 of the URL, if given.
     """
 
     item: str
@@ -99,7 +99,7 @@ class Rating:
         task: such as ``qrecc``.
         design: how the annotator was asked, such as ``two-step``.
         sentence: which sentence of the output, from 1; None for the whole.
-        output: the text that was rated, where it is kept.
+        output: the rated text; may be empty.
 
     Raises:
         ValueError: an answer is there without its question, or is missing.
@@ -130,7 +130,7 @@ class Rating:
         return self.task, self.design, self.item, self.system, self.sentence
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the line of a file, without what is empty."""
+        """Return the line of a file, without empty fields."""
         row: dict[str, Any] = {
             "item": self.item,
             "system": self.system,
@@ -248,7 +248,7 @@ Ties = Literal["no", "yes", "open"]
 
 @dataclass(frozen=True, slots=True)
 class RatedUnit:
-    """One output, or one sentence of it, with all that was said of it.
+    """One output, or one sentence of it, with all its ratings.
 
     Attributes:
         ratings: one per annotator.
@@ -359,7 +359,7 @@ class SentenceVerdicts:
 
 
 def join_sentences(units: Iterable[RatedUnit]) -> tuple[list[Verdict], list[SentenceVerdicts]]:
-    """Return one verdict an answer: rated as a whole, or put together of its sentences.
+    """Return one verdict per answer: rated as a whole, or joined from its sentences.
 
     A flag on any sentence flags the answer, for the task is malformed then. It is interpretable,
     or attributable, if all its sentences are; not if one is not; and open otherwise.
@@ -392,7 +392,7 @@ def _join(group: Sequence[RatedUnit]) -> SentenceVerdicts:
     whole = _all(unit.verdict.attributable for unit in group) if clear else None
     gap = _gap(group)
     if gap is not None:
-        # What was not rated might be anything: only a "no" is certain.
+        # An unrated sentence might be anything: only a "no" is certain.
         clear, whole = (False if clear is False else None), None
     verdict = Verdict(
         item=first.item,

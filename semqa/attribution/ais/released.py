@@ -65,7 +65,7 @@ _NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRow:
-    """One row: the verdict, and what else stands there.
+    """One row: the verdict and the other cells.
 
     Attributes:
         verdict: what the row's numbers say.
@@ -152,10 +152,10 @@ def write_released(path: Path | str, file: ReleasedFile) -> None:
 
 
 def _columns(file: CsvFile) -> dict[str, int]:
-    """Return where the released columns stand.
+    """Return the positions of the released columns.
 
     Raises:
-        InputError: one that is needed is missing, or one stands there twice.
+        InputError: a required column is missing, or a column is there twice.
     """
     found: dict[str, int] = {}
     for place, cell in enumerate(file.header):
@@ -260,7 +260,7 @@ _OF_FIVE = (3, 4, 5)
 
 
 def data_checks(rows: Sequence[ReleasedRow]) -> dict[str, int]:
-    """Return how many rows are odd, by what is odd about them; nothing that no row has.
+    """Count the rows that look wrong, by what looks wrong.
 
     None of it changes a rate: what counts is INT, INT & AIS and Flagged.
 

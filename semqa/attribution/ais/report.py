@@ -1,4 +1,4 @@
-"""All that can be said of released files and single ratings, in one record."""
+"""One report on released files and ratings: rates, tests, agreement, designs and times."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 _SAME: Final = {word: str(value) for value, word in enumerate(_CARDINALS)} | {
     word: f"{value}{_ENDINGS.get(value, 'th')}" for value, word in enumerate(_ORDINALS, start=1)
 }
-"""Words for small numbers, by the digits that may stand for them."""
+"""Words for small numbers, and their digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +325,9 @@ class Needle:
 
 
 def occurrences(text: str, phrase: str) -> list[tuple[int, int]]:
-    """Return where a phrase stands as whole words, in any case and with any white space.
+    """Return the spans of a phrase as whole words, in any case and with any white space.
 
-    A number does not stand within a larger one: neither "10" in "1,910" nor "5" in "3.5".
+    A number is not found within a larger one: neither "10" in "1,910" nor "5" in "3.5".
 
     Example:
         >>> occurrences("Ann  Lee met ann lee; Leeann did not.", "Ann Lee")

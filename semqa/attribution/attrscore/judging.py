@@ -174,11 +174,11 @@ Way = Literal["prompt", "entailment"]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a judge said of an example.
+    """A judge's label of an example.
 
     Attributes:
-        output: what it wrote, where it was asked by a prompt.
-        entailment: its probabilities of entailment, neutral and contradiction, where it was asked
+        output: what it wrote, if it was asked by a prompt.
+        entailment: its probabilities of entailment, neutral and contradiction, if it was asked
             for those.
         label: what that means; None if the output is unparsed or the example too long.
         too_long: whether the example does not fit into the judge's context.
@@ -200,8 +200,8 @@ def way_of(judge: Judge, asked: Way | None = None, *, prompted: bool = False) ->
         prompted: whether the user named a prompt, which only a prompted judge reads.
 
     Returns:
-        The way asked for; else by prompts where the user named one, where the judge is a language
-        model (``engine:…``), or where it knows no entailment; else by entailment.
+        The way asked for; else by prompts if the user named one, if the judge is a language
+        model (``engine:…``), or if it cannot judge entailment; else by entailment.
 
     Raises:
         InputError: the judge cannot be asked so.

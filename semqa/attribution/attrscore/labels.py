@@ -59,8 +59,7 @@ def label_named(name: str) -> Label | None:
 def label_of_relation(found: Entailment) -> Label:
     """Return the label of an entailment judge's probabilities: the most probable relation.
 
-    A tie is never attributable, and contradictory only where nothing is as probable: a judge that
-    is undecided has found too little.
+    A tie is extrapolatory: an undecided judge has found too little.
 
     Example:
         >>> from semqa.attribution.judges import Entailment
@@ -79,7 +78,7 @@ PAPER_FAMILIES = (DEFAULT_FAMILY, "fact-checking", "nli", "summarization")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One way to put the question.
+    """A prompt family.
 
     Attributes:
         name: as on the command line.
@@ -98,7 +97,7 @@ class Family:
         return f"attrscore-{self.name}"
 
     def word(self, label: Label) -> str:
-        """Return the word that stands for a label.
+        """Return the family's word for a label.
 
         Example:
             >>> FAMILIES["nli"].word("Extrapolatory")
@@ -159,7 +158,7 @@ def family_named(name: str) -> Family:
     """Return a family by its name, or by that of the released code.
 
     Raises:
-        InputError: there is none.
+        InputError: the family is unknown.
 
     Example:
         >>> family_named("attribution-no-definition").name
@@ -182,7 +181,7 @@ class Example:
     """A row of AttrEval-GenSearch, of AttrEval-Simulation, or of a training set.
 
     Attributes:
-        id: of the row; where the data has none, its number from 1.
+        id: of the row; by default its number, from 1.
         query: the question; may be empty.
         answer: the answer to it, or the whole claim.
         reference: the text that is to support it.
@@ -213,7 +212,7 @@ class Example:
         return " ".join(text for part in parts if (text := " ".join(part.split())))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the row as data files have it; without a label or a making if there is none."""
+        """Return the row of a data file, without missing fields."""
         row: dict[str, object] = {
             "id": self.id,
             "query": self.query,

@@ -140,10 +140,10 @@ def map_examples(
     Args:
         path: the file: CSV, TSV, JSON lines or a JSON array.
         task: what it is of.
-        claim: the column of the claim, where it has another name than usual.
+        claim: the column of the claim, if its name is unusual.
         reference: the column of the reference, likewise; a list of texts is joined.
         label: the column of the label, likewise.
-        query: a column with a question that goes with the claim; by default there is none.
+        query: a column with a question that goes with the claim; None for no question.
         words: further spellings of labels; None skips rows.
 
     Raises:
@@ -190,7 +190,7 @@ def map_examples(
 
 
 def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> tuple[Example, ...]:
-    """Return as many examples of each label, drawn and put in order by the seed.
+    """Return equally many examples of each label, in random order.
 
     Args:
         examples: labelled examples.

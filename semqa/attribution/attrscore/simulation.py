@@ -54,7 +54,7 @@ class QAItem:
     """One question.
 
     Attributes:
-        answers: all the forms of the answer; the first stands in the context.
+        answers: all forms of the answer; the first is in the context.
     """
 
     id: str
@@ -300,7 +300,7 @@ class Negatives:
     def find(self, question: str, own: str, answers: Needle) -> Negative | None:
         """Return the passage nearest to a question that holds none of its answers, or None.
 
-        Ties go to the passage that stands first in the data set.
+        Ties go to the passage that comes first in the data set.
 
         Args:
             question: the question.
@@ -423,7 +423,7 @@ class _Maker:
             case "Extrapolatory":
                 return self._extrapolatory(item)
             case "Contradictory":
-                # The way that was taken less often; the other one where it fails.
+                # The way that was taken less often first.
                 ways = sorted((ANSWER, CONTEXT), key=lambda way: self._ways[way])
                 for way in ways:
                     made = self._by_answer(item) if way == ANSWER else self._by_context(item)

@@ -53,7 +53,7 @@ class Encoded:
 
 
 def longest_input(wanted: int, tokenizer: Any, config: Any) -> int:
-    """Return how many tokens an input may have: so many as are wanted, and as the model can take."""
+    """Return the most tokens of an input: as wanted, and as the model allows."""
     known = [wanted, int(min(tokenizer.model_max_length, 10**9))]
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
@@ -96,7 +96,7 @@ def encode_prompts(
     longest: int,
     with_query: bool,
 ) -> Encoded:
-    """Encode prompts as inputs, and label words as what is to be written after them."""
+    """Encode prompts as inputs and label words as targets."""
     features: list[dict[str, Any]] = []
     labels: list[Label] = []
     cut = left_out = 0

@@ -47,7 +47,7 @@ Kind = Literal["auto", "classifier", "seq2seq"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions:
-    """What is trained, and how.
+    """Settings of a training.
 
     Attributes:
         model: a folder, or a name on the Hub.
@@ -66,11 +66,11 @@ class TrainingOptions:
         weight_decay: of the optimizer.
         max_length: tokens of an input; references are cut to fit, claims never.
         save_steps: steps between checkpoints; by default one an epoch.
-        metric: by which the best model is told: ``micro_f1`` or ``macro_f1``.
+        metric: that selects the best model: ``micro_f1`` or ``macro_f1``.
         seed: of initial weights, order and dropout.
         device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
-        bf16: compute in bfloat16 where that is safe.
-        fp16: compute in float16 where that is safe, on a GPU.
+        bf16: mixed precision in bfloat16.
+        fp16: mixed precision in float16, on a GPU.
 
     Raises:
         InputError: a setting is out of its range.
@@ -151,12 +151,12 @@ _NAMES: Final[dict[str, Label]] = {
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What is to be trained.
+    """A model to train.
 
     Attributes:
         kind: ``classifier`` or ``seq2seq``.
         labels: of a classifier: the label of each output, in order.
-        new_head: of a classifier: whether its last layer begins anew.
+        new_head: whether a classifier's last layer is new.
     """
 
     model: Any
@@ -178,13 +178,13 @@ def require_trainer() -> None:
 
 
 def load(options: TrainingOptions) -> Trained:
-    """Load a model, with seeded weights where it has none.
+    """Load a model; missing weights are initialised by the seed.
 
     A classifier of the three relations of entailment keeps its last layer: its outputs are taken
     for the labels that they correspond to. Any other gets a new one.
 
     Raises:
-        InputError: there is no such model, or it cannot be trained so.
+        InputError: the model is not found, or cannot be trained this way.
         UnavailableError: the Hub was not reached.
     """
     name = options.model
@@ -265,16 +265,16 @@ def train(
     max_checkpoints: int = 2,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
-    """Fine-tune a model, or go on with what was begun in the folder.
+    """Fine-tune a model, or resume the training in the folder.
 
     Args:
         examples: labelled examples to learn from.
-        dev: labelled examples by which the best model is told.
+        dev: labelled examples that select the best model.
         out: the folder of this training; the model is in its ``model``.
         options: what, and how.
         keep_checkpoints: leave the checkpoints there when all is done.
         max_checkpoints: how many are left at a time.
-        progress: who is told how it goes.
+        progress: callbacks.
 
     Returns:
         The record, as ``training.json`` has it: settings, data, the scores of each evaluation, and

@@ -33,7 +33,7 @@ class ShortAnswers(NamedTuple):
     """A question that a complete answer settles.
 
     Attributes:
-        question: in full, without what was ambiguous; may be empty if nobody asks it.
+        question: in full, disambiguated; may be empty.
         answers: short answers to it, of which one is enough.
     """
 
@@ -53,7 +53,7 @@ class AnswerExample:
         passages: passage *k* is ``passages[k - 1]``.
         references: what people answered.
         short_answers: what a complete answer holds.
-        quoted: the answer, where it is a quoted one.
+        quoted: the answer, if it is a quoted one.
     """
 
     key: str
@@ -88,7 +88,7 @@ class AnswerExample:
 def looks_like_alce(path: Path | str) -> bool:
     """Whether a file begins like a run of ALCE: a JSON object or array of outputs.
 
-    Standard input, which can be read once, is none.
+    False for standard input, which can be read only once.
     """
     if str(path) == STDIN:
         return False
@@ -262,7 +262,7 @@ class SubQuestions(NamedTuple):
 
     Attributes:
         pairs: each with its short answers.
-        unscored: why there are none; None if there are.
+        unscored: why they are missing, or None.
     """
 
     pairs: tuple[ShortAnswers, ...]

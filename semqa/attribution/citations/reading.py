@@ -60,7 +60,7 @@ def premise(passages: Sequence[Source], *, official: bool = False) -> str:
 
     Args:
         passages: in the order in which they are cited.
-        official: write the line of the title if there is none, too, as ALCE does.
+        official: write the title's line even if the title is empty, as ALCE does.
 
     Source: ALCE, which writes ``Title: …`` and the text on lines of their own.
 
@@ -272,7 +272,7 @@ def _says_something(text: str) -> bool:
 
 
 def _leading(plain: str, start: int, mine: Sequence[Quote]) -> list[Quote]:
-    """Return the citations that stand before anything else of a sentence."""
+    """Return the citations that precede the text of a sentence."""
     leading: list[Quote] = []
     at = start
     for quote in mine:

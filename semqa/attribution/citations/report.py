@@ -118,7 +118,7 @@ def summarise_disambig(
 
 
 def rows_again(record: Record) -> list[dict[str, Any]]:
-    """Return the rows of a record with their scores computed anew from what was judged.
+    """Return the rows of a record with their scores computed again from the judgements.
 
     Raises:
         InputError: a row is not as it was written.

@@ -439,7 +439,7 @@ def disambig_scores(
 
 
 def score_pair(wanted: ShortAnswers, found: str) -> PairScore:
-    """Score what was read off an answer against the short answers to its question."""
+    """Score an extracted answer against the short answers."""
     return PairScore(
         wanted.question,
         wanted.answers,

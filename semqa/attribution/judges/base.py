@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Schema = Mapping[str, object]
 Relation = Literal["entailment", "neutral", "contradiction"]
-"""How a hypothesis stands to a premise, or a claim to its source."""
+"""The relation of a hypothesis to a premise, or of a claim to its source."""
 
 
 class Pair(NamedTuple):
@@ -97,7 +97,7 @@ class EntailmentJudge(Judge, Protocol):
     """A judge of whether one text follows from another."""
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise."""
+        """Return the relation of each hypothesis to its premise."""
         ...
 
 
@@ -118,7 +118,7 @@ class AskingJudge(Judge, Protocol):
         """Return questions whose answer is given, best first.
 
         Args:
-            readings: (answer, passage) pairs; the answer stands in the passage.
+            readings: (answer, passage) pairs; the answer is in the passage.
             count: most questions per pair, at least 1 (for a model, the beams).
         """
         ...
@@ -131,7 +131,7 @@ class CompletingJudge(Judge, Protocol):
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Return what is written after each prompt, without the prompt.
+        """Complete each prompt; replies do not repeat it.
 
         Args:
             prompts: what is asked.
@@ -184,7 +184,7 @@ def able(judge: Judge, ability: Ability) -> Any:
 
 
 class TooLongError(InputError):
-    """A text is longer than a judge reads, and what is cut off would change what is judged."""
+    """A text is too long for a judge, and cutting it would change the judgement."""
 
 
 def unless_too_long(
@@ -194,7 +194,7 @@ def unless_too_long(
 
     Args:
         judge: a method of a judge.
-        inputs: what it takes, in one batch; in halves where one of them is too long.
+        inputs: its inputs, asked in one batch; in halves if one of them is too long.
 
     Returns:
         One result per input, in order; for an input that is too long, the error.

@@ -1,4 +1,4 @@
-"""Judges that wrap another: one caches its results on disk, one goes on where a text is too long.
+"""Judges that wrap another: one caches its results on disk, one skips texts that are too long.
 
 The cache is how runs resume: what was asked once is never asked again, by any process.
 """
@@ -48,7 +48,7 @@ _Out = TypeVar("_Out")
 
 
 class CachedJudge:
-    """Asks another judge only what was never asked before.
+    """Asks another judge only inputs that are not in the cache.
 
     Equal inputs are asked once. Results are written after every `chunk` inputs, each time in one
     transaction: a process that is killed loses at most its last chunk. Several processes and threads
@@ -68,7 +68,7 @@ class CachedJudge:
         on_progress: called with how many inputs of a call are done, and of how many.
 
     Raises:
-        InputError: the file is no such file, is damaged, or cannot be written.
+        InputError: the file is not a cache, is damaged, or cannot be written.
     """
 
     def __init__(self, judge: Judge, path: Path | str | None, *, chunk: int = 64) -> None:
@@ -81,7 +81,7 @@ class CachedJudge:
         self._chunk = chunk
         self._store = _Store(None if path is None else _file(Path(path)))
         through: Any = getattr(judge, "through", None)
-        # Of a language model the replies are kept, and parsed anew each time.
+        # A language model's replies are cached, and parsed again each time.
         self._model: Any = None if through is None else through(self._kept_replies)
 
     @property
@@ -91,23 +91,23 @@ class CachedJudge:
 
     @property
     def on_disk(self) -> bool:
-        """Whether what was judged outlives the process."""
+        """Whether results outlive the process."""
         return self._store.on_disk
 
     @property
     def unparsed(self) -> int:
-        """How many replies of a language model could not be read; 0 for judges that are none."""
+        """How many replies of a language model were unparsed; 0 for other judges."""
         return int(getattr(self._model or self.judge, "unparsed", 0))
 
     def close(self) -> None:
-        """Close the file, and the other judge where it can be closed."""
+        """Close the file and the other judge."""
         self._store.close()
         close: Any = getattr(self.judge, "close", None)
         if close is not None:
             close()
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise."""
+        """Return the relation of each hypothesis to its premise."""
         judge: Any = self.judge
         if self._model is not None:
             found: list[Entailment] = self._model.entailment(pairs)
@@ -126,7 +126,7 @@ class CachedJudge:
         def write(span: Span | None) -> object:
             return None if span is None else [span.start, span.end, span.score]
 
-        # The text is not kept a second time: it stands in the passage that was asked.
+        # The text is not stored: it is part of the passage.
         found: list[list[Any] | None] = self._all(
             "answer", {}, readings, lambda some: map(write, judge.answer(some)), _same, _same
         )
@@ -150,7 +150,7 @@ class CachedJudge:
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Return what is written after each prompt."""
+        """Complete each prompt."""
         return self._kept_replies(prompts, max_new_tokens=max_new_tokens, schema=schema)
 
     def _kept_replies(
@@ -176,7 +176,7 @@ class CachedJudge:
         write: Callable[[Any], object],
         read: Callable[[Any], _Out],
     ) -> list[_Out]:
-        """Return the result of each input, asking for those that are not kept."""
+        """Return the result of each input, asking for those that are not cached."""
         keys = [_key(self.identity, kind, settings, each) for each in inputs]
         results = self._store.get(keys)
         missing = {key: each for key, each in zip(keys, inputs, strict=True) if key not in results}
@@ -207,7 +207,7 @@ _NEUTRAL = Entailment(0.0, 1.0, 0.0)
 
 
 class PatientJudge:
-    """Asks another judge, and counts what is too long for it instead of failing.
+    """Asks another judge, and counts inputs that are too long instead of failing.
 
     Such a pair is neutral, a reading has no answer, an answer has no questions, and a prompt an empty
     reply. This is for measures without a place for the reason why something is not judged; others
@@ -233,7 +233,7 @@ class PatientJudge:
         return abilities_of(self._judge)
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise."""
+        """Return the relation of each hypothesis to its premise."""
         return self._all(self._judge.entailment, pairs, _NEUTRAL)
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
@@ -247,7 +247,7 @@ class PatientJudge:
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
     ) -> list[str]:
-        """Return what is written after each prompt."""
+        """Complete each prompt."""
 
         def replies(some: Sequence[str]) -> list[str]:
             found: list[str] = self._judge.complete(
@@ -307,7 +307,7 @@ class _Store:
             run("COMMIT")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """Return what is kept of these keys."""
+        """Return the results of the keys that are cached."""
         found: dict[bytes, str] = {}
         for some in _chunks(dict.fromkeys(keys), _KEYS_AT_ONCE):
             holes = ",".join("?" * len(some))
@@ -362,7 +362,7 @@ def _file(path: Path) -> Path:
 
 
 def _key(identity: str, kind: str, settings: Mapping[str, object], given: object) -> bytes:
-    """Return the key of an input: a digest of who is asked, what, and how."""
+    """Return the key of an input: a digest of the judge, the question and its settings."""
     content = json.dumps([identity, kind, dict(settings), given], ensure_ascii=True)
     return hashlib.sha256(content.encode("ascii")).digest()
 

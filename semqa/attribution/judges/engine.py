@@ -184,7 +184,7 @@ class EngineJudge:
         return self._engine.complete(prompts, max_new_tokens=max_new_tokens, **how)
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise."""
+        """Return the relation of each hypothesis to its premise."""
         prompt = self._prompts["entailment"]
         asked = [prompt.fill(premise=pair.premise, hypothesis=pair.hypothesis) for pair in pairs]
         found = []

@@ -69,7 +69,7 @@ class Token(NamedTuple):
         key: equal for words that count as the same.
         content: whether it says something by itself.
         number: whether it is a number, in digits or in words.
-        fixed: whether it is a number or a name, which nothing else stands for.
+        fixed: whether it is a number or a name, which has no synonyms.
         negation: whether it denies.
     """
 
@@ -259,14 +259,14 @@ def _says(text: str, word: str) -> bool:
 
 
 _VERSION = 6
-"""Counted up with each change of the rules, so that no result of older ones is taken for theirs."""
+"""Increased with each change of the rules, because results are cached."""
 
 _MIDDLE = 0.75
 """Share of the hypothesis's content words in the premise at which entailment is an even bet."""
 
 _STEEP = 14.0
 _MISSING_FIXED = 0.02
-"""Probability of entailment where the premise lacks a number or a name of the hypothesis."""
+"""Probability of entailment if the premise lacks a number or a name of the hypothesis."""
 
 _ALIKE = 0.7
 """Share of content words from which two sentences speak of the same thing, so that a negation in
@@ -308,7 +308,7 @@ class LexicalJudge:
         self.identity = f"lexical/{_VERSION}"
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise, by its words."""
+        """Return the relation of each hypothesis to its premise, by its words."""
         return [_entailment(pair.premise, pair.hypothesis) for pair in pairs]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
@@ -326,7 +326,7 @@ class LexicalJudge:
         max_new_tokens: int = 256,  # noqa: ARG002  (a verdict is short)
         schema: Schema | None = None,  # noqa: ARG002
     ) -> list[str]:
-        """Return what each prompt asks for, such as a verdict, in the prompt's own words for it.
+        """Return the verdict that each prompt asks for, in the prompt's words.
 
         Raises:
             InputError: a prompt asks for anything else, which takes a language model.
@@ -441,7 +441,7 @@ _MONTHS = frozenset(_DATES.split())
 
 
 def questions_for(answer: str, passage: str) -> list[str]:
-    """Return questions whose answer is a text, best first; none where the passage lacks it.
+    """Return questions whose answer is a text, best first; empty if the passage lacks it.
 
     Example:
         >>> questions_for("1932", "The bridge opened in 1932. It is red.")
@@ -560,7 +560,7 @@ def _fit(
     left: Sequence[Token],
     right: Sequence[Token],
 ) -> float:
-    """Return how well a run fits into the gap: what stands around it, and its kind."""
+    """Return how well a run fits into the gap: by its context and its kind."""
     before = [token.key for token in tokens[max(0, first - _AROUND) : first]][::-1]
     after = [token.key for token in tokens[last + 1 : last + 1 + _AROUND]]
     around = _agreeing(before, [token.key for token in left][::-1])

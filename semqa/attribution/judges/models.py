@@ -77,7 +77,7 @@ _NAMES: dict[str, Relation] = {
 def read_labels(
     model: str, named: Mapping[int, str], given: str | None
 ) -> tuple[Relation | None, ...]:
-    """Return what each output of a classifier stands for.
+    """Return the relation of each output of a classifier.
 
     Args:
         model: its name, for messages.
@@ -147,7 +147,7 @@ def padded(tokenizer: Any, rows: Sequence[dict[str, list[int]]], device: Any) ->
 
 
 def rounded(value: float) -> float:
-    """Return a probability that is the same whatever stood beside its input in a batch."""
+    """Round a probability so that it does not depend on the batch."""
     return round(min(1.0, max(0.0, value)), _DIGITS)
 
 
@@ -242,7 +242,7 @@ class ModelSettings:
         """Return settings from keyword options.
 
         Raises:
-            InputError: there is no such setting, or one is invalid.
+            InputError: a setting is unknown or invalid.
         """
         known = {field.name for field in fields(cls)}
         for name, value in given.items():
@@ -273,7 +273,7 @@ def read_parts(spec: str, carried: str) -> tuple[dict[str, str], dict[str, objec
             commas.
 
     Raises:
-        InputError: there is no such part, or one is named twice.
+        InputError: a part is unknown, or named twice.
 
     Example:
         >>> read_parts("transformers:nli=a/b,stride=64", "nli=a/b,stride=64")
@@ -330,7 +330,7 @@ _NO_POSITIONS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model, its tokenizer, and what is said of it.
+    """A model and its tokenizer.
 
     Attributes:
         name: as it was asked for.
@@ -357,13 +357,13 @@ def load(name: str, part: Part, settings: ModelSettings) -> Loaded:
     """Load a model for a part of a judge.
 
     Raises:
-        InputError: there is no such model, it cannot be loaded so, or it was not trained for that.
+        InputError: the model is not found, cannot be loaded, or was not trained for this.
         UnavailableError: the Hub was not reached.
     """
     folder = folder_of(name)
     shared: dict[str, Any] = {"trust_remote_code": settings.trust_remote_code}
     if folder is None:
-        # A copy that is here serves: what was judged by it must not be mixed with another's.
+        # Use the local copy: results of two versions must not be mixed.
         if (commit := model_digest(name)) is not None:
             shared["revision"] = commit
         if is_on_disk_only(name, commit):
@@ -486,7 +486,7 @@ class Entailer:
             )
 
     def run(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise.
+        """Return the relation of each hypothesis to its premise.
 
         Raises:
             TooLongError: a hypothesis is too long for the model.
@@ -517,7 +517,7 @@ class Entailer:
         return [_joined(found) for found in by_pair]
 
     def _parts(self, pair: Pair) -> list[str]:
-        """Return the hypothesis, or its sentences where it is too long to be read whole."""
+        """Return the hypothesis, or its sentences if it is too long."""
         with quiet_log():
             if self._room(pair.hypothesis) >= _LEAST_WINDOW:
                 return [pair.hypothesis]
@@ -530,7 +530,7 @@ class Entailer:
         return self._loaded.longest - len(self._encode("", hypothesis)["input_ids"])
 
     def _cut(self, number: int, pair: Pair) -> list[_Window]:
-        """Return the windows of a pair; one, where the model reads it whole."""
+        """Return the windows of a pair; one if the pair fits."""
         tokenizer, longest = self._loaded.tokenizer, self._loaded.longest
         with quiet_log():  # of texts that are longer than the model: they are cut below
             whole = self._encode(pair.premise, pair.hypothesis)
@@ -548,7 +548,7 @@ class Entailer:
             ]
 
     def _fitting(self, premise: str, hypothesis: str) -> list[dict[str, list[int]]]:
-        """Return a window, or two where a text that is cut has more tokens than its part had."""
+        """Return a window, or two if the cut text has more tokens than before."""
         row = self._encode(premise, hypothesis)
         if len(row["input_ids"]) <= self._loaded.longest or len(premise) < 2:
             return [row]
@@ -560,7 +560,7 @@ class Entailer:
         ]
 
     def _spans(self, tokenizer: Any, text: str, room: int) -> list[tuple[int, int]]:
-        """Return where windows of a text begin and end, in characters."""
+        """Return the windows of a text as character spans."""
         # A text that is cut may take some tokens more than its part of the whole.
         size = max(1, room - _MARGIN)
         stride = min(self._settings.stride, size // 2)
@@ -629,7 +629,7 @@ class Entailer:
 
 
 def _all_of(parts: Sequence[Entailment]) -> Entailment:
-    """Return what is said of the parts of one hypothesis together."""
+    """Combine the judgements of the parts of one hypothesis."""
     if len(parts) == 1:
         return parts[0]
     follows = min(each.entailment for each in parts)
@@ -638,7 +638,7 @@ def _all_of(parts: Sequence[Entailment]) -> Entailment:
 
 
 def _joined(windows: Sequence[Entailment]) -> Entailment:
-    """Return what the windows of one premise say together."""
+    """Combine the judgements of the windows of one premise."""
     follows = rounded(max(each.entailment for each in windows))
     contrary = min(rounded(max(each.contradiction for each in windows)), 1 - follows)
     return Entailment(follows, rounded(1 - follows - contrary), contrary)
@@ -699,7 +699,7 @@ class Reader:
         settings: how it is asked.
 
     Raises:
-        InputError: its tokenizer does not tell where tokens stand.
+        InputError: its tokenizer does not return offsets.
     """
 
     def __init__(self, loaded: Loaded, settings: ModelSettings) -> None:
@@ -822,7 +822,7 @@ _HEAD = re.compile(r"^\s*question\s*:\s*", re.IGNORECASE)
 
 
 class _Input(NamedTuple):
-    """What is read for one question."""
+    """The input of one question."""
 
     row: dict[str, list[int]]
 

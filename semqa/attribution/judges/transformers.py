@@ -27,7 +27,7 @@ _ABILITY: dict[str, Ability] = {
     "lm": "complete",
 }
 _VERSION = 1
-"""Counted up where the same models come to give other results."""
+"""Increased when the same models give other results."""
 
 
 class TransformersJudge:
@@ -87,7 +87,7 @@ class TransformersJudge:
             self._made.clear()
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise."""
+        """Return the relation of each hypothesis to its premise."""
         with self._lock:
             found: list[Entailment] = self._part("nli").run(pairs)
         return found

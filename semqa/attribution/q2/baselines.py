@@ -40,7 +40,7 @@ class BertScore:
         model: a folder or a name on the Hub; bert-score knows the best layer of its own models, and
             rescales those scores as the paper does.
         layers: at which layer to compare; needed for a model that bert-score does not know.
-        rescale: rescale with bert-score's baseline; None for where it has one.
+        rescale: rescale with bert-score's baseline; None to do so if it has one.
         device: of torch; None for a GPU if there is one.
 
     Raises:
@@ -174,7 +174,7 @@ def end_to_end(
     """Return 1 if the knowledge entails the response, 0 if it contradicts it, otherwise 0.5.
 
     Args:
-        judge: who says so.
+        judge: of entailment.
         responses: what to judge.
         official: lower-case the knowledge, as the released code does.
 
@@ -189,7 +189,7 @@ def end_to_end(
 
 
 def end_to_end_pair(response: Response, *, official: bool = False) -> Pair:
-    """Return what is asked about a whole response: whether it follows from its knowledge."""
+    """Return the pair of a whole response and its knowledge."""
     knowledge = response.knowledge.lower() if official else response.knowledge
     return Pair(knowledge, response.text)
 

@@ -234,7 +234,7 @@ class Q2:
                     slot.waiting.clear()
 
     def _next(self, slot: _Slot) -> str | None:
-        """Return the next question of a span that is not personal; personal ones are put by."""
+        """Return the next question of a span that is not personal; personal ones are rejected."""
         while slot.waiting:
             text = slot.waiting.pop(0)
             if self.settings.keep_personal or not self.finder.personal(text):

@@ -122,7 +122,7 @@ class Simulation:
     Attributes:
         rates: the share of inconsistent responses of each, in [0, 1].
         size: contexts that each answers, sampled with replacement; all answer the same.
-        iterations: how often all of them are made up anew.
+        iterations: how often they are simulated.
         seed: random seed.
         official: draw as the released code does (pandas and numpy's global generator), so that
             a seed gives its figures; the default draws from a generator of its own.
@@ -190,7 +190,7 @@ class _Context:
 
 
 def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -> Level | None:
-    """Hold one measure to the labels.
+    """Compare one measure with the labels.
 
     BLEU is divided by 100 before the threshold is compared, and BERTScore is spread over [0, 1] by
     its smallest and largest value, as the paper does.
@@ -318,7 +318,7 @@ def _draws(
     """Yield the contexts of each iteration, and the places that each system gets wrong."""
     size, counts = simulation.size, simulation.inconsistent
     if simulation.official:
-        # The old generator, seeded as numpy's global one is, but nobody else's.
+        # The old generator, seeded as numpy's global one is, without touching it.
         old = np.random.RandomState(simulation.seed)
         for _ in range(simulation.iterations):
             drawn = old.choice(contexts, size=size, replace=True)

@@ -337,7 +337,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def with_ids(files: Sequence[ResponseFile]) -> list[Response]:
-    """Return the responses of several files, with the file in their ids where there are several."""
+    """Return the responses of several files; ids contain the file if there are several."""
     if len(files) == 1:
         return list(files[0].responses)
     return [

@@ -130,10 +130,10 @@ def read_run(path: Path | str) -> Run:
 
 
 def read_if_run(path: Path) -> Run | None:
-    """Read a record where a file is one; None for any other file, and for standard input.
+    """Read a file if it is a record; None for other files and standard input.
 
     Raises:
-        InputError: it begins as a record and is none.
+        InputError: it begins as a record and is invalid.
     """
     if not path.is_file():
         return None

@@ -43,7 +43,7 @@ class Response:
         text: the response.
         knowledge: what it was given to say.
         inconsistent: what people found; None if unknown.
-        system: who wrote it; None if that is not said.
+        system: that wrote it; None if unknown.
         context: the id of what it responds to, where several systems respond to the same.
         where: ``file:line``, for messages.
         scores: scores that stood beside it, by the name of their column.
@@ -134,7 +134,7 @@ def needs_entailment(span: str, answer: str, overlap: float, *, official: bool =
 
 
 def entailment_pair(question: str, span: str, answer: str) -> Pair:
-    """Return what is asked: whether the answer of the knowledge entails that of the response."""
+    """Return the pair that is judged: does the knowledge's answer entail the response's?"""
     return Pair(f"{question} {answer}.", f"{question} {span}.")
 
 
@@ -169,8 +169,8 @@ class Found(NamedTuple):
     Attributes:
         text: the answer.
         start: where it stands in the knowledge, in code points; None if that is not known.
-        end: where it ends; None likewise.
-        score: how sure the judge was, in [0, 1]; None likewise.
+        end: its end; None if unknown.
+        score: confidence of the judge, in [0, 1]; None if unknown.
     """
 
     text: str

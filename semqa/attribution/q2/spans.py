@@ -151,7 +151,7 @@ def create_span_finder(spec: str = "auto") -> SpanFinder:
             `SPACY_MODELS` that is installed, otherwise ``rules``.
 
     Raises:
-        InputError: there is no such finder, or no such model.
+        InputError: the finder or the model is unknown.
 
     Example:
         >>> create_span_finder("rules").name
@@ -419,7 +419,7 @@ def _is_chunk(tokens: Sequence[str], before: str) -> bool:
 
 
 def _longest(spans: Iterable[InformativeSpan]) -> list[InformativeSpan]:
-    """Return the spans that stand in no other, in the order of the text; of equal ones, one."""
+    """Return the spans that no other span contains, each once, in the order of the text."""
     ordered = sorted(set(spans), key=lambda span: (span.start, -span.end))
     kept: list[InformativeSpan] = []
     for span in ordered:

@@ -155,10 +155,10 @@ class SummaryKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedSentence:
-    """One sentence of a summary with what annotators said of it.
+    """One annotated sentence of a summary.
 
     Attributes:
-        key: the summary that it stands in.
+        key: its summary.
         index: its number there, from 1; a summary may lack some.
         text: the sentence.
         inconsistent: whether annotators found it at odds with the document.
@@ -238,7 +238,7 @@ def name_of(path: Path | str) -> tuple[str, str]:
 def find_columns(
     file: CsvFile, required: Sequence[str], aliases: Mapping[str, str]
 ) -> dict[str, int]:
-    """Return where each column stands, by its name without blanks and in lower case.
+    """Return the position of each column by its name in lower case.
 
     Args:
         file: the file.
@@ -306,7 +306,7 @@ class KeyPoints(NamedTuple):
         dataset: that of the document.
         doc_id: the document.
         topic: the topic.
-        points: without their numbers; none where annotators wrote none.
+        points: without their numbers; may be empty.
         where: ``file:line``.
     """
 

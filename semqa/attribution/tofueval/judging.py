@@ -84,7 +84,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge said of a text.
+    """A judge's verdict on a text.
 
     Attributes:
         judged: the text.
@@ -130,7 +130,7 @@ def judge_texts(
     Args:
         texts: sentences and summaries.
         documents: by their ids.
-        judge: answers prompts, or says what is entailed, as the method needs.
+        judge: answers prompts or judges entailment, as the method needs.
         method: one of `METHODS`.
         prompt: in place of the method's own; gets ``document``, ``topic``, ``text`` and ``level``.
 
@@ -178,7 +178,7 @@ def read_reply(judged: Judged, reply: str) -> Judgement:
 
 
 def judgement_of(row: Row) -> Judgement:
-    """Read a row that `Judgement.to_dict` made; a reply in it is read anew.
+    """Read a row that `Judgement.to_dict` made, and parse its reply again.
 
     Raises:
         InputError: a field is missing or of the wrong type.
@@ -218,7 +218,7 @@ def check_documents(texts: Sequence[Judged], documents: Mapping[str, Document]) 
 def read_texts(
     paths: Iterable[Path | str], level: Level, leave_out: frozenset[str] = frozenset()
 ) -> list[Judged]:
-    """Read what is to be judged, each text once.
+    """Read the texts to judge, each once.
 
     A CSV file holds annotated sentences (its labels are not looked at). Anything else is JSON lines,
     or a record, of rows with ``doc_id``, ``topic``, ``summary`` and perhaps ``model_name`` and
@@ -312,7 +312,7 @@ def _written(path: Path | str, level: Level) -> list[Judged]:
 
 
 class Classified(NamedTuple):
-    """The types of errors of a sentence; none where the reply names none."""
+    """The types of errors of a sentence; empty if the reply names none."""
 
     judged: Judged
     errors: tuple[str, ...]
@@ -379,7 +379,7 @@ class Topics(NamedTuple):
 
     Attributes:
         doc_id: the document.
-        topics: at most as many as were asked for; none where the reply names none.
+        topics: at most as many as were asked for; empty if the reply names none.
         reply: what the model wrote.
     """
 
@@ -448,7 +448,7 @@ def summarise(
     Args:
         wanted: documents and topics.
         judge: answers prompts.
-        words: that a summary must have fewer of; said, not enforced.
+        words: exclusive maximum of a summary's words, as the prompt says; not enforced.
         model: what the summaries are by; by default the judge's name.
         prompt: in place of our own; gets ``document``, ``topic`` and ``words``.
 
@@ -542,7 +542,7 @@ def judge_coverage(
     Args:
         summaries: what they are, and their texts.
         points: the key points of each.
-        judge: says what is entailed, or answers prompts.
+        judge: judges entailment or answers prompts.
         prompt: in place of our own; gets ``topic``, ``text`` and ``points``.
         by_prompt: ask by prompt, all points of a summary at once; otherwise a point is made where
             the summary entails it.

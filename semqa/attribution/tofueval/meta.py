@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Level = Literal["sentence", "summary"]
 ALL = "all"
-"""The name of what is pooled over topics, splits, models or datasets."""
+"""The name of a pooled topic, split, model or dataset."""
 
 
 class Rate(NamedTuple):
@@ -186,7 +186,7 @@ _NO = frozenset({"no", "0", "false", "inconsistent"})
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What an evaluator said of a sentence or summary.
+    """An evaluator's verdict or score of a sentence or summary.
 
     Attributes:
         inconsistent: the verdict; None if it could not be read, or there is only a score.
@@ -217,7 +217,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """All that one evaluator said.
+    """The predictions of one evaluator.
 
     Attributes:
         name: that of the file.
@@ -236,7 +236,7 @@ def read_evaluator(path: Path | str, *, name: str = "", labels: bool = False) ->
     Args:
         path: the file; ``-`` is standard input.
         name: by default the file's name without its ending.
-        labels: where lines have both, take the labels and leave the scores.
+        labels: prefer labels to scores in lines that have both.
 
     Raises:
         InputError: the file or a line is invalid; the message names the file and line.
@@ -394,7 +394,7 @@ def decide(
     level: Level,
     categories: Mapping[str, Mapping[str, str]],
 ) -> tuple[list[Decided], int]:
-    """Put annotations and predictions of one level side by side.
+    """Pair annotations with predictions of one level.
 
     A prediction of a summary is taken where there is one; otherwise it is made of those of its
     sentences. It is missing where one of them is, and unread where one is and no other is found
@@ -464,7 +464,7 @@ def evaluate(
     categories: Mapping[str, Mapping[str, str]],
     thresholds: Mapping[Level, float] | None = None,
 ) -> Evaluation:
-    """Hold one run of an evaluator to annotations.
+    """Compare one run of an evaluator with annotations.
 
     Args:
         sentences: the annotations.
@@ -568,7 +568,7 @@ def compare(
         second: the other.
         thresholds: those of each evaluator, by run and level.
         level: what is compared.
-        by_document: draw documents rather than sentences, as what is said of one is alike.
+        by_document: draw documents rather than sentences, which are not independent.
         resamples: how many draws.
         seed: random seed.
     """

@@ -55,12 +55,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What evaluators are held to, and what they said.
+    """Annotations, and the predictions of evaluators.
 
     Attributes:
         sentences: the annotations.
         categories: dataset to topic to category.
-        evaluators: by whom.
+        evaluators: their predictions.
         settings: how they are scored.
     """
 
@@ -245,7 +245,7 @@ def rows_of(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
 
 
 def benchmark_of(record: Record) -> Benchmark:
-    """Make a record's benchmark anew.
+    """Restore the benchmark of a record.
 
     Raises:
         InputError: a row or the settings are not as `rows_of` writes them.

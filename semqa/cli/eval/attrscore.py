@@ -250,7 +250,7 @@ def _ask(
 
 
 def _digest(examples: list[Example]) -> str:
-    """Return a digest of what was judged, whatever file it came from."""
+    """Return a digest of the examples, whatever their file."""
     import hashlib
 
     from semqa.data.jsonl import encode_row
@@ -471,7 +471,7 @@ def map_command(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Put the labels of a data set of a related task in AttrScore's terms."""
+    """Translate the labels of a related task's data into AttrScore's."""
     from semqa.attribution.attrscore import write_examples
     from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
 

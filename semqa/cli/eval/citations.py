@@ -407,7 +407,7 @@ def disambig(
 
 
 def _note_again(head: Mapping[str, Any], taken_for: str) -> list[str]:
-    """Return the remark of a record's run on what was too long for its judge."""
+    """Return the note of a record on inputs that were too long for its judge."""
     config = head.get("config")
     count = config.get("too_long") if isinstance(config, dict) else None
     return too_long_note(count, taken_for) if isinstance(count, int) else []

@@ -177,7 +177,7 @@ def _note(count: int, nouns: tuple[str, str], what: str, taken_for: str) -> list
 
 @contextmanager
 def judge_progress(judge: Judge, title: str) -> Iterator[None]:
-    """Show how far a judge is while the block runs, where standard error is a terminal.
+    """Show the progress of a judge while the block runs, if standard error is a terminal.
 
     Each call of the judge in the block has the bar for itself: give it many inputs at once. Who
     interrupts it is told that the same command goes on, where that is so.
@@ -200,7 +200,7 @@ def judge_progress(judge: Judge, title: str) -> Iterator[None]:
 
 
 def say_interrupted(judge: Judge) -> None:
-    """Say that what was judged is kept, where it is."""
+    """Say that results are kept, if they are."""
     from semqa.attribution.judges import CachedJudge
 
     if isinstance(judge, CachedJudge) and judge.on_disk:
@@ -208,7 +208,7 @@ def say_interrupted(judge: Judge) -> None:
 
 
 def default_cache() -> Path:
-    """Return the folder where judgements are kept unless another is named."""
+    """Return the default folder of judgements."""
     from semqa.data.fetch import cache_folder
 
     return cache_folder() / "judgements"
@@ -302,7 +302,7 @@ class DefaultCommand(TyperGroup):
     default: ClassVar[str] = "run"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command in front where no command stands there."""
+        """Insert the default command if none is given."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [self.default, *args]
         return super().parse_args(ctx, args)

@@ -131,12 +131,12 @@ class Baselines:
     versions: Mapping[str, str]
 
     def of(self, place: int) -> dict[str, float]:
-        """Return the scores of one response: those that it has."""
+        """Return the scores of one response."""
         found = {name: values[place] for name, values in self.values.items()}
         return {name: value for name, value in found.items() if value is not None}
 
     def added_to(self, run: Run) -> Run:
-        """Return a run of the same responses with these beside its scores."""
+        """Return the run with these baselines added."""
         scores = [
             replace(
                 score,
@@ -250,14 +250,14 @@ def _line(text: str) -> str:
 
 
 def run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield one table for all responses, and one for each system where there are several."""
+    """Yield a table of all responses, and one per system if there are several."""
     yield _scores("", record["scores"], record["bootstrap"]["confidence"])
     for name, scores in record["systems"].items():
         yield _scores(name or "no system", scores, record["bootstrap"]["confidence"])
 
 
 def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a reader must know beside the scores."""
+    """Yield notes on the scores."""
     from semqa.attribution.q2.meta import shown_name
 
     questions = record["questions"]
@@ -307,7 +307,7 @@ def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a reader must know beside the figures of a meta-evaluation."""
+    """Yield notes on the figures of a meta-evaluation."""
     from semqa.attribution.q2.meta import shown_name
 
     contexts = record["contexts"]
@@ -467,7 +467,7 @@ def meta(
     drop_repeated: DropRepeated = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hold measures to what people found: precision and recall, accuracy, simulated systems.
+    """Compare measures with annotations: precision and recall, accuracy, simulated systems.
 
     A file is of one class where its name says so (consistent, inconsistent)
     or a column label does. Without --baseline and --measure, overlap and BLEU
@@ -542,7 +542,7 @@ def _judged(
     measures: Sequence[str],
     paired: bool,
 ) -> tuple[list[Judged], list[dict[str, Any]]]:
-    """Read all files; ids and contexts carry the file's name where there are several."""
+    """Read all files; ids and contexts contain the file's name if there are several."""
     if paired and len(named) < 2:
         raise InputError("needs one file per system.", field="--paired")
     from semqa.attribution.q2 import Run

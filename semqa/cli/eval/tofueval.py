@@ -1,4 +1,4 @@
-"""``semqa eval tofueval``: topic-focused summaries of dialogues, and who finds their errors."""
+"""``semqa eval tofueval``: errors in summaries of dialogues, and judges that find them."""
 
 from __future__ import annotations
 
@@ -416,7 +416,7 @@ def finish(
     as_json: bool,
     table: Sequence[Judgement] | None = None,
 ) -> None:
-    """Write the record where it is wanted, and print it, or what is shown to a person."""
+    """Write the record if asked to, and print it or its summary."""
     from semqa.attribution.records import write_record
 
     if out is not None:
@@ -433,7 +433,7 @@ def finish(
 
 
 def tell_too_long(record: dict[str, Any], judge: PatientJudge, taken_for: str) -> None:
-    """Put into a record how much was too long for the judge, and tell a person."""
+    """Record how many inputs were too long for the judge, and say so."""
     record["config"]["too_long"] = judge.too_long
     for note in too_long_note(judge.too_long, taken_for):
         say(note)
@@ -855,7 +855,7 @@ def score(
     rescore: Rescore = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold evaluators to the annotations: BAcc, FPR, FNR, recall by error, agreement with themselves.
+    """Score evaluators by the annotations: BAcc, FPR, FNR, recall by error, kappa between runs.
 
     Predictions are JSON lines with doc_id, topic, model_name, sent_idx and
     either label (yes: consistent, no, or null) or score (high: consistent);
@@ -978,7 +978,7 @@ def _check_complete(results: dict[str, object]) -> None:
         for run in evaluator["runs"]:
             cells = {cell["level"] for cell in run["cells"]}
             for level, count in run["missing"].items():
-                # Who judges whole summaries alone has no sentences, and is not asked for them.
+                # An evaluator of whole summaries needs no predictions of sentences.
                 if count and (level in cells or not cells):
                     raise InputError(
                         f"{evaluator['name']} has no prediction for {count} texts at the level {level}.",
