@@ -299,7 +299,9 @@ def read_parts(spec: str, carried: str) -> tuple[dict[str, str], dict[str, objec
         else:
             names = (*_PARTS, *_TEXTS, *_NUMBERS)
             close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]}=?" if close else "write such as transformers:nli=MODEL"
+            hint = (
+                f"Did you mean {close[0]}=?" if close else "Write such as transformers:nli=MODEL."
+            )
             raise InputError(
                 f"{piece!r} in {spec!r} is none of {', '.join(f'{each}=' for each in names)}.",
                 hint=hint,

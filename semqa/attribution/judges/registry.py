@@ -43,7 +43,11 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
     name, _, carried = spec.partition(":")
     if name not in _FACTORIES:
         close = difflib.get_close_matches(name.casefold(), _FACTORIES, n=1, cutoff=0.6)
-        hint = f"did you mean {close[0]}?" if close else "choose one of these"
+        hint = (
+            f"Did you mean {close[0]}?"
+            if close
+            else "Choose lexical, transformers:nli=MODEL or engine:SPEC."
+        )
         raise InputError(f"Judge {spec!r} not found.", hint=hint)
     given = {key: value for key, value in (options or {}).items() if value is not None}
     if "temperature" in given and name != "engine":

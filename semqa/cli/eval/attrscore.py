@@ -9,6 +9,7 @@ import typer
 
 from semqa.cli.eval.judging import (
     JudgeOptions,
+    Limit,
     RecordOut,
     Resamples,
     Seed,
@@ -89,7 +90,7 @@ def run(
     no_query: Annotated[
         bool, typer.Option("--no-query", help="Judge the answer alone, without the query.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first rows.")] = None,
+    limit: Limit = None,
     max_new_tokens: Annotated[
         int, typer.Option(min=1, max=4096, help="Room for what the judge writes.")
     ] = 64,

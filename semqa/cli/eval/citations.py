@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.eval.judging import (
+    AllowMissing,
+    EntailmentPrompt,
     JudgeOptions,
     RecordOut,
     Resamples,
@@ -35,6 +37,16 @@ if TYPE_CHECKING:
     from semqa.data.answers import GivenAnswer
 
 
+References = Annotated[
+    Path | None,
+    typer.Option(
+        "--references",
+        "-r",
+        help='QuoteSum JSON lines, for questions and sources; FILE then has {"qid", "prediction"}.',
+        show_default=False,
+    ),
+]
+
 Margin = Annotated[
     float | None,
     typer.Option(
@@ -58,32 +70,13 @@ def auto_ais(
             show_default=False,
         ),
     ] = None,
-    references: Annotated[
-        Path | None,
-        typer.Option(
-            "--references",
-            "-r",
-            help="QuoteSum JSON lines, for questions and sources.",
-            show_default=False,
-        ),
-    ] = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option(
-            help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the "
-            "reply names entailment, neutral or contradiction.",
-            metavar="NAME|PATH",
-            show_default="engine-entailment",
-        ),
-    ] = None,
+    references: References = None,
+    prompt: EntailmentPrompt = None,
     margin: Margin = None,
     question: Annotated[
         bool, typer.Option(help="Put the question before each sentence that is judged.")
     ] = True,
-    allow_missing: Annotated[
-        bool,
-        typer.Option("--allow-missing", help="Pass over questions that have no prediction."),
-    ] = False,
+    allow_missing: AllowMissing = False,
     rescore: Rescore = None,
     out: RecordOut = None,
     seed: Seed = 0,
@@ -232,15 +225,6 @@ SHOWN = {
     "length": "words",
 }
 
-References = Annotated[
-    Path | None,
-    typer.Option(
-        "--references",
-        "-r",
-        help='QuoteSum JSON lines, for questions and sources; FILE then has {"qid", "prediction"}.',
-        show_default=False,
-    ),
-]
 Official = Annotated[
     bool,
     typer.Option("--official", help="Read and count as the released scripts do, defects and all."),
@@ -269,9 +253,7 @@ def citations(
         ),
     ] = None,
     official: Official = False,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Pass over questions that have no prediction.")
-    ] = False,
+    allow_missing: AllowMissing = False,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     out: RecordOut = None,

@@ -39,6 +39,23 @@ Rescore = Annotated[
     ),
 ]
 
+EntailmentPrompt = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt",
+        help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the reply "
+        "names entailment, neutral or contradiction.",
+        metavar="NAME|PATH",
+        show_default="engine-entailment",
+    ),
+]
+
+AllowMissing = Annotated[
+    bool, typer.Option("--allow-missing", help="Leave out items without a prediction.")
+]
+
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first items.")]
+
 Resamples = Annotated[
     int, typer.Option(min=0, max=1_000_000, help="Bootstrap resamples; 0 for no intervals.")
 ]

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.eval.judging import (
-    JUDGE_PANEL,
     DefaultCommand,
+    EntailmentPrompt,
     JudgeOptions,
+    Limit,
     RecordOut,
     Resamples,
     Rescore,
@@ -703,16 +704,7 @@ def run(
     ] = None,
     rescore: Rescore = None,
     out: RecordOut = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option(
-            help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; "
-            "the reply names entailment, neutral or contradiction.",
-            metavar="NAME|PATH",
-            show_default="engine-entailment",
-            rich_help_panel=JUDGE_PANEL,
-        ),
-    ] = None,
+    prompt: EntailmentPrompt = None,
     spans: Annotated[
         str,
         typer.Option(
@@ -742,7 +734,7 @@ def run(
     knowledge_column: KnowledgeColumn = "knowledge",
     label_column: LabelColumn = "label",
     drop_repeated: DropRepeated = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first responses.")] = None,
+    limit: Limit = None,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Show each response's questions and answers first."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.cli.eval.judging import (
+    AllowMissing,
     JudgeOptions,
     RecordOut,
     Rescore,
@@ -848,9 +849,7 @@ def score(
         int, typer.Option(min=1, max=1_000_000, help="Bootstrap resamples.")
     ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")] = 0,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Leave out texts without a prediction.")
-    ] = False,
+    allow_missing: AllowMissing = False,
     out: RecordOut = None,
     rescore: Rescore = None,
     as_json: AsJson = False,
