@@ -25,7 +25,7 @@ from tests.judge_models import save_classifier
         ("engine", "engine needs"),
         ("engine:lead-2", "asks no language model"),
         ("engine:nobody:x", "unknown engine"),
-        ("transformers:nil=x", "did you mean nli="),
+        ("transformers:nil=x", "Did you mean nli="),
         ("transformers:nli=a/b,nli=c/d", "nli is"),
         ("transformers:lm", "lm needs"),
         ("transformers:nli=/no/such/folder", "no such folder"),
