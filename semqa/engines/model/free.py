@@ -18,7 +18,7 @@ __all__ = ["check_fits", "free_options", "read_text"]
 
 _Options = TypeVar("_Options", bound="AnswerOptions")
 
-_FREE = {"constraint": "off", "num_beams": 1, "repetition_penalty": 1.0}
+_FREE = {"constraint": "off", "decoding": None, "num_beams": 1, "repetition_penalty": 1.0}
 _GREEDY = {"temperature": 0.0, "top_p": 1.0, "top_k": 0}
 
 
