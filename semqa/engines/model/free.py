@@ -18,8 +18,13 @@ __all__ = ["check_fits", "free_options", "read_text"]
 
 _Options = TypeVar("_Options", bound="AnswerOptions")
 
-_FREE = {"constraint": "off", "decoding": None, "num_beams": 1, "repetition_penalty": 1.0}
-_GREEDY = {"temperature": 0.0, "top_p": 1.0, "top_k": 0}
+_FREE: dict[str, object] = {
+    "constraint": "off",
+    "decoding": None,
+    "num_beams": 1,
+    "repetition_penalty": 1.0,
+}
+_GREEDY: dict[str, object] = {"temperature": 0.0, "top_p": 1.0, "top_k": 0}
 
 
 def free_options(options: _Options, max_new_tokens: int, *, sample: bool = False) -> _Options:
