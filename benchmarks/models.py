@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT))
 
 from semqa.data import read_quotesum  # noqa: E402
 from semqa.quotes import FreeText, QuotedAnswer  # noqa: E402
-from semqa.quotes.glue import leaks  # noqa: E402
+from semqa.quotes.words import leaks  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

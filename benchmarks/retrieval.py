@@ -27,9 +27,7 @@ from machine import describe_machine
 from semqa.documents import Document, Passage
 from semqa.retrieval.passages import DocumentInfo, Library
 from semqa.retrieval.passages.collection import Prepared
-from semqa.retrieval.passages.dense import Dense
-from semqa.retrieval.passages.rerank import Candidate, drop_repeats, rank
-from semqa.retrieval.passages.search import LOOKED_AT, Search
+from semqa.retrieval.passages.search import LOOKED_AT, Candidate, Dense, Search, drop_repeats, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -23,7 +23,7 @@ from machine import describe_machine
 from semqa import Source
 from semqa.decoding import CopyConstraint, QuotePolicy, Vocabulary, warm_up
 from semqa.decoding.vllm import to_extra_args
-from semqa.decoding.vllm.first_runner import FirstRunner
+from semqa.decoding.vllm.runners import FirstRunner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,8 +23,7 @@ from fit_extractive import logistic
 
 from semqa.engines.extractive.documents import Reading, read, write
 from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
-from semqa.engines.extractive.matching import Match, match
-from semqa.engines.extractive.selection import Model, judge, select
+from semqa.engines.extractive.matching import Match, Model, judge, match, select
 from semqa.metrics.docqa import (
     DocsPrediction,
     DocsQuestion,
@@ -34,7 +33,7 @@ from semqa.metrics.docqa import (
     DocsScorer,
 )
 from semqa.quotes import QuotedAnswer, Source
-from semqa.quotes.render.verdict import LOW
+from semqa.quotes.render.common import LOW
 from semqa.retrieval.encoder import packaged_encoder
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from semqa.engines.extractive.selection import Judgement
+    from semqa.engines.extractive.matching import Judgement
 
     Array = NDArray[np.float64]
 

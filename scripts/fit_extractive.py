@@ -23,9 +23,8 @@ import numpy as np
 from semqa.data import read_quotesum
 from semqa.engines.extractive.compose import span_text
 from semqa.engines.extractive.engine import ExtractiveEngine
-from semqa.engines.extractive.inquiry import read_inquiry
-from semqa.engines.extractive.ranker import Weights
-from semqa.engines.extractive.reading import Reading, read_request
+from semqa.engines.extractive.question import read_inquiry
+from semqa.engines.extractive.reading import Reading, Weights, read_request
 from semqa.metrics import Example, ExampleScores, score_example, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
 from semqa.metrics.marks import split_marks

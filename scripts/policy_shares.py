@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.data import read_quotesum
 from semqa.decoding import QuotePolicy, find_breach
-from semqa.quotes.glue import leaks
 from semqa.quotes.marks import FreePiece, scan_marks
+from semqa.quotes.words import leaks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa import QuotedAnswer
 from semqa.data import read_quotesum
-from semqa.quotes import align
-from semqa.quotes.align import Aligner
+from semqa.quotes import repair as align
+from semqa.quotes.repair import Aligner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

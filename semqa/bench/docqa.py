@@ -20,8 +20,8 @@ from semqa.data.files import STDIN, ByteBudget, InputFile, display_name, open_in
 from semqa.data.jsonl import Line, decode_row, describe, encode_row, lines_of, read_rows, shown
 from semqa.data.sources import read_sources
 from semqa.documents import Limits, extract
-from semqa.documents.kinds import kind_of
-from semqa.documents.names import check_name
+from semqa.documents.document import check_name
+from semqa.documents.extract import kind_of
 from semqa.engines.abstention import abstention, attempt
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsScorer

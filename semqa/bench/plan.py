@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import semqa
 from semqa.data.files import display_name
-from semqa.engines.model.identity import model_identity, model_versions
+from semqa.engines.model.hub import model_identity, model_versions
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
-    from semqa.retrieval.shelf import ExemplarShelf
+    from semqa.retrieval.settings import ExemplarShelf
 
 __all__ = ["HUMAN", "Item", "Plan", "data_digest"]
 

@@ -11,7 +11,7 @@ import typer
 
 from semqa.cli.checking import judge_answers, open_named_judge
 from semqa.cli.choice import Choice, choose, warm_up
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions, takes_engine_options
 from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
 from semqa.cli.inputs import (
     check_not_an_input,
@@ -22,6 +22,7 @@ from semqa.cli.inputs import (
 )
 from semqa.cli.keys import Database
 from semqa.cli.options import (
+    COLLECTIONS,
     AsJson,
     DataFolder,
     EngineName,
@@ -50,13 +51,13 @@ __all__ = ["answer"]
 @takes_engine_options
 def answer(
     question: Annotated[
-        str, typer.Argument(help="The question, in words.", metavar="QUESTION", show_default=False)
+        str, typer.Argument(help="The question.", show_default=False, metavar="QUESTION")
     ],
     options: EngineOptions,
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Documents, one source each, after those of --source.",
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV.",
             metavar="FILE",
             show_default=False,
         ),
@@ -66,14 +67,17 @@ def answer(
     collection: Annotated[
         str | None,
         typer.Option(
-            help="Quote the passages of this collection that speak to the question best (semqa "
-            "index makes one); they come after other sources.",
+            help="Answer from this collection (see semqa index), besides other sources.",
             show_default=False,
+            metavar="NAME",
         ),
     ] = None,
     owner: OwnerId = None,
     passages: Annotated[
-        int, typer.Option(min=1, max=100, help="How many passages of the collection.")
+        int,
+        typer.Option(
+            min=1, max=100, help="Passages of the collection to read.", rich_help_panel=COLLECTIONS
+        ),
     ] = 8,
     reranker: RerankerName = None,
     data: DataFolder = None,
@@ -84,32 +88,36 @@ def answer(
         typer.Option(
             "--format",
             "-f",
-            help="How the answer is shown.",
-            show_default="terminal in a terminal, marked in a pipe or file",
+            help="How to show the answer.",
+            show_default="terminal, or marked in a pipe",
         ),
     ] = None,
     as_json: AsJson = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write to this file instead.", show_default=False),
+        typer.Option(
+            "--out", "-o", help="Write the answer to this file.", show_default=False, metavar="FILE"
+        ),
     ] = None,
     with_prompt: Annotated[
         bool,
         typer.Option(
             "--show-prompt",
-            help="Show what the model is asked: on standard error, with --json in the record.",
+            help="Show the prompt, on standard error or with --json in the record.",
+            rich_help_panel=PROMPT,
         ),
     ] = False,
     compare: Annotated[
         bool,
-        typer.Option("--compare", help="Answer twice: with the constraint, and without it."),
+        typer.Option(
+            "--compare", help="Answer with and without the constraint.", rich_help_panel=RULES_PANEL
+        ),
     ] = False,
     check: Annotated[
         bool,
         typer.Option(
             "--check",
-            help="Have a judge say of each sentence whether the sources that it quotes support it: "
-            "a judgement, beside the verification of quotes.",
+            help="Let a judge say whether the quoted sources support each sentence.",
         ),
     ] = False,
     judge: JudgeName = "lexical",
@@ -118,19 +126,23 @@ def answer(
     judge_device: JudgeDevice = None,
     judge_url: JudgeUrl = None,
 ) -> None:
-    """Answer QUESTION from the sources, quoting them word for word.
+    """Answer a question from documents, quoting them word for word.
 
-    Sources are numbered in the order given. Without any, they are read from
-    standard input: JSON lines {"text", "title"?, "url"?}, or else plain text,
-    which is one source.
-    """
+    Sources are numbered in the order given; without any, they are read from standard input.
+
+    \b
+    semqa answer "What is the notice period?" contract.pdf handbook.docx
+    semqa answer "Who crossed Antarctica alone?" --sources passages.jsonl --json
+    semqa answer "What changed in May?" --collection minutes --format html -o answer.html
+    semqa answer "Who sang it?" --sources passages.jsonl --engine openai:gpt-4o-mini
+    """  # noqa: D301 -- click reads the backspace
     output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
     choice = choose(*with_default(engine, options))
     _check_model_only(choice, with_prompt=with_prompt, compare=compare, options=options)
     if compare and output_format is Format.HTML:
         raise InputError(
-            "--compare: got --format html, expected a format that can hold two answers; use "
-            "terminal, markdown or json"
+            "cannot be combined with --format html. Use terminal, markdown or json.",
+            field="compare",
         )
     check_text(question, "QUESTION")
     # What is wrong with the judge is found before anything is answered.
@@ -148,7 +160,7 @@ def answer(
         check_stdin_once(options.train, *texts, sources)
     check_not_an_input(out, *texts, sources, options.train)
     if owner is not None and collection is None:
-        raise InputError("--owner: got it without --collection, expected both; name a collection")
+        raise InputError("needs --collection.", field="owner", value=owner)
     given: tuple[Source, ...] = ()
     if collection is None or texts or sources is not None:
         given = gather_sources(texts, sources)
@@ -362,38 +374,33 @@ def _check_model_only(
         if given and choice.prompts is None:
             choice.create()  # an engine that does not exist is the greater mistake
             raise InputError(
-                f"{flag}: got it with the engine {choice.engine}, expected one that asks a language "
-                "model; leave it out, or choose such as transformers:MODEL"
+                f"{flag} needs a language model, such as transformers:MODEL; the engine is {choice.engine}."
             )
     if not compare or choice.prompts is None:
         return
     if "constraint" not in choice.options:
         raise InputError(
-            f"--compare: got it with the engine {choice.engine}, expected one that can be kept to "
-            "verbatim quotes; leave it out, or choose such as transformers:MODEL"
+            f"The engine {choice.engine} has no constraint to compare with.",
+            hint="Choose one such as transformers:MODEL.",
         )
     if options.constraint is not None:
         raise InputError(
-            f"--compare: got it with --constraint {options.constraint.value}, expected one of "
-            "them, for it answers both ways; leave one out"
+            "answers both ways, so it cannot be combined with --constraint.", field="compare"
         )
     from semqa.prompting import Template
 
     template = Template.load(choice.prompts.template)
     if template.answers != "quotes":
         raise InputError(
-            f"--compare: got it with the prompt {template.name}, which asks for "
-            f"{template.answers}, expected one for quotes, for the constraint allows nothing else; "
-            "choose another --prompt, or give --constraint off in place of --compare"
+            f"needs a prompt for quotes; {template.name} asks for {template.answers}.",
+            field="compare",
+            hint="Choose another --prompt, or use --constraint off instead of --compare.",
         )
 
 
 def _chosen_format(given: Format | None, as_json: bool, *, in_terminal: bool) -> Format:
     if as_json and given not in (None, Format.JSON):
-        raise InputError(
-            f"--json and --format: got both, the latter with {given.value}, expected one; "
-            "leave one out"
-        )
+        raise InputError(f"--json and --format {given.value} exclude each other.")
     if as_json:
         return Format.JSON
     if given is not None:

@@ -249,7 +249,7 @@ class ConfigReader:
             from semqa.engines.model import check_template
 
             try:
-                check_template(template, str(choice.options["constraint"]))
+                check_template(template)
             except InputError as error:
                 switch = own.get("constraint")
                 if switch is not None and switch.axis:

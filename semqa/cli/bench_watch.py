@@ -186,6 +186,6 @@ def _going_on(progress: Progress) -> str:
 def _escaped(text: str) -> str:
     from rich.markup import escape
 
-    from semqa.quotes.render.safe import safe_text
+    from semqa.quotes.render.common import safe_text
 
     return escape(safe_text(text))

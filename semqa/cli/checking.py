@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from semqa.cli.flags import flag
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,10 +50,7 @@ def open_named_judge(
     if judge is None:
         for name in _OPTIONS:
             if name in typed:
-                raise InputError(
-                    f"{flag(name)}: got it without {needs}, expected both; add {needs}, or leave it "
-                    "out"
-                )
+                raise InputError(f"needs {needs}.", field=name)
         return None
     from semqa.attribution.judges.base import abilities_of, able
     from semqa.cli.eval.judging import JudgeOptions

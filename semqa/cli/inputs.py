@@ -36,10 +36,7 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
     check_stdin_once(*files, sources)
     if not files and sources is None:
         if sys.stdin is None or sys.stdin.isatty():
-            raise InputError(
-                "no sources: got neither --source nor --sources, expected passages to quote; "
-                "name documents, a JSON lines file, or pipe them in"
-            )
+            raise InputError("No sources. Name documents or --sources FILE, or pipe them in.")
         return read_piped_sources()
     given = read_sources(files) if files else ()
     return (*given, *(read_sources_jsonl(sources) if sources is not None else ()))
@@ -64,15 +61,15 @@ def found_sources(
     where = data_folder(data) / "library"
     if not where.is_dir():
         raise InputError(
-            f"--collection: not found: got {collection!r} and no collections in {where}, expected "
-            "some; make one with: semqa index DIR"
+            f"Collection {collection!r} not found: there are none in {where}.",
+            hint="Make one with: semqa index DIR",
         )
     library = Library(where, reranker=reranker)
     found = library.collection(owner, collection).search(question, passages)
     if not found:
         raise InputError(
-            f"--collection: nothing found: got a question that no passage of {collection!r} speaks "
-            "to, expected words that are in it; ask another, or add documents with: semqa index DIR"
+            f"No passage of {collection!r} has anything to do with the question.",
+            hint="Use words of the documents, or add documents with: semqa index DIR",
         )
     return tuple(each.source for each in found)
 
@@ -84,10 +81,7 @@ def check_stdin_once(*paths: Path | None) -> None:
         InputError: it stands for two.
     """
     if [str(path) for path in paths].count("-") > 1:
-        raise InputError(
-            "standard input named twice: got - for more than one input, expected it once; name "
-            "files for the others"
-        )
+        raise InputError("Standard input (-) can be only one of the inputs.")
 
 
 def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
@@ -101,8 +95,7 @@ def check_not_an_input(out: Path | None, *inputs: Path | None) -> None:
             continue
         if out.samefile(path):
             raise InputError(
-                f"{out}: would be overwritten: got the same file for input and output, expected "
-                "two; choose another output"
+                "The output would overwrite an input. Choose another file.", where=str(out)
             )
 
 
@@ -116,6 +109,7 @@ def check_text(text: str, name: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{name}: invalid UTF-8: got {error.object[error.start]!a} at character {error.start}, "
-            "expected text; check the terminal's encoding"
+            f"holds invalid UTF-8 at character {error.start}: {error.object[error.start]!a}.",
+            field=name,
+            hint="Check the terminal's encoding.",
         ) from error

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from semqa.cli.options import AsJson
+from semqa.cli.options import COLLECTIONS, AsJson
 from semqa.cli.output import json_line, say, write_result
 from semqa.extras import require
 
 __all__ = ["Database", "app", "key_store"]
 
-app = typer.Typer(help="Make, list and take back the keys of a server.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and revoke API keys of a server.", no_args_is_help=True)
 
 _Data = Annotated[
     Path | None,
@@ -30,22 +30,23 @@ Database = Annotated[
     typer.Option(
         "--database",
         envvar="SEMQA_DATABASE",
-        help="Its database, if it is not in the folder.",
-        show_default=False,
+        help="Database URL.",
+        show_default="SQLite in the data folder",
         metavar="URL",
+        rich_help_panel=COLLECTIONS,
     ),
 ]
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Whose key it is, for the list.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="Name shown in the list.", metavar="NAME")],
     data: _Data = None,
     database: Database = None,
 ) -> None:
-    """Make a key, and print it. It is shown this once: only its hash is kept.
+    """Create a key and print it, once: only its hash is kept.
 
-    From then on the server asks for a key.
+    As soon as there is a key, the server requires one.
     """
     store = key_store(data, database)
     try:
@@ -89,11 +90,11 @@ def list_keys(data: _Data = None, database: Database = None, as_json: AsJson = F
 
 @app.command()
 def revoke(
-    key: Annotated[str, typer.Argument(help="Its id, from the list.", metavar="ID")],
+    key: Annotated[str, typer.Argument(help="Id of the key (see semqa keys list).", metavar="ID")],
     data: _Data = None,
     database: Database = None,
 ) -> None:
-    """Take a key back; a running server forgets it within ten seconds."""
+    """Revoke a key; a running server refuses it within ten seconds."""
     store = key_store(data, database)
     try:
         store.revoke(key)

@@ -28,7 +28,7 @@ def waiting(message: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    from semqa.quotes.render.safe import safe_text
+    from semqa.quotes.render.common import safe_text
 
     with Console(stderr=True).status(Text(safe_text(message))) as status:
         yield lambda text: status.update(Text(safe_text(text)))
@@ -45,7 +45,7 @@ def watch(pieces: Iterable[str]) -> str:
     from rich.live import Live
     from rich.text import Text
 
-    from semqa.quotes.render.safe import safe_text
+    from semqa.quotes.render.common import safe_text
 
     text = ""
     console = Console(stderr=True, highlight=False)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperCommand
-
 from semqa.cli.flags import flag
+from semqa.cli.help import Command
 from semqa.cli.output import say
 from semqa.errors import InputError
 
@@ -46,7 +45,7 @@ _ELSEWHERE = {
 _ROWS_ARE_KEPT = "--log-samples: rows are always kept, in examples.jsonl"
 
 
-class LmEvalCommand(TyperCommand):
+class LmEvalCommand(Command):
     """A command that takes flags in the spelling of lm-evaluation-harness, too."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -27,6 +27,7 @@ from semqa.cli import (
     verify,
 )
 from semqa.cli.eval import main as evaluation
+from semqa.cli.help import use_help
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
 
@@ -37,7 +38,7 @@ app = typer.Typer(
     help="Answers whose every claim is a quote that a reader can check at a glance.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Measuring", "Models"
 app.command(name="answer", rich_help_panel=_ASK)(answer.answer)
@@ -70,6 +71,9 @@ def _root(
 ) -> None:
     """Answers whose every claim is a quote that a reader can check at a glance."""
     del version
+
+
+use_help(app)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "COLLECTIONS",
     "RERANKER_HELP",
     "AsJson",
     "DataFolder",
@@ -17,6 +18,9 @@ __all__ = [
     "SourcesOption",
 ]
 
+COLLECTIONS = "Collections"
+"""Panel of the options that say where collections are."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 DataFolder = Annotated[
@@ -25,7 +29,9 @@ DataFolder = Annotated[
         "--data",
         envvar="SEMQA_DATA",
         help="Folder of collections and conversations.",
-        show_default="~/.local/share/semqa, or as the system has it",
+        show_default="~/.local/share/semqa",
+        metavar="DIR",
+        rich_help_panel=COLLECTIONS,
     ),
 ]
 
@@ -33,16 +39,14 @@ EngineName = Annotated[
     str | None,
     typer.Option(
         envvar="SEMQA_ENGINE",
-        show_default="what semqa models shows, else extractive",
-        help="extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL or vllm:MODEL, a folder "
-        "or a name on the Hub, or openai:MODEL, a name at the endpoint --base-url.",
+        show_default="see semqa models",
+        metavar="ENGINE",
+        help="extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL, vllm:MODEL or "
+        "openai:MODEL. MODEL is a folder, a name on the Hub, or a name at --base-url.",
     ),
 ]
 
-RERANKER_HELP = (
-    "A cross-encoder of sentence-transformers, a folder or a name on the Hub, that reads the best "
-    "passages again, each with the question."
-)
+RERANKER_HELP = "Cross-encoder that reorders the passages: a folder or a name on the Hub."
 
 RerankerName = Annotated[
     str | None,
@@ -52,18 +56,20 @@ RerankerName = Annotated[
         help=RERANKER_HELP,
         show_default="none",
         metavar="MODEL",
+        rich_help_panel=COLLECTIONS,
     ),
 ]
 
 SourceOption = Annotated[
     list[Path] | None,
-    typer.Option(help="A document as one source; repeat it for more.", show_default=False),
+    typer.Option(help="A document; repeatable.", show_default=False, metavar="FILE"),
 ]
 
 SourcesOption = Annotated[
     Path | None,
     typer.Option(
-        help='JSON lines {"text", "title"?, "url"?}, one source a line; - for standard input.',
+        help='JSON lines {"text", "title"?, "url"?}, one source per line; - for standard input.',
         show_default=False,
+        metavar="FILE",
     ),
 ]

@@ -66,7 +66,7 @@ def write_result(text: str, *, raw: bool = False) -> None:
             standard output is one.
     """
     if not raw and sys.stdout.isatty():
-        from semqa.quotes.render.safe import safe_text
+        from semqa.quotes.render.common import safe_text
 
         text = safe_text(text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
@@ -90,7 +90,7 @@ def write_file(path: Path, text: str) -> None:
 
 def say(message: str) -> None:
     """Print a remark to standard error; steering characters in it are made visible."""
-    from semqa.quotes.render.safe import safe_text
+    from semqa.quotes.render.common import safe_text
 
     sys.stderr.write(safe_text(message) + "\n")
 

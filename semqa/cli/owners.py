@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from semqa.cli.keys import key_store
+from semqa.cli.options import COLLECTIONS
 from semqa.errors import InputError
 
 __all__ = ["OwnerId", "OwnerKey", "find_owner"]
@@ -16,10 +17,10 @@ OwnerId = Annotated[
     str | None,
     typer.Option(
         "--owner",
-        help="Whose collection it is, for a server that asks for keys: the id of a key (semqa keys "
-        "list).",
+        help="Owner of the collection: the id of a key (see semqa keys list).",
         show_default=False,
         metavar="ID",
+        rich_help_panel=COLLECTIONS,
     ),
 ]
 
@@ -28,10 +29,10 @@ OwnerKey = Annotated[
     typer.Option(
         "--api-key",
         envvar="SEMQA_INDEX_API_KEY",
-        help="The same, by the key itself: also one that only --api-key of semqa serve knows. Better "
-        "given by the environment.",
+        help="Owner of the collection, by the key itself.",
         show_default=False,
         metavar="KEY",
+        rich_help_panel=COLLECTIONS,
     ),
 ]
 
@@ -70,6 +71,9 @@ def find_owner(
     if owner not in [key.id for key in keys if revoked or key.revoked is None]:
         kind = "a key" if revoked else "a key that opens"
         raise InputError(
-            f"--owner: no such key: got {owner!a}, expected the id of {kind}; see semqa keys list"
+            f"must be the id of {kind}, got {owner!a}.",
+            field="owner",
+            value=owner,
+            hint="See semqa keys list.",
         )
     return owner

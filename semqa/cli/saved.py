@@ -88,7 +88,7 @@ def save(engine: str, options: EngineOptions) -> Saved:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(saved._asdict(), indent=2) + "\n", "utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}.") from error
+        raise InputError(f"{error.strerror or error}.", where=str(path)) from error
     return saved
 
 
@@ -135,5 +135,5 @@ def _typed(hint: Any, value: Any) -> Any:
 
 def _unreadable(path: Path) -> InputError:
     return InputError(
-        f'{path}: cannot be read as a saved engine. Run "semqa models use ENGINE" to replace it.'
+        'Not a saved engine. Run "semqa models use ENGINE" to replace it.', where=str(path)
     )

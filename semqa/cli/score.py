@@ -94,9 +94,7 @@ def score(
     check_stdin_once(references, predictions, baseline)
     check_not_an_input(per_example, references, predictions, baseline)
     if baseline is not None and resamples == 0:
-        raise InputError(
-            "--resamples: got 0 with --baseline, expected at least 1 for a test; leave it out"
-        )
+        raise InputError("must be at least 1 with --baseline, got 0.", field="resamples", value=0)
     questions = read_quotesum(references)
     drawn = INTERVAL_RESAMPLES if resamples is None else resamples
     spread: dict[str, object] = {

@@ -15,7 +15,8 @@ import typer
 import semqa
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
-from semqa.cli.flags import flag, in_flags
+from semqa.cli.flags import flag
+from semqa.cli.nearest import nearest_names
 from semqa.cli.options import RERANKER_HELP
 from semqa.cli.saved import with_default
 from semqa.errors import InputError
@@ -32,7 +33,7 @@ _SERVER = "Server"
 _LIMITS = "Limits"
 
 
-def _option(help_text: str, panel: str, name: str, **more: Any) -> Any:
+def _option(help_text: str, panel: str | None, name: str, **more: Any) -> Any:
     envvar = more.pop("envvar", "SEMQA_" + name.upper())
     show = more.pop("show_default", True)
     return typer.Option(
@@ -48,32 +49,30 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "bytes that are no UTF-8"
-        raise InputError(
-            f"{path}: cannot be read: got {why}, expected a YAML file; choose another --config"
-        ) from error
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(f"The file cannot be read: {why}.", where=str(path)) from error
     try:
         settings = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
         raise InputError(
-            f"{where}: not YAML: got {getattr(error, 'problem', None) or 'something else'}, expected "
-            "lines such as port: 8000; mend it"
+            f"Invalid YAML: {getattr(error, 'problem', None) or error}.", where=where
         ) from error
     if settings is None:
         return path
     if not isinstance(settings, dict):
         raise InputError(
-            f"{path}: no settings: got {type(settings).__name__}, expected lines such as port: 8000; "
-            "mend it"
+            f"Expected settings such as port: 8000, got {type(settings).__name__}.", where=str(path)
         )
     known = {str(each.name): each for each in context.command.params if each.name}
     given: dict[str, Any] = {}
     for key, value in settings.items():
         name = str(key).replace("-", "_")
         if name not in known or name in ("config", "help"):
-            raise InputError(_unknown(path, str(key), list(known)))
+            raise InputError(
+                f"Unknown setting {key!r}.", where=str(path), hint=_hint(str(key), list(known))
+            )
         if value is None:
             continue
         if known[name].nargs == 1 and getattr(known[name], "multiple", False):
@@ -84,14 +83,11 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-def _unknown(path: Path, key: str, known: list[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(key.replace("-", "_"), known, n=1)
-    hint = f"did you mean {close[0].replace('_', '-')}?" if close else "see semqa serve --help"
-    return (
-        f"{path}: unknown setting: got {key!r}, expected the name of a flag, such as port; {hint}"
-    )
+def _hint(key: str, known: list[str]) -> str:
+    close = nearest_names(key, known)
+    if close:
+        return f"Did you mean {' or '.join(close)}?"
+    return "Settings are the flags of semqa serve --help-all."
 
 
 @takes_engine_options
@@ -100,24 +96,22 @@ def serve(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="YAML file of settings, whose keys are the flags without dashes in front. Flags come "
-            "first, then the environment (SEMQA_PORT, …), then this file.",
+            help="YAML file of settings, such as port: 8000. Flags and SEMQA_* variables win.",
             callback=_read_config,
             is_eager=True,
             envvar="SEMQA_CONFIG",
             metavar="FILE",
-            rich_help_panel=_SERVER,
         ),
     ] = None,
-    host: Annotated[str, _option("Address to listen at.", _SERVER, "host")] = "127.0.0.1",
+    host: Annotated[str, _option("Address to listen on.", None, "host")] = "127.0.0.1",
     port: Annotated[
-        int, _option("Port to listen at; 0 for a free one.", _SERVER, "port", min=0, max=65535)
+        int, _option("Port to listen on; 0 for a free one.", None, "port", min=0, max=65535)
     ] = 8000,
     data: Annotated[
         Path | None,
         _option(
             "Folder of collections and conversations.",
-            _SERVER,
+            None,
             "data",
             show_default="~/.local/share/semqa",
             metavar="DIR",
@@ -126,7 +120,7 @@ def serve(
     database: Annotated[
         str | None,
         _option(
-            "Database of conversations and keys, such as postgresql+psycopg://user@host/name.",
+            "Database URL, such as postgresql+psycopg://user@host/name.",
             _SERVER,
             "database",
             show_default="SQLite in the data folder",
@@ -136,9 +130,8 @@ def serve(
     api_key: Annotated[
         list[str] | None,
         _option(
-            "A key that clients must send; repeat it for more. Better given by the environment or "
-            "--config, for others on this machine can see flags.",
-            _SERVER,
+            "Key that clients must send; repeatable. Safer in the environment or --config.",
+            None,
             "api_key",
             envvar="SEMQA_SERVE_API_KEY",
             show_default=False,
@@ -148,11 +141,10 @@ def serve(
     engine: Annotated[
         list[str] | None,
         _option(
-            "What answers: extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL, "
-            "vllm:MODEL or openai:MODEL; repeat it for more that a request may ask for.",
-            _SERVER,
+            "Engine, as for semqa answer; repeat it for engines that clients may choose from.",
+            None,
             "engine",
-            show_default="what semqa models shows, else extractive",
+            show_default="see semqa models",
             metavar="ENGINE",
         ),
     ] = None,
@@ -163,8 +155,7 @@ def serve(
     allowed_host: Annotated[
         list[str] | None,
         _option(
-            "A name with a dot that the server is reached by, if it asks for no key; repeat it for "
-            "more.",
+            "Host name of a server without keys; repeatable.",
             _SERVER,
             "allowed_host",
             show_default=False,
@@ -174,8 +165,7 @@ def serve(
     allowed_origin: Annotated[
         list[str] | None,
         _option(
-            "An origin, such as https://chat.example.org, whose pages may use the server from a "
-            "browser (CORS); * for any that sends a key; repeat it for more.",
+            "Origin allowed by CORS, such as https://chat.example.org; repeatable.",
             _SERVER,
             "allowed_origin",
             show_default=False,
@@ -183,70 +173,69 @@ def serve(
         ),
     ] = None,
     rate_limit: Annotated[
-        int, _option("Requests of one key in a minute; 0: no limit.", _LIMITS, "rate_limit", min=0)
+        int, _option("Requests per key and minute; 0 for no limit.", _LIMITS, "rate_limit", min=0)
     ] = 0,
-    max_body: Annotated[int, _option("Bytes of a request.", _LIMITS, "max_body", min=1)] = 16
+    max_body: Annotated[int, _option("Bytes per request.", _LIMITS, "max_body", min=1)] = 16
     * 2**20,
-    max_upload: Annotated[
-        int, _option("Bytes of a request that uploads files.", _LIMITS, "max_upload", min=1)
-    ] = 128 * 2**20,
+    max_upload: Annotated[int, _option("Bytes per upload.", _LIMITS, "max_upload", min=1)] = 128
+    * 2**20,
     max_question: Annotated[
-        int, _option("Characters of a question.", _LIMITS, "max_question", min=1)
+        int, _option("Characters per question.", _LIMITS, "max_question", min=1)
     ] = 8_000,
     max_sources: Annotated[
-        int, _option("Sources in a request.", _LIMITS, "max_sources", min=1)
+        int, _option("Sources per request.", _LIMITS, "max_sources", min=1)
     ] = 1_000,
     max_source_characters: Annotated[
         int,
-        _option("Characters of all of them together.", _LIMITS, "max_source_characters", min=1),
+        _option("Characters of all sources of a request.", _LIMITS, "max_source_characters", min=1),
     ] = 4_000_000,
     max_model_characters: Annotated[
         int,
         _option(
-            "The same where a language model is to read them, with each question.",
+            "Characters of all sources for a language model.",
             _LIMITS,
             "max_model_characters",
             min=1,
         ),
     ] = 200_000,
     max_documents: Annotated[
-        int, _option("PDF files in a request to /v1/messages.", _LIMITS, "max_documents", min=1)
+        int, _option("PDF files per request to /v1/messages.", _LIMITS, "max_documents", min=1)
     ] = 50,
     answers_at_once: Annotated[
         int,
-        _option(
-            "Answers under way; others wait for their turn.", _LIMITS, "answers_at_once", min=1
-        ),
+        _option("Concurrent answers.", _LIMITS, "answers_at_once", min=1),
     ] = 256,
     answers_waiting: Annotated[
-        int, _option("Answers that wait; more are refused.", _LIMITS, "answers_waiting", min=0)
+        int, _option("Queued answers; more are refused.", _LIMITS, "answers_waiting", min=0)
     ] = 1_024,
     request_timeout: Annotated[
-        float, _option("Seconds until an answer must be there.", _LIMITS, "request_timeout")
+        float, _option("Seconds until an answer times out.", _LIMITS, "request_timeout")
     ] = 120.0,
     read_timeout: Annotated[
         float,
         _option(
-            "Seconds in which a client must send the next part of its request.",
+            "Seconds to wait for more of a request.",
             _LIMITS,
             "read_timeout",
         ),
     ] = 30.0,
     write_timeout: Annotated[
         float,
-        _option("Seconds in which a client must take what it is sent.", _LIMITS, "write_timeout"),
+        _option("Seconds to wait for a client to read.", _LIMITS, "write_timeout"),
     ] = 30.0,
     drain: Annotated[
-        float, _option("Seconds that open answers get when the server stops.", _LIMITS, "drain")
+        float, _option("Seconds to finish open answers on shutdown.", _LIMITS, "drain")
     ] = 30.0,
 ) -> None:
-    """Serve a page that answers from your documents, and interfaces for other programs.
+    """Serve a chat page and an API that answer from your documents.
 
-    The page is at /; POST /v1/answers, /v1/chat/completions (OpenAI) and
-    /v1/messages (Anthropic) answer questions, over documents that were
-    uploaded or passages in the request; /openapi.json describes them.
-    Ctrl-C finishes what is under way, and ends.
-    """
+    The page is at /. The API speaks OpenAI (/v1/chat/completions), Anthropic (/v1/messages) and
+    semqa's own form (/v1/answers); /openapi.json describes it.
+
+    \b
+    semqa serve
+    semqa serve --host 0.0.0.0 --api-key "$KEY" --engine openai:gpt-4o-mini
+    """  # noqa: D301 -- click reads the backspace
     del config
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
@@ -269,35 +258,32 @@ def serve(
             given = replace(options, habits=frozenset(options.given()))
         return choose(spec, given).create()
 
-    try:
-        settings = ServerSettings(
-            host=host,
-            port=port,
-            data=data_folder(data),
-            reranker=reranker,
-            database=database,
-            api_keys=tuple(api_key or ()),
-            engines=engines,
-            create=create,
-            allowed_hosts=tuple(allowed_host or ()),
-            allowed_origins=tuple(allowed_origin or ()),
-            rate_limit=rate_limit,
-            max_body=max_body,
-            max_upload=max_upload,
-            max_question=max_question,
-            max_sources=max_sources,
-            max_source_characters=max_source_characters,
-            max_model_characters=max_model_characters,
-            max_documents=max_documents,
-            answers_at_once=answers_at_once,
-            answers_waiting=answers_waiting,
-            request_timeout=request_timeout,
-            read_timeout=read_timeout,
-            write_timeout=write_timeout,
-            drain=drain,
-        )
-    except InputError as error:
-        raise InputError(in_flags(str(error), _NAMES)) from error
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        data=data_folder(data),
+        reranker=reranker,
+        database=database,
+        api_keys=tuple(api_key or ()),
+        engines=engines,
+        create=create,
+        allowed_hosts=tuple(allowed_host or ()),
+        allowed_origins=tuple(allowed_origin or ()),
+        rate_limit=rate_limit,
+        max_body=max_body,
+        max_upload=max_upload,
+        max_question=max_question,
+        max_sources=max_sources,
+        max_source_characters=max_source_characters,
+        max_model_characters=max_model_characters,
+        max_documents=max_documents,
+        answers_at_once=answers_at_once,
+        answers_waiting=answers_waiting,
+        request_timeout=request_timeout,
+        read_timeout=read_timeout,
+        write_timeout=write_timeout,
+        drain=drain,
+    )
     app = create_app(settings)
     first_engine = app.state.shelf.get(engines[0])
     if options.constraint is None or options.constraint.value != "off":
@@ -323,13 +309,6 @@ def _leave() -> None:
     """End the process at once; what was acknowledged is on the disk, and answers are finished."""
     logging.shutdown()
     os._exit(0)
-
-
-_NAMES = (
-    "port", "engine", "api_key", "allowed_origin", "max_body", "max_upload", "max_question", "max_sources",
-    "max_source_characters", "max_model_characters", "max_documents", "rate_limit",
-    "answers_at_once", "answers_waiting", "request_timeout", "read_timeout", "write_timeout", "drain",
-)  # fmt: skip
 
 
 def _address(host: str, port: int) -> str:

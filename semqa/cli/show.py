@@ -83,7 +83,7 @@ def show_verdict(
     """
     from semqa.quotes import Verdict
     from semqa.quotes.render import verdict_text
-    from semqa.quotes.render.verdict import is_low
+    from semqa.quotes.render.common import is_low
 
     plain = result.verdict(question) is Verdict.QUOTED and not (is_low(result) or result.unanswered)
     if plain and not label:

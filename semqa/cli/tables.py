@@ -105,7 +105,7 @@ def figures_table(
 
 def things_table(headers: Sequence[str], rows: Sequence[Sequence[str | int]]) -> Table:
     """Return one row a thing, by its name; characters in it that steer a terminal are made visible."""
-    from semqa.quotes.render.safe import safe_text
+    from semqa.quotes.render.common import safe_text
 
     table = _table(*headers)
     for row in rows:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.quotes import Quote, QuotedAnswer, Source
-    from semqa.quotes.nearest import Nearest, NearestSearch
+    from semqa.quotes.locate import Nearest, NearestSearch
 
 __all__ = ["verify"]
 
@@ -27,10 +27,7 @@ MAX_ANSWER_BYTES = 16 * 2**20
 WORTH_SHOWING = 0.6
 """Similarity from which the nearest passage helps a reader; chance resemblance lies below."""
 
-NO_SOURCES = (
-    "no sources: got neither --source nor --sources, expected the passages that the answer quotes; "
-    "name documents or a JSON lines file"
-)
+NO_SOURCES = "No sources. Name the documents or the --sources FILE that the answer quotes."
 
 
 def verify(
@@ -52,7 +49,7 @@ def verify(
     why, or if nothing is quoted. Words outside of quotes that claim something
     are listed, and do not change the exit code.
     """
-    from semqa.quotes.nearest import NearestSearch
+    from semqa.quotes.locate import NearestSearch
 
     check_stdin_once(answer, *(source or []), sources)
     result, question = _read(answer, source or [], sources)

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import (
+from semqa.quotes.words import (
     function_words,
     glue_words,
     language_of,

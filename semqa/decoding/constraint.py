@@ -286,13 +286,19 @@ class CopyConstraint:
         given: object = max_tokens
         whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
         if not whole or not 0 < max_tokens < memory.UNLIMITED:
-            raise InputError(f"max_tokens must be a whole number above 0, got {max_tokens!r}.")
+            raise InputError(
+                f"must be a whole number above 0, got {max_tokens!r}.",
+                field="max_tokens",
+                value=max_tokens,
+            )
         state = _with_tokens(self._start, int(max_tokens))
         if max_tokens <= self._scarce:
             least = self._finish(state)
             if max_tokens < least:
                 raise InputError(
-                    f"max_tokens must be at least {least} for these sources, got {max_tokens}."
+                    f"must be at least {least} for these sources, got {max_tokens}.",
+                    field="max_tokens",
+                    value=max_tokens,
                 )
         return state
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from semqa.decoding.policy import QuotePolicy
 from semqa.errors import InputError
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import (
+from semqa.quotes.words import (
     function_words,
     glue_words,
     language_of,
@@ -107,8 +107,9 @@ def _fields(sources: Sequence[Source], policy: QuotePolicy) -> Iterator[_Field]:
     for number in policy.sources or range(1, len(sources) + 1):
         if number > len(sources):
             raise InputError(
-                f"sources: got {number}, expected numbers from 1 to {len(sources)}; name sources "
-                "that are given"
+                f"names source {number}, but there are {len(sources)}.",
+                field="sources",
+                value=number,
             )
         source = sources[number - 1]
         for text in (source.title, source.text):

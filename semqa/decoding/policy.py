@@ -26,7 +26,7 @@ class QuotePolicy:
 
     Attributes:
         free: what may stand outside of quotes: ``glue``, only words that claim nothing (the list of
-            the language, `semqa.quotes.glue`, and words of the question) in short runs, so that
+            the language, `semqa.quotes.words`, and words of the question) in short runs, so that
             every claim is quoted; or ``any`` text.
         boundary: where a span may be cut: ``word``, never between two alphanumeric characters, or
             ``char``, between any two characters.
@@ -54,7 +54,9 @@ class QuotePolicy:
         number = isinstance(bias, (int, float)) and not isinstance(bias, bool)
         if not number or not abs(self.quote_bias) <= _MOST_BIAS:  # nor NaN
             raise InputError(
-                f"quote_bias must be a number from -{_MOST_BIAS:,} to {_MOST_BIAS:,}, got {bias!r}."
+                f"must be a number from -{_MOST_BIAS:,} to {_MOST_BIAS:,}, got {bias!r}.",
+                field="quote_bias",
+                value=bias,
             )
 
 

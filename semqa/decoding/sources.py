@@ -1,4 +1,4 @@
-"""From sources to the joined text that spans are looked up in."""
+"""Sources joined to the text that spans are looked up in, with its suffix array and classes of characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from semqa.decoding.automaton import memory
 from semqa.decoding.automaton.entries import entries
 from semqa.decoding.characters import class_table
-from semqa.decoding.suffixes import suffix_array
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +20,33 @@ if TYPE_CHECKING:
     from semqa.decoding.policy import QuotePolicy
     from semqa.quotes import Source
 
-__all__ = ["SourceTables", "lay_out"]
+__all__ = ["SourceTables", "lay_out", "suffix_array"]
+
+
+def suffix_array(text: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Return the starts of all suffixes of a text, sorted by suffix (int32[n]).
+
+    Source: SA-IS, see `semqa.decoding.automaton.suffixes`.
+
+    Example:
+        >>> suffix_array(np.frombuffer(b"banana", np.uint8)).tolist()
+        [5, 3, 1, 0, 4, 2]
+    """
+    return _sort(text.astype(np.int32), 256)
+
+
+def _sort(symbols: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    if symbols.size < 2:
+        return np.arange(symbols.size, dtype=np.int32)
+    valleys, names, distinct = entries().name_pieces(symbols, size)
+    if distinct < valleys.size:
+        order = _sort(names, distinct)
+    else:
+        order = np.empty_like(names)
+        order[names] = np.arange(names.size, dtype=np.int32)
+    sorted_suffixes: NDArray[np.int32] = entries().induce(symbols, size, valleys[order])
+    return sorted_suffixes
+
 
 _MOST_BYTES = 2**31 - 2**20
 _FEW_STARTS = 8_192

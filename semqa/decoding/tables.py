@@ -14,7 +14,7 @@ from semqa.decoding.automaton.entries import entries
 from semqa.decoding.automaton.step import HEAD_WORDS, MOST_RUN_MARKS
 from semqa.decoding.automaton.words import FREE_WORD, FUNCTION
 from semqa.quotes.answer import ABSTENTION
-from semqa.quotes.glue import (
+from semqa.quotes.words import (
     function_words,
     glue_words,
     language_of,
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from semqa.decoding.trie import Trie
-    from semqa.decoding.vocabulary import Vocabulary
+    from semqa.decoding.vocabulary import Trie, Vocabulary
 
 __all__ = ["FreeTables", "VocabularyTables", "free_tables", "vocabulary_tables"]
 

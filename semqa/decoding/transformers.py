@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from semqa.decoding.masking import apply_masks, compile_masking
+from semqa.decoding.masks import apply_masks, compile_masking
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -19,7 +19,7 @@ try:
     import torch
     from transformers import LogitsProcessor
 
-    from semqa.decoding.device_masks import unpack_on_device
+    from semqa.decoding.masks import unpack_on_device
 except ModuleNotFoundError:  # names the command that installs them
     require("transformers", extra="local", purpose="semqa.decoding.transformers")
     raise
@@ -84,15 +84,10 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
     ) -> None:
         given = [*constraints] if isinstance(constraints, Sequence) else [constraints]
         if not given:
-            raise InputError(
-                "constraints: got none, expected one for each prompt; give the constraint of each"
-            )
+            raise InputError("must hold at least one constraint.", field="constraints")
         self._vocabulary = given[0].vocabulary
         if any(one.vocabulary != self._vocabulary for one in given):
-            raise InputError(
-                "constraints: got several vocabularies, expected one, for one model writes all "
-                "rows; make them from the same vocabulary"
-            )
+            raise InputError("must share one vocabulary, that of the model.", field="constraints")
         # Rows of one constraint are stepped together.
         self._distinct = list({id(one): one for one in given}.values())
         place = {id(one): number for number, one in enumerate(self._distinct)}
@@ -149,15 +144,15 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         prompts = self._group_of_prompt.size
         if rows == 0 or rows % prompts:
             raise InputError(
-                f"constraints: got {prompts} for a batch of {rows} rows, expected one for each "
-                "prompt, or one for all; give as many as there are prompts"
+                f"must be one per prompt, or one for all; got {prompts} for a batch of {rows} rows.",
+                field="constraints",
             )
         offsets = self._vocabulary.offsets
         if self._end >= width or offsets[min(width, self._vocabulary.size)] < offsets[-1]:
             raise InputError(
-                f"scores: narrower than the vocabulary: got {width}, expected at least "
-                f"{self._vocabulary.size}, for the constraint counts on tokens that the model "
-                "cannot write; make the vocabulary without them"
+                f"must be at least as wide as the vocabulary, {self._vocabulary.size}, got {width}.",
+                field="scores",
+                hint="Make the vocabulary without tokens that the model cannot write.",
             )
         self._prompt_length = length
         group_of_row = np.repeat(self._group_of_prompt, rows // prompts)
@@ -185,10 +180,8 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
                         states[row] = constraint.advance(before[row], int(tokens[row]))
                 except InputError as error:
                     raise InputError(
-                        f"generate took a token that was not allowed, as new token "
-                        f"{history.shape[1]} of one of the rows {_shown(rows)}: {error}; leave out "
-                        "what forces tokens after the constraint (other processors, assisted "
-                        "decoding, beams with sampling)"
+                        f"generate took a token that was not allowed, new token {history.shape[1]} of one of the rows {_shown(rows)}: {error}",
+                        hint="Leave out what forces tokens after the constraint (other processors, assisted decoding, beams with sampling).",
                     ) from error
             self._states, self._ended = states, self._is_end[tokens]
         self._history = history
@@ -207,9 +200,9 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         if not equal.any(axis=-1).all():
             lost = int(np.flatnonzero(~equal.any(axis=-1))[0])
             raise InputError(
-                f"input_ids: row {lost} continues no row of the last step: got other new tokens, "
-                "expected those of a row of the same prompt; make a processor for each call of "
-                "generate"
+                f"has a row {lost} that continues no row of the last step.",
+                field="input_ids",
+                hint="Make a processor for each call of generate.",
             )
         beams = rows // prompts
         return np.asarray(equal.argmax(axis=-1).ravel() + np.arange(rows) // beams * beams)
@@ -225,10 +218,8 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
         if not alive.all():
             row = int(np.flatnonzero(~alive)[0])
             raise InputError(
-                f"no token is left for row {row} after {self._history.shape[1]} new tokens: got "
-                "minus infinity for every token that the constraint allows, or NaN for one, expected "
-                "a score for at least one; leave out what forbids tokens (min_new_tokens, "
-                "no_repeat_ngram_size, bad_words_ids, …), and see that the model's logits are finite"
+                f"No token is left for row {row} after {self._history.shape[1]} new tokens: every allowed token has the logit -inf, or one is NaN.",
+                hint="Leave out what forbids tokens (min_new_tokens, no_repeat_ngram_size, bad_words_ids, …), and check that the model's logits are finite.",
             )
         return masked
 
@@ -275,13 +266,14 @@ class CopyConstraintLogitsProcessor(LogitsProcessor):
     def _reject_step(self, rows: int, length: int) -> NoReturn:
         if rows != self._ended.size:
             raise InputError(
-                f"input_ids: the batch changed: got {rows} rows, expected {self._ended.size} as in "
-                "the first step; make a processor for each call of generate"
+                f"must have {self._ended.size} rows as in the first step, got {rows}.",
+                field="input_ids",
+                hint="Make a processor for each call of generate.",
             )
         raise InputError(
-            f"input_ids: not the next step: got {length} tokens a row, expected "
-            f"{self._length + 1}, one more than before; make a processor for each call of generate, "
-            "without assisted or prompt-lookup decoding"
+            f"must have {self._length + 1} tokens per row, one more than before, got {length}.",
+            field="input_ids",
+            hint="Make a processor for each call of generate, without assisted or prompt-lookup decoding.",
         )
 
 

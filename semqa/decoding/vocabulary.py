@@ -1,28 +1,238 @@
-"""The tokens of a model as bytes: all that the constraint knows of a tokenizer.
-
-Does not encode text, and does not know one tokenizer library: `semqa.decoding.tokenizers` does.
-"""
+"""The tokens of a model as bytes, and the trie over them, cached on disk."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import operator
+import zipfile
+import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.decoding.vocabulary_cache import cached_trie
-from semqa.errors import InputError
+from semqa.errors import InputError, SemqaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from semqa.decoding.trie import Trie
+__all__ = [
+    "DENSE_CHILDREN",
+    "FORMAT",
+    "Trie",
+    "Vocabulary",
+    "add_tables",
+    "build_trie",
+    "cache_path",
+    "cached_trie",
+]
 
-__all__ = ["Vocabulary"]
+
+DENSE_CHILDREN = 16
+"""From so many children on, a node's children are found by table and not by search."""
+
+
+class Trie(NamedTuple):
+    """A byte trie of n nodes in breadth-first order; node 0 is the root, the empty string.
+
+    Attributes:
+        first_child: int32[n], the first child of each node; children stand together, by byte.
+        child_count: int32[n].
+        byte: uint8[n], the byte that leads into each node; 0 for the root.
+        token_start: int32[n + 1], where the tokens of each node begin in `token_ids`.
+        token_ids: int32[m], the tokens that end at each node, ascending within a node.
+        table_of: int32[n], the row of `tables`, or -1 for nodes with few children.
+        tables: int32[T, 256], the child by byte, or -1; the root always has a row.
+    """
+
+    first_child: NDArray[np.int32]
+    child_count: NDArray[np.int32]
+    byte: NDArray[np.uint8]
+    token_start: NDArray[np.int32]
+    token_ids: NDArray[np.int32]
+    table_of: NDArray[np.int32]
+    tables: NDArray[np.int32]
+
+
+def build_trie(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Trie:
+    """Build the trie of all tokens that are not empty.
+
+    One pass a level, over the tokens in byte order: there, tokens with a common prefix stand
+    together, so that a new node begins where the parent or the byte changes.
+
+    Args:
+        blob: uint8, the bytes of all tokens joined.
+        offsets: int64[V + 1]; token t is ``blob[offsets[t]:offsets[t + 1]]``.
+
+    Example:
+        >>> trie = build_trie(np.frombuffer(b"abb", np.uint8), np.array([0, 2, 3]))
+        >>> bytes(trie.byte[1:]), trie.token_ids.tolist()
+        (b'abb', [1, 0])
+    """
+    data, lengths = blob.tobytes(), np.diff(offsets)
+    tokens = [data[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+    filled = np.flatnonzero(lengths).tolist()
+    order = np.array(sorted(filled, key=tokens.__getitem__), np.int64)  # stable: ids ascend
+
+    begins, lengths = offsets[:-1][order], lengths[order]
+    end_node = np.zeros(order.size, np.int64)
+    active = np.arange(order.size)
+    parent = np.zeros(order.size, np.int64)
+    parents, byte_parts = [np.empty(0, np.int64)], [np.zeros(1, np.uint8)]
+    nodes, depth = 1, 0
+    while active.size:
+        byte = blob[begins[active] + depth]
+        fresh = np.ones(active.size, np.bool_)
+        fresh[1:] = (parent[1:] != parent[:-1]) | (byte[1:] != byte[:-1])
+        node = nodes - 1 + np.cumsum(fresh)
+        parents.append(parent[fresh])
+        byte_parts.append(byte[fresh])
+        nodes, depth = int(node[-1]) + 1, depth + 1
+        ends = lengths[active] == depth
+        end_node[active[ends]] = node[ends]
+        active, parent = active[~ends], node[~ends]
+
+    child_count = np.bincount(np.concatenate(parents), minlength=nodes)
+    by_node = np.argsort(end_node, kind="stable")
+    tokens_at = np.bincount(end_node, minlength=nodes)
+    return add_tables(
+        first_child=(1 + np.cumsum(child_count) - child_count).astype(np.int32),
+        child_count=child_count.astype(np.int32),
+        byte=np.concatenate(byte_parts),
+        token_start=np.concatenate([[0], np.cumsum(tokens_at)]).astype(np.int32),
+        token_ids=order[by_node].astype(np.int32),
+    )
+
+
+def add_tables(
+    first_child: NDArray[np.int32],
+    child_count: NDArray[np.int32],
+    byte: NDArray[np.uint8],
+    token_start: NDArray[np.int32],
+    token_ids: NDArray[np.int32],
+) -> Trie:
+    """Complete a trie by the tables of its nodes with many children, and make it read-only."""
+    dense = child_count >= DENSE_CHILDREN
+    dense[0] = True
+    rows = np.flatnonzero(dense)
+    table_of = np.full(child_count.size, -1, np.int32)
+    table_of[rows] = np.arange(rows.size, dtype=np.int32)
+    tables = np.full((rows.size, 256), -1, np.int32)
+    # Every node but the root is a child, in the order of its parent: the parents repeat by count.
+    child_row = np.repeat(table_of, child_count)
+    children = 1 + np.flatnonzero(child_row >= 0)
+    tables[child_row[children - 1], byte[children]] = children
+    trie = Trie(first_child, child_count, byte, token_start, token_ids, table_of, tables)
+    for array in trie:
+        array.flags.writeable = False
+    return trie
+
+
+FORMAT = 1
+"""Goes up whenever the arrays of a trie change their meaning."""
+
+_WORTH_A_FILE = 10_000
+_STORED = {
+    "first_child": np.int32,
+    "child_count": np.int32,
+    "byte": np.uint8,
+    "token_start": np.int32,
+    "token_ids": np.int32,
+}
+
+
+def cache_path(fingerprint: str) -> Path:
+    """Return where the trie of a vocabulary is kept, whether it is there or not.
+
+    Raises:
+        InputError: there is no cache folder (see `semqa.data.cache_folder`).
+    """
+    from semqa.data.fetch import cache_folder
+
+    return cache_folder() / "vocabularies" / f"{fingerprint}.{FORMAT}.npz"
+
+
+def cached_trie(blob: NDArray[np.uint8], offsets: NDArray[np.int64], fingerprint: str) -> Trie:
+    """Return the trie of a vocabulary, from disk where it is there.
+
+    Small vocabularies are built faster than a file is read; they leave none.
+
+    Args:
+        blob: uint8, the bytes of all tokens joined.
+        offsets: int64[V + 1].
+        fingerprint: of the vocabulary's whole content.
+    """
+    tokens = int(np.count_nonzero(np.diff(offsets)))
+    if tokens < _WORTH_A_FILE:
+        return build_trie(blob, offsets)
+    try:
+        path = cache_path(fingerprint)
+    except SemqaError:
+        return build_trie(blob, offsets)
+    stored = _read(path, fingerprint, tokens, offsets.size - 1)
+    if stored is not None:
+        return stored
+    trie = build_trie(blob, offsets)
+    _write(path, fingerprint, trie)
+    return trie
+
+
+def _read(path: Path, fingerprint: str, tokens: int, size: int) -> Trie | None:
+    try:
+        data = io.BytesIO(path.read_bytes())  # numpy leaves the file of a broken archive open
+        with np.load(data, allow_pickle=False) as file:
+            if str(file["fingerprint"]) != fingerprint:
+                return None
+            arrays = {name: file[name] for name in _STORED}
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+    ):
+        return None
+    if any(arrays[name].dtype != kind or arrays[name].ndim != 1 for name, kind in _STORED.items()):
+        return None
+    return add_tables(**arrays) if _in_range(arrays, tokens, size) else None
+
+
+def _in_range(arrays: dict[str, NDArray[np.generic]], tokens: int, size: int) -> bool:
+    """Tell whether compiled code may walk the arrays without leaving them."""
+    first, count, byte, start, ids = (arrays[name] for name in _STORED)
+    nodes = first.size
+    if not nodes or not count.size == byte.size == nodes == start.size - 1 or ids.size != tokens:
+        return False
+    counts = count.astype(np.int64)
+    return bool(
+        counts.min() >= 0
+        and counts.sum() == nodes - 1
+        and (first == 1 + np.cumsum(counts) - counts).all()
+        and start[0] == 0
+        and start[-1] == tokens
+        and (np.diff(start) >= 0).all()
+        and ids.min() >= 0
+        and ids.max() < size
+    )
+
+
+def _write(path: Path, fingerprint: str, trie: Trie) -> None:
+    from semqa.data.atomic import write_atomic
+
+    buffer = io.BytesIO()
+    kept = {name: getattr(trie, name) for name in _STORED}
+    np.savez(buffer, fingerprint=np.array(fingerprint), **kept)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, [buffer.getvalue()])
+    except (OSError, SemqaError):
+        return
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -82,17 +292,11 @@ class Vocabulary:
         size = len(tokens)
         if not set(map(type, tokens)) <= {bytes}:
             number, wrong = next((n, t) for n, t in enumerate(tokens) if type(t) is not bytes)
-            raise InputError(
-                f"vocabulary: token {number} is not bytes: got {type(wrong).__name__}, expected "
-                "bytes; encode it"
-            )
+            raise InputError(f"Token {number} must be bytes, got {type(wrong).__name__}.")
         ends = _checked("eos_ids", eos_ids, size)
         special = _checked("special_ids", special_ids, size) - ends
         if not ends:
-            raise InputError(
-                "vocabulary: no end token: got no eos_ids, expected at least one; name the token "
-                "that ends an answer"
-            )
+            raise InputError("must name at least one token that ends an answer.", field="eos_ids")
         kept = list(tokens)
         for number in ends | special:
             kept[number] = b""
@@ -124,15 +328,16 @@ class Vocabulary:
         if size is not None:
             if size < len(tokens):
                 raise InputError(
-                    f"vocabulary: size too small: got {size}, expected at least {len(tokens)}, the "
-                    "tokenizer's ids; pass the width of the model's logits"
+                    f"must be at least {len(tokens)}, the tokenizer's ids, got {size}.",
+                    field="size",
+                    value=size,
+                    hint="Pass the width of the model's logits.",
                 )
             tokens = [*tokens, *[b""] * (size - len(tokens))]
         ends = read.eos_ids if eos_ids is None else tuple(eos_ids)
         if not ends:
             raise InputError(
-                f"tokenizer {type(tokenizer).__name__}: no end token: got none, expected at least "
-                "one; pass eos_ids"
+                f"The tokenizer {type(tokenizer).__name__} has no end token.", hint="Pass eos_ids."
             )
         return cls.from_tokens(
             tokens, ends, read.special_ids, strips_leading_space=read.strips_leading_space
@@ -146,10 +351,7 @@ class Vocabulary:
         """
         number = operator.index(token_id)
         if not 0 <= number < self.size:
-            raise InputError(
-                f"token id: out of range: got {number}, expected 0 to {self.size - 1}; use ids of "
-                "this vocabulary"
-            )
+            raise InputError(f"Token ids go from 0 to {self.size - 1}, got {number}.", value=number)
         return self.blob[self.offsets[number] : self.offsets[number + 1]].tobytes()
 
     def decode(self, token_ids: Iterable[int]) -> str:
@@ -192,12 +394,11 @@ def _checked(name: str, ids: Iterable[int], size: int) -> set[int]:
             number = operator.index(given)
         except TypeError:
             raise InputError(
-                f"{name}: not an id: got {given!r}, expected whole numbers; correct it"
+                f"must be whole numbers, got {given!r}.", field=name, value=given
             ) from None
         if not 0 <= number < size:
             raise InputError(
-                f"{name}: out of range: got {number}, expected 0 to {size - 1}; use ids of this "
-                "vocabulary"
+                f"must be from 0 to {size - 1}, got {number}.", field=name, value=number
             )
         checked.add(number)
     return checked

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
     from semqa.engines import Engine
-    from semqa.prompting.exemplar import Exemplar
+    from semqa.prompting.prompt import Exemplar
 
 __all__ = ["Answerer", "Failure", "Job", "Task", "told"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from semqa.bench.plan import Item
     from semqa.prompting import Form
-    from semqa.prompting.exemplar import Exemplar
+    from semqa.prompting.prompt import Exemplar
 
 __all__ = ["ChosenExemplars", "PackedPrompts", "chosen_exemplars"]
 

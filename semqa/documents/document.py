@@ -1,11 +1,106 @@
-"""A document as text, and its passages."""
+"""A document as text, its passages, and limits for untrusted files."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import PurePosixPath
 
-__all__ = ["Document", "Passage"]
+from semqa.errors import InputError
+
+__all__ = [
+    "LONGEST_NAME",
+    "Document",
+    "Limits",
+    "Passage",
+    "check_name",
+    "clean",
+    "one_line",
+    "stem_of",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits on one document; a file beyond one of them is refused.
+
+    Attributes:
+        size: bytes of the file.
+        unpacked: bytes that it becomes when it is unpacked.
+        characters: code points of its text.
+        pages: pages of a PDF.
+        seconds: time to read it.
+        memory: bytes of memory to read it, where the system can hold a process to that.
+
+    Raises:
+        InputError: a limit is not above zero.
+    """
+
+    size: int = 64 * 2**20
+    unpacked: int = 512 * 2**20
+    characters: int = 20_000_000
+    pages: int = 5000
+    seconds: float = 60.0
+    memory: int = 2 * 2**30
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not value > 0:
+                raise InputError(f"must be above 0, got {value!r}.", field=field.name, value=value)
+
+
+LONGEST_NAME = 500
+
+
+def check_name(name: str) -> str:
+    """Return a document's name if it is a plain relative one.
+
+    Raises:
+        InputError: it is empty, too long, climbs out of a folder, or holds control characters.
+
+    Example:
+        >>> check_name("reports/2024.pdf")
+        'reports/2024.pdf'
+    """
+    wrong = None
+    if not name.strip() or len(name) > LONGEST_NAME:
+        wrong = f"it must have 1 to {LONGEST_NAME} characters"
+    elif any(unicodedata.category(c) in ("Cc", "Cs") or c in "\\\u2028\u2029" for c in name):
+        wrong = "it must not hold control characters or backslashes"
+    elif name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
+        wrong = "it must be a relative path such as reports/2024.pdf"
+    if wrong is not None:
+        raise InputError(f"Invalid document name {name[:80]!a}: {wrong}.", value=name)
+    return name
+
+
+def stem_of(name: str) -> str:
+    """Return a name without folders and ending: the title of a document that has none."""
+    return PurePosixPath(name).stem or name
+
+
+_LINE_ENDS = re.compile("\r\n?|\x0c|\x85|\u2028|\u2029")
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(text: str) -> str:
+    r"""Return a text with ``\n`` at the ends of lines and blanks for what cannot be shown.
+
+    Signs that turn the direction of writing stay: they belong to the text.
+
+    Example:
+        >>> clean("a\r\nb\x00c")
+        'a\nb c'
+    """
+    return _NO_TEXT.sub(" ", _LINE_ENDS.sub("\n", text)).removeprefix("\ufeff")
+
+
+def one_line(text: str, longest: int = 300) -> str:
+    """Return a text as one line without blanks around it, for a title."""
+    return " ".join(clean(text[: longest * 4]).split())[:longest].strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
-from semqa.documents.clean import clean, one_line
-from semqa.documents.limits import Limits
-from semqa.documents.names import stem_of
+from semqa.documents.document import Limits, clean, one_line, stem_of
 from semqa.errors import InputError, MissingExtraError
 
 __all__ = ["main", "read"]
@@ -44,8 +42,8 @@ def read(name: str, kind: str, data: bytes, limits: Limits) -> dict[str, object]
         title, text, pages = parser.parse(name, data, limits)
         if len(text) > limits.characters:
             raise InputError(
-                f"{name}: too long: got {len(text)} characters of text, expected at most "
-                f"{limits.characters}; split it"
+                f"The document has {len(text):,} characters; at most {limits.characters:,} are read. Split it.",
+                where=name,
             )
     except MissingExtraError as error:
         return {"missing": str(error)}

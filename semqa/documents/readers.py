@@ -21,7 +21,7 @@ from semqa.errors import InputError, MissingExtraError, UnavailableError
 if TYPE_CHECKING:
     from typing import IO
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["READERS", "Read", "Readers"]
 
@@ -83,9 +83,8 @@ class Readers:
                     reader.end()
         if answer is None:
             raise InputError(
-                f"{name}: cannot be read: got no end of it within {limits.seconds:g} s and "
-                f"{limits.memory // 2**20} MiB of memory, expected an ordinary document; make it "
-                "again, or leave it out"
+                f"The document cannot be read within {limits.seconds:g} s and {limits.memory // 2**20} MiB of memory.",
+                where=name,
             )
         if "missing" in answer:
             raise MissingExtraError(str(answer["missing"]))
@@ -127,8 +126,7 @@ class _Reader:
             )
         except OSError as error:
             raise UnavailableError(
-                f"reading documents: no process could be started: got {error.strerror}, expected "
-                "room for one; end other programs and try again"
+                f"No process could be started to read documents: {error.strerror}. End other programs and try again."
             ) from error
         self.reads = 0
 

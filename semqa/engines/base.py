@@ -253,22 +253,21 @@ def check_request(question: str, sources: Sequence[Source]) -> None:
 
     asked: object = question
     if not isinstance(asked, str):
-        raise InputError(f"question: got {asked!r}, expected text; give it in words")
+        raise InputError(f"must be text, got {asked!r}.", field="question", value=asked)
     given: object = sources
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
         raise InputError(
-            f"sources: got {_shown(given)}, expected a sequence of Source; write such as "
-            "[Source('…')]"
+            f"must be a sequence of Source, got {_shown(given)}.", field="sources", value=given
         )
     for number, source in enumerate(given, 1):
         if not isinstance(source, Source):
             raise InputError(
-                f"source {number}: got {_shown(source)}, expected a Source; write Source('…')"
+                f"Source {number} must be a Source, got {_shown(source)}.", value=source
             )
     if not any(map(str.isalnum, question)):
-        raise InputError("the question is blank: got no words, expected a question; write one")
+        raise InputError("The question is blank.", value=question)
     if not sources:
-        raise InputError("no source to answer from: got 0, expected at least 1; give one")
+        raise InputError("At least one source is needed.")
 
 
 def _shown(value: object) -> str:

@@ -16,8 +16,8 @@ from semqa.engines.base import check_request
 from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer
-from semqa.quotes.glue import function_words, language_of
 from semqa.quotes.marks import canonical_mark
+from semqa.quotes.words import function_words, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ class EdgeEngine:
         given: object = k
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
             raise InputError(
-                f"{edge}-K: got {k!r}, expected a whole number from 1; write for example {edge}-2"
+                f"{edge}-K needs a whole number from 1, such as {edge}-2, got {k!r}.", value=k
             )
         self.name = f"{edge}-{k}"
         self._edge = edge
@@ -182,7 +182,7 @@ class NearestEngine:
 
     def __init__(self, encoder: str | None = None) -> None:
         from semqa.retrieval.encoder import PACKAGED_ENCODER, SentenceEncoder
-        from semqa.retrieval.passages.dense import Dense
+        from semqa.retrieval.passages.search import Dense
 
         self._dense = Dense(SentenceEncoder(encoder or PACKAGED_ENCODER))
         self._cached = lru_cache(CACHED_SOURCES)(self._embed)

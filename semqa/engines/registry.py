@@ -47,9 +47,10 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     key, carried = _split(spec)
     if key not in _FACTORIES:
         close = _nearest(spec)
-        hint = f"did you mean {close}?" if close else "choose one of these"
         raise InputError(
-            f"unknown engine: got {spec!r}, expected one of {', '.join(_FACTORIES)}; {hint}"
+            f"Unknown engine {spec!r}.",
+            value=spec,
+            hint=f"Did you mean {close}?" if close else f"Choose one of {', '.join(_FACTORIES)}.",
         )
     given = {k: v for k, v in (options or {}).items() if v is not None}
     factory = _FACTORIES[key]
@@ -57,8 +58,9 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
     for option, value in given.items():
         if option not in (*accepted, *factory.inner):
             raise InputError(
-                f"engine {spec} does not take the option {option}: got {value!r}, expected "
-                f"{'only ' + ', '.join(accepted) if accepted else 'no options'}; leave it out"
+                f"is not an option of the engine {spec}, which takes {', '.join(accepted) or 'no options'}.",
+                field=option,
+                value=value,
             )
     return factory.create(carried, given)
 

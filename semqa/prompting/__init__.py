@@ -3,10 +3,8 @@
 Knows nothing of models or tokenizers; what needs one (counting tokens) is given by the caller.
 """
 
-from semqa.prompting.builder import PromptBuilder
-from semqa.prompting.exemplar import Exemplar, ExemplarSelector
-from semqa.prompting.prompt import Form, Message, Prompt
-from semqa.prompting.shipped import ShippedExemplars
+from semqa.prompting.builder import PromptBuilder, ShippedExemplars
+from semqa.prompting.prompt import Exemplar, ExemplarSelector, Form, Message, Prompt
 from semqa.prompting.template import Template
 
 __all__ = [

@@ -1,23 +1,82 @@
-"""From a question and its sources to a prompt that fits the model's context window."""
+"""From a question and its sources to a prompt that fits the model's context."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, get_args
 
 from semqa.errors import InputError
-from semqa.prompting.prompt import Form, Prompt
-from semqa.prompting.reserved import Spelling
-from semqa.prompting.template import Template
+from semqa.prompting.prompt import Exemplar, Form, Prompt, Spelling
+from semqa.prompting.template import Template, shipped_folder
+from semqa.quotes import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from semqa.prompting.exemplar import Exemplar, ExemplarSelector
-    from semqa.quotes import Source
+    from semqa.prompting.prompt import ExemplarSelector
 
-__all__ = ["PromptBuilder"]
+__all__ = ["PromptBuilder", "ShippedExemplars"]
+
+
+class ShippedExemplars:
+    """Chooses the first of the exemplars that come with semqa.
+
+    They are varied: sources that disagree, a source that does not matter, an abbreviation, a
+    question for reasons, and one that the sources do not answer.
+
+    Example:
+        >>> [exemplar.qid for exemplar in ShippedExemplars().select("Who sang it?", 2)]
+        ['semqa_1', 'semqa_2']
+    """
+
+    def select(self, question: str, count: int) -> Sequence[Exemplar]:  # noqa: ARG002 (an ExemplarSelector)
+        """Choose `count` exemplars, the most useful first.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        if count > len(self):
+            raise InputError(
+                f"must be at most {len(self)}, the exemplars that semqa brings, got {count}.",
+                field="shots",
+                value=count,
+            )
+        return _exemplars()[:count]
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """Do nothing: the choice does not depend on the question."""
+
+    def identity(self) -> dict[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+        return {"strategy": "shipped", "sha256": hashlib.sha256(_read()).hexdigest()}
+
+    def __len__(self) -> int:
+        return len(_exemplars())
+
+
+@cache
+def _read() -> bytes:
+    return shipped_folder().joinpath("exemplars.jsonl").read_bytes()
+
+
+@cache
+def _exemplars() -> tuple[Exemplar, ...]:
+    return tuple(map(_exemplar, map(json.loads, _read().splitlines())))
+
+
+def _exemplar(row: dict[str, str]) -> Exemplar:
+    numbers = range(1, 1 + sum(name.startswith("source") for name in row))
+    return Exemplar(
+        question=row["question"],
+        sources=tuple(Source(row[f"source{k}"], row[f"title{k}"]) for k in numbers),
+        answer=row["summary"],
+        qid=row["qid"],
+        unique_id=row["unique_id"],
+    )
 
 
 class PromptBuilder:
@@ -55,7 +114,9 @@ class PromptBuilder:
         _check_shots(shots, exemplars)
         if form not in get_args(Form):
             raise InputError(
-                f"form: got {form!r}, expected {', '.join(get_args(Form))}; choose one of them"
+                f"must be one of {', '.join(get_args(Form))}, got {form!r}.",
+                field="form",
+                value=form,
             )
         self.shots = shots
         self.form: Form = form
@@ -101,9 +162,8 @@ class PromptBuilder:
         least = count_tokens(prompt)
         if least > limit:
             raise InputError(
-                f"the prompt is too long: got {least:,} tokens without any exemplar, expected at "
-                f"most {limit:,}, which is {least - limit:,} fewer; give fewer or shorter sources, "
-                "or a model with a longer context"
+                f"The prompt has {least:,} tokens without any exemplar; at most {limit:,} fit.",
+                hint="Give fewer or shorter sources, or use a model with a longer context.",
             )
         fits, too_many = 0, len(chosen)
         while too_many - fits > 1:
@@ -155,9 +215,10 @@ class PromptBuilder:
 def _check_shots(shots: int, exemplars: ExemplarSelector | None) -> None:
     given: object = shots
     if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise InputError(f"shots: got {shots!r}, expected a whole number from 0; change it")
+        raise InputError(
+            f"must be a whole number from 0, got {shots!r}.", field="shots", value=shots
+        )
     if shots and exemplars is None:
         raise InputError(
-            f"shots: got {shots} and no exemplars to choose from, expected both or neither; give a "
-            "file of solved questions, or 0 shots"
+            f"is {shots}, but there are no exemplars to choose from.", field="shots", value=shots
         )

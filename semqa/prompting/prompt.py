@@ -1,14 +1,70 @@
-"""A finished prompt: what a model is given, and what it was made of."""
+"""Prompts and exemplars: what a model is given, with control tokens in the text of others made harmless."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from semqa.prompting.exemplar import Exemplar
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Answers", "Form", "Message", "Prompt", "Role"]
+    from semqa.quotes import Source
+
+__all__ = [
+    "Answers",
+    "Exemplar",
+    "ExemplarSelector",
+    "Form",
+    "Message",
+    "Prompt",
+    "Role",
+    "Spelling",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Exemplar:
+    """A solved question.
+
+    Attributes:
+        question: the question, in words.
+        sources: its passages; source *k* is ``sources[k - 1]``.
+        answer: the answer with its marks.
+        qid: names the question.
+        unique_id: names the answer.
+    """
+
+    question: str
+    sources: tuple[Source, ...]
+    answer: str
+    qid: str = ""
+    unique_id: str = ""
+
+
+class ExemplarSelector(Protocol):
+    """Chooses exemplars for a question; never the question itself."""
+
+    def select(self, question: str, count: int) -> Sequence[Exemplar]:
+        """Choose `count` exemplars, the most useful first.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        ...
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """Do for many questions at once what `select` needs; calling it is never necessary.
+
+        Raises:
+            InputError: there are not `count` exemplars for one of the questions.
+        """
+        ...
+
+    def identity(self) -> Mapping[str, object]:
+        """Return what the choice depends on, ready for JSON, for the record of a run."""
+        ...
+
 
 Role = Literal["system", "user", "assistant"]
 
@@ -108,3 +164,49 @@ class Prompt:
             "messages": [message.to_dict() for message in self.messages],
             "text": self.text,
         }
+
+
+class Spelling:
+    """Spells reserved strings character by character, with spaces between.
+
+    A reserved string of one character stays as it is: there is nothing to put between.
+
+    Args:
+        reserved: the strings; thousands are fine, as vocabularies have them.
+
+    Example:
+        >>> Spelling(["<s>", "</s>"])("a </s> b")
+        'a < / s > b'
+    """
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._reserved = frozenset(r for r in reserved if len("".join(r.split())) > 1)
+        # Where one may begin: few starts for thousands of strings; and how long those can be.
+        self._lengths: dict[str, set[int]] = {}
+        for string in self._reserved:
+            self._lengths.setdefault(string[:2], set()).add(len(string))
+        starts = "|".join(map(re.escape, sorted(self._lengths)))
+        self._start = re.compile(f"(?=({starts}))")
+        # More spaces than any reserved string has in a row, so that none can span a gap.
+        gaps = (gap for string in self._reserved for gap in re.findall(r"\s+", string))
+        self._gap = " " * (1 + max(map(len, gaps), default=0))
+
+    def __call__(self, text: str) -> str:
+        """Return the text with every reserved string spelled out."""
+        if not self._reserved:
+            return text
+        # What is left of one may meet its neighbours as another: hence until there is none. Each
+        # round parts at least two characters for good, so it ends.
+        while present := self._present(text):
+            for found in sorted(present, key=len, reverse=True):
+                text = text.replace(found, self._gap.join("".join(found.split())))
+        return text
+
+    def _present(self, text: str) -> list[str]:
+        found = {
+            piece
+            for match in self._start.finditer(text)
+            for length in self._lengths[match[1]]
+            if (piece := text[match.start() : match.start() + length]) in self._reserved
+        }
+        return sorted(found)

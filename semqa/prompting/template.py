@@ -1,36 +1,235 @@
-"""A prompt template: a Jinja file with a macro for each part of a prompt.
-
-Templates run in a sandbox, without files or Python, and an undefined name is an error. Texts of
-sources are values: whatever they hold, they are never read as a template. ``docs/prompts.md``
-describes the macros and what they are given.
-"""
+"""A prompt template: a Jinja file with a macro for each part of a prompt."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
+import json
+import re
 import traceback
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from jinja2 import StrictUndefined, UndefinedError
+from jinja2.utils import missing
 
 import semqa
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
-from semqa.prompting.exemplar import Exemplar
-from semqa.prompting.header import Header
-from semqa.prompting.prompt import Answers, Form, Message, Prompt
-from semqa.prompting.reserved import Spelling
-from semqa.prompting.view import TaskView, one_line, view_exemplar, view_sources
+from semqa.prompting.prompt import Answers, Exemplar, Form, Message, Prompt, Spelling
 from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from types import TracebackType
 
-__all__ = ["MAX_TEMPLATE_BYTES", "Template"]
+    from jinja2 import TemplateRuntimeError
+
+__all__ = [
+    "MAX_TEMPLATE_BYTES",
+    "Header",
+    "SourceView",
+    "TaskView",
+    "Template",
+    "TemplateUndefined",
+    "WrongNameError",
+    "view_exemplar",
+    "view_sources",
+]
+
+
+class SourceView(NamedTuple):
+    """A source as a template sees it.
+
+    Attributes:
+        number: the number to cite it by.
+        title: the title on one line; may be empty.
+        text: the body, as it is; may be empty where there is a title.
+        url: its address; may be empty.
+    """
+
+    number: int
+    title: str
+    text: str
+    url: str
+
+
+class TaskView(NamedTuple):
+    """A question with sources and, for an exemplar, its answer."""
+
+    question: str
+    sources: tuple[SourceView, ...]
+    answer: str = ""
+
+
+def view_sources(sources: Sequence[Source], spell: Callable[[str], str]) -> tuple[SourceView, ...]:
+    """Return the sources that are not blank, with their numbers.
+
+    Args:
+        sources: source *k* is ``sources[k - 1]``.
+        spell: makes a text safe for the model's tokenizer.
+    """
+    return tuple(
+        # A title is a label: with line breaks it could pose as the next source.
+        SourceView(
+            number, one_line(spell(source.title)), spell(source.text), one_line(source.url or "")
+        )
+        for number, source in enumerate(sources, 1)
+        if source.text.strip() or source.title.strip()
+    )
+
+
+def view_exemplar(exemplar: Exemplar, answers: Answers, spell: Callable[[str], str]) -> TaskView:
+    """Return an exemplar with its answer in the form that the prompt asks for."""
+    answer = exemplar.answer
+    if answers == "citations":
+        from semqa.quotes import QuotedAnswer
+        from semqa.quotes.citations import sentence_citations
+
+        parsed = QuotedAnswer.parse(answer, exemplar.sources)
+        answer = sentence_citations(parsed, only_verified=False)
+    sources = view_sources(exemplar.sources, spell)
+    return TaskView(one_line(spell(exemplar.question)), sources, spell(answer).strip())
+
+
+def one_line(text: str) -> str:
+    """Return a text with every run of white space as one space."""
+    return " ".join(text.split())
+
+
+VALUES = ("question", "sources", "exemplars", "answer")
+"""What macros are given."""
+
+_VIEWS = {SourceView: "a source", TaskView: "an exemplar"}
+
+
+class WrongNameError(UndefinedError):
+    """A template uses a name that is not there; says what was got and expected, and what to do."""
+
+
+class TemplateUndefined(StrictUndefined):
+    """An undefined value of a template."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        hint: str | None = None,
+        obj: Any = missing,
+        name: str | None = None,
+        exc: type[TemplateRuntimeError] = UndefinedError,
+    ) -> None:
+        known = obj is missing or type(obj) in _VIEWS
+        if hint is None and known and isinstance(name, str) and exc is UndefinedError:
+            exc = WrongNameError
+        super().__init__(hint, obj, name, exc)
+
+    @property
+    def _undefined_message(self) -> str:
+        name = self._undefined_name
+        if self._undefined_exception is not WrongNameError or name is None:
+            return super()._undefined_message
+        if self._undefined_obj is missing:
+            return (
+                f"got {name!r}, which is not defined, expected one of {', '.join(VALUES)} where a "
+                f"macro takes it, or a name that the template sets; {_advice(name, VALUES)}"
+            )
+        fields = self._undefined_obj._fields
+        return (
+            f"got {name!r} of {_VIEWS[type(self._undefined_obj)]}, expected one of "
+            f"{', '.join(fields)}; {_advice(name, fields)}"
+        )
+
+
+def _advice(name: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if not close or close[0] == name:
+        return "correct it (docs/prompts.md lists what a template may use)"
+    return f"did you mean {close[0]}?"
+
+
+_FIRST_LINE = "semqa prompt"
+_COMMENT = re.compile(r"\{#[-+]?(.*?)[-+]?#\}", re.DOTALL)
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a template says of itself.
+
+    Attributes:
+        name: its name; by default that of its file.
+        version: its version, in digits, letters, dots; empty where none is stated.
+        answers: what answers it asks for.
+        stop: texts that end an answer of a model that continues the completion form.
+    """
+
+    name: str
+    version: str = ""
+    answers: Answers = "quotes"
+    stop: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, text: str, where: str, name: str) -> Header:
+        """Read the header of a template; a template without one gets the defaults.
+
+        Args:
+            text: the template.
+            where: the file, for messages.
+            name: the name to take where the header states none.
+
+        Raises:
+            InputError: a line of the header is not usable.
+        """
+        comment = _COMMENT.match(text.lstrip())
+        lines = comment[1].strip("\n").splitlines() if comment else []
+        if not lines or lines[0].strip() != _FIRST_LINE:
+            return cls(name)
+        first = text[: text.find(_FIRST_LINE)].count("\n") + 1
+        fields: dict[str, str] = {}
+        for number, line in enumerate(lines[1:], first + 1):
+            if not line.strip():
+                continue
+            key, colon, value = line.partition(":")
+            key, value = key.strip(), value.strip()
+            if not colon or key not in _RULES or key in fields:
+                raise InputError(
+                    f"Invalid header line {line.strip()!r}; expected each of {', '.join(_RULES)} at most once, with a colon.",
+                    where=f"{where}:{number}",
+                )
+            rule, fits = _RULES[key]
+            if not fits(value):
+                raise InputError(
+                    f"must be {rule}, got {value!r}.",
+                    field=key,
+                    value=value,
+                    where=f"{where}:{number}",
+                )
+            fields[key] = value
+        answers: Answers = "citations" if fields.get("answers") == "citations" else "quotes"
+        stop = tuple(json.loads(fields.get("stop", "[]")))
+        return cls(fields.get("name", name), fields.get("version", ""), answers, stop)
+
+
+def _is_list_of_texts(value: str) -> bool:
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, list) and all(isinstance(text, str) and text for text in found)
+
+
+_RULES: dict[str, tuple[str, Callable[[str], bool]]] = {
+    "name": ("a name", bool),
+    "version": ("digits, letters and dots", lambda v: _VERSION.fullmatch(v) is not None),
+    "answers": (" or ".join(get_args(Answers)), lambda v: v in get_args(Answers)),
+    "about": ("some words", bool),
+    "stop": ('a JSON list of texts, such as ["\\nQuestion:"]', _is_list_of_texts),
+}
+
 
 MAX_TEMPLATE_BYTES = 2**20
 """Largest template file."""
@@ -106,10 +305,12 @@ class Template:
         if not (path.exists() or path.suffix or path.name != given):
             known = cls.names()
             close = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]}?" if close else "choose one, or name a file"
             raise InputError(
-                f"unknown prompt: got {given!r}, expected one of {', '.join(known)} or the path of "
-                f"a template; {hint}"
+                f"Unknown prompt {given!r}.",
+                value=given,
+                hint=f"Did you mean {close[0]}?"
+                if close
+                else f"Choose {', '.join(known)} or the path of a template.",
             )
         with open_input(path, ByteBudget(MAX_TEMPLATE_BYTES)) as file:
             return cls.parse(file.read_all(), file.name, path.stem)
@@ -215,9 +416,9 @@ class Template:
                     if part not in shown:
                         what = "the question" if part.endswith("?") else "titles and texts"
                         raise InputError(
-                            f"{self.where}: does not show {what}: got {one_line(shown)[:60]!r} for a "
-                            "question with two sources, expected question, titles and texts in "
-                            "both forms; add {{ question }} and a loop over sources"
+                            f"The template does not show {what}; it wrote {one_line(shown)[:60]!r}.",
+                            where=self.where,
+                            hint="Add {{ question }} and a loop over sources.",
                         )
 
 
@@ -241,8 +442,6 @@ def _compile(text: str, where: str) -> dict[str, Any]:
     from jinja2 import TemplateSyntaxError, nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    from semqa.prompting.undefined import TemplateUndefined
-
     environment = ImmutableSandboxedEnvironment(
         undefined=TemplateUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -251,20 +450,17 @@ def _compile(text: str, where: str) -> dict[str, Any]:
         whole = environment.from_string(text)
     except TemplateSyntaxError as error:
         raise InputError(
-            f"{where}:{error.lineno}: not a template: got {error.message!r}, expected Jinja; "
-            "correct it"
+            f"Invalid Jinja: {error.message}.", where=f"{where}:{error.lineno}"
         ) from error
     except RecursionError as error:
-        raise InputError(
-            f"{where}: not a template: got nesting without end, expected Jinja; correct it"
-        ) from error
+        raise InputError("Invalid Jinja: nested too deeply.", where=where) from error
     macros = {node.name: node for node in tree.body if isinstance(node, nodes.Macro)}
     if "user" not in macros:
         for name in _MACROS:
             if name in macros:
                 raise InputError(
-                    f"{where}:{macros[name].lineno}: half a template: got the macro {name} without "
-                    "the macro user, expected both or neither; add user(question, sources)"
+                    f"The macro {name} needs the macro user(question, sources).",
+                    where=f"{where}:{macros[name].lineno}",
                 )
         return {"": whole}
     for name, takes in _MACROS.items():
@@ -281,22 +477,22 @@ def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
     for argument in macro.args:
         if argument.name not in takes:
             raise InputError(
-                f"{where}:{argument.lineno}: the macro {macro.name} gets no such value: got "
-                f"{argument.name!r}, expected {' and '.join(takes) or 'no argument'}; correct it"
+                f"The macro {macro.name} has no argument {argument.name!r}; it takes {' and '.join(takes) or 'none'}.",
+                where=f"{where}:{argument.lineno}",
             )
 
 
 def _failure(error: Exception, where: str) -> InputError:
-    from semqa.prompting.undefined import WrongNameError
 
     line = _line(error.__traceback__)
     place = where if line is None else f"{where}:{line}"
     if isinstance(error, WrongNameError):
-        return InputError(f"{place}: the template failed: {error}")
+        return InputError(f"The template failed: {error}", where=place)
     said = str(error) or type(error).__name__
     return InputError(
-        f"{place}: the template failed: got {said!r}, expected text; correct it (docs/prompts.md "
-        "lists what a template may use)"
+        f"The template failed: got {said!r} where text belongs.",
+        where=place,
+        hint="docs/prompts.md lists what a template may use.",
     )
 
 

@@ -140,8 +140,8 @@ class QuotedAnswer:
             )
             if not fits:
                 raise InputError(
-                    f'"dropped": the words {mark.text[:40]!r} are not at {low} to {high} of the '
-                    "answer's free text."
+                    f"names words that are not at {low} to {high} of the free text: {mark.text[:40]!r}.",
+                    field="dropped",
                 )
             at = high
         return replace(self, dropped=dropped)
@@ -223,7 +223,7 @@ class QuotedAnswer:
             return Verdict.ABSTAINED
         if self.dropped or not all(quote.verified for quote in self.quotes):
             return Verdict.UNVERIFIED
-        from semqa.quotes.glue import has_content
+        from semqa.quotes.words import has_content
 
         telling = any(has_content(quote.text, question) for quote in self.quotes)
         if not telling or self.claims(question):
@@ -233,7 +233,7 @@ class QuotedAnswer:
     def claims(self, question: str = "") -> tuple[Claim, ...]:
         """Return the runs of words outside of quotes that claim something, in reading order.
 
-        Such words are neither glue (`semqa.quotes.glue`) nor words of the question. Words of the
+        Such words are neither glue (`semqa.quotes.words`) nor words of the question. Words of the
         question claim something where a whole sentence quotes nothing. An abstention claims nothing.
 
         Args:
@@ -249,7 +249,7 @@ class QuotedAnswer:
             >>> [claim.text for claim in answer.claims("Was the bridge finished?")]
             ['bridge', 'finished']
         """
-        from semqa.quotes.glue import leaks
+        from semqa.quotes.words import leaks
 
         if self.abstained:
             return ()
@@ -330,14 +330,11 @@ def check_bounds(marks: int, sources: Sequence[Source]) -> None:
         InputError: there are too many of them, or too many for sources of that length.
     """
     if marks > MAX_MARKS:
-        raise InputError(
-            f"the answer has too many marks: got {marks:,}, expected at most {MAX_MARKS:,}; split it"
-        )
+        raise InputError(f"The answer has {marks:,} marks; at most {MAX_MARKS:,} are checked.")
     size = sum(len(source.text) + len(source.title) for source in sources)
     if marks * size > MAX_WORK:
         raise InputError(
-            f"too much to check: got {marks:,} marks over {size:,} characters of sources, expected "
-            f"a product of at most {MAX_WORK:,}; split the answer, or give fewer sources"
+            f"Too much to check: {marks:,} marks over {size:,} characters of sources. Split the answer, or give fewer sources."
         )
 
 

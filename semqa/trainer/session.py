@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import semqa
 from semqa.data.lock import locked
-from semqa.engines.model.identity import model_versions
+from semqa.engines.model.hub import model_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

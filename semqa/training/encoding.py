@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:

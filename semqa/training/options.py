@@ -104,9 +104,9 @@ class TrainingOptions:
             check_whole(name, getattr(self, name), 1)
         for name in ("warmup_steps", "seed"):
             check_whole(name, getattr(self, name), 0)
-        check_range("learning_rate", self.learning_rate, 0, 10, "lower it", least_given=False)
-        check_range("weight_decay", self.weight_decay, 0, 10, "0 turns it off")
-        check_range("lora_dropout", self.lora_dropout, 0, 0.99, "0 turns it off")
+        check_range("learning_rate", self.learning_rate, 0, 10, least_given=False)
+        check_range("weight_decay", self.weight_decay, 0, 10)
+        check_range("lora_dropout", self.lora_dropout, 0, 0.99)
         if not self.lora_targets or not all(self.lora_targets):
             raise InputError(
                 f"lora_targets: got {self.lora_targets!r}, expected names of modules; leave it out "

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
-from semqa.engines.model.identity import model_identity
-from semqa.engines.model.learned import learned_files
-from semqa.engines.model.quiet import quiet
+from semqa.engines.model.hub import model_identity, quiet
+from semqa.engines.model.options import learned_files
 from semqa.errors import InputError, MissingExtraError
 from semqa.extras import require
 from semqa.prompting import PromptBuilder
@@ -214,7 +213,7 @@ def _encoded(
     options: TrainingOptions,
 ) -> Encoded:
     from semqa.engines.model import PromptEncoder
-    from semqa.engines.transformers.limits import Limits
+    from semqa.engines.transformers.loading import Limits
     from semqa.training.encoding import encode, end_token, pack
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)

@@ -290,7 +290,7 @@ def test_too_few_exemplars_are_found_before_anything_is_written(
 
 def test_a_model_is_known_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from semqa.data.digest import folder_digest
-    from semqa.engines.model.identity import model_identity
+    from semqa.engines.model.hub import model_identity
 
     folder = tmp_path / "models" / "m"
     folder.mkdir(parents=True)

@@ -21,7 +21,7 @@ from semqa.bench.docqa import (
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote
 from semqa.quotes import QuotedAnswer, Source
-from semqa.retrieval.passages import dense
+from semqa.retrieval.passages import search
 from tests.documents import makers
 
 QUESTION: dict[str, Any] = {
@@ -174,7 +174,7 @@ def test_what_is_not_there_ends_the_run() -> None:
 def test_a_collection_is_made_of_each_list_of_documents(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dense, "find_spec", lambda _name: None)  # words alone: no model is loaded
+    monkeypatch.setattr(search, "find_spec", lambda _name: None)  # words alone: no model is loaded
     names = ["harbour.txt", "more/report.pdf"]
     asked = QuestionSet.read(
         write({}, {"id": "q2", "documents": names}, {"id": "q3", "documents": names[::-1]})

@@ -101,7 +101,7 @@ def test_failed_examples_are_said_with_the_table(invoke: Invoke) -> None:
         "failed: 1 of 3 examples, which are scored as empty answers; to try them again, give the "
         "same command with --retry-failed"
     )
-    assert lines[at + 1].startswith("  EXAMPLE_1: the prompt is too long: got ")
+    assert lines[at + 1].startswith("  EXAMPLE_1: The prompt has ")
     assert "2.5 quotes and 2 words an answer; quotes: 5 verified" in lines[at + 2]
     again = invoke("--context", "1500", "--prompt", "qsum", "--shots", "0", "--retry-failed")
     assert (

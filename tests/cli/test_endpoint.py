@@ -73,7 +73,7 @@ def test_the_constraint_is_chosen_by_name(semqa: Command) -> None:
         assert [told.json[way]["constraint"] for way in ("on", "off")] == ["processor", "off"]
     told = semqa(*ASK[:2], "--engine", "transformers:x", "--constraint", "grammar", stdin=b"x")
     assert told.code == 2
-    assert "--constraint: got 'grammar', expected on or off" in told.err
+    assert "--constraint must be on or off" in told.err
 
 
 def test_an_answer_that_its_grammar_did_not_end_ends_behind_its_last_whole_word(
@@ -102,7 +102,7 @@ def test_failures_have_their_exit_codes(semqa: Command) -> None:
     )
     assert (told.code, told.err[:55]) == (
         2,
-        "error: engine extractive does not take the option --bas",
+        "error: --base-url is not an option of the engine extrac",
     )
     with serving(error(401, "Incorrect API key provided: sk-very-secret")) as server:
         told = semqa(*ASK, "--base-url", server.url, stdin=b"x", env=KEY)
@@ -111,7 +111,7 @@ def test_failures_have_their_exit_codes(semqa: Command) -> None:
     with serving(Answer(body=b"<html>", kind="text/html")) as server:
         told = semqa(*ASK, "--base-url", server.url, stdin=b"x", env=KEY)
         assert told.code == 1
-        assert "not an answer: got text/html" in told.err
+        assert "got text/html" in told.err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

@@ -199,8 +199,8 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
         (("ann_toy.csv", "--without", "gpt"), "The system"),
         (("ann_toy.csv", "--level", "2"), "level must"),
         (("ann_toy.csv", "--confidence", "95"), "confidence: got 95"),
-        (("-", "--ratings", "-"), "standard input named twice"),
-        (("ann_toy.csv", "--out", "ann_toy.csv"), "ann_toy.csv: would be overwritten"),
+        (("-", "--ratings", "-"), "can be only one of the inputs"),
+        (("ann_toy.csv", "--out", "ann_toy.csv"), "ann_toy.csv: The output would overwrite an input"),
         (("ratings.jsonl",), "ratings.jsonl: Verdicts are"),
         (("--ratings", "ann_toy.csv"), "ann_toy.csv: Ratings are"),
         (

@@ -140,7 +140,7 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "family must" in fails(*run, "--family", "nly")
     assert "--shots" in fails(*run, "--shots", "7")
     assert "--by entailment has no prompt" in fails(*run, "--by", "entailment", "--shots", "1")
-    assert "would be overwritten" in fails(*run, "--out", "e.csv")
+    assert "would overwrite an input" in fails(*run, "--out", "e.csv")
     assert "e.csv:2: There is" in fails(*attrscore, "score", "e.csv")
     assert "--label-word must be" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"

@@ -13,7 +13,7 @@ import pytest
 from semqa.engines import registry
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
-from semqa.retrieval.passages import dense
+from semqa.retrieval.passages import search
 from tests.attribution.commands import Command, command_in
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "eval-docs"
@@ -32,7 +32,7 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Command:
     """Call as `semqa eval docs` with the questions of the example."""
-    monkeypatch.setattr(dense, "find_spec", lambda _name: None)  # words alone: no model is loaded
+    monkeypatch.setattr(search, "find_spec", lambda _name: None)  # words alone: no model is loaded
     command = command_in(tmp_path, monkeypatch, capsys)
     return lambda *args: command("eval", "docs", questions, *args)
 
@@ -161,11 +161,11 @@ def test_predictions_of_other_programs_are_scored(run: Command, tmp_path: Path) 
 
 def test_a_mistake_ends_in_one_line(run: Command, questions: Path, tmp_path: Path) -> None:
     for args, said in (
-        (("--engine", "extractve"), "unknown engine"),
-        (("--engine", "bm25", "--max-words", "9"), "does not take the option --max-words"),
+        (("--engine", "extractve"), "Unknown engine"),
+        (("--engine", "bm25", "--max-words", "9"), "--max-words is not an option"),
         (("--documents", tmp_path), 'No document "allotment-rules.md"'),
         (("--score-only", questions, "--engine", "bm25"), "--score-only takes neither"),
-        (("-o", questions), "would be overwritten"),
+        (("-o", questions), "would overwrite an input"),
         (("-o", tmp_path), "--out"),
     ):
         failed = run(*args)

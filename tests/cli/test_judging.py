@@ -66,12 +66,9 @@ def test_pages_show_the_judgement_and_texts_stay_alone(semqa: Command) -> None:
 def test_what_is_wrong_with_a_judge_is_said_before_anything_is_answered(
     fails: Callable[..., str],
 ) -> None:
-    assert fails(*CHECK[:2], "--judge", "lexical", stdin=SOURCE) == (
-        "error: --judge: got it without --check, expected both; add --check, or leave it out\n"
-    )
     assert "Judge 'lexicon'" in fails(*CHECK, "--judge", "lexicon", stdin=SOURCE)
     unknown = fails(*CHECK, "--judge", "engine:openai:x", "--judge-url", "nowhere", stdin=SOURCE)
-    assert "nowhere" in unknown
+    assert unknown.startswith("error: --judge-url must be an http")
     both = fails(*CHECK, "--no-judge-cache", stdin=SOURCE)
     assert "--no-judge-cache" in both
 
@@ -172,7 +169,7 @@ def test_a_run_is_judged_when_it_is_done_or_later(semqa: Command, tmp_path: Path
     run = ("bench", "quotesum", "--data", DATA, "--out", "run", "--judge-cache", "kept")
     refused = semqa(*run)
     assert refused.code == 2
-    assert "--judge-cache: got it without --judge" in refused.err
+    assert "--judge-cache needs --judge" in refused.err
     plain = semqa(*run[:-2], "--json").json
     assert "judged" not in plain
     assert not (tmp_path / "run/judged.jsonl").exists()

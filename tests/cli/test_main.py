@@ -189,5 +189,5 @@ def test_inputs_are_not_overwritten(semqa: Command, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("He sang.", encoding="utf-8")
     outcome = semqa("answer", "Who?", "a.txt", "--out", "a.txt")
     assert outcome.code == 2
-    assert "a.txt: would be overwritten" in outcome.err
+    assert "a.txt: The output would overwrite" in outcome.err
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "He sang."

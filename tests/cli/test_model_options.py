@@ -149,7 +149,7 @@ def test_the_prompt_is_checked_before_the_constraint_is_compiled(invoke: Invoke)
     assert invoke(*ASK).exit_code == 0
     assert FakeModel.made[0].given["warm"] is False
     assert FakeModel.made[0].done[:2] == ["prompt", "warm up"]
-    assert "the prompt is too long: got" in fails(invoke(*ASK, "--context", "100"))
+    assert "tokens without any exemplar" in fails(invoke(*ASK, "--context", "100"))
     assert "warm up" not in FakeModel.made[1].done
 
 
@@ -171,8 +171,8 @@ def test_an_engine_declares_what_it_takes(invoke: Invoke, monkeypatch: pytest.Mo
     """Not its name, but its options tell that an engine asks a model and can be constrained."""
     monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("seed", "prompts"))
     message = fails(invoke(*ASK, "--compare"))
-    assert "--compare: got it with the engine fake:model, expected one that can be kept" in message
-    assert "does not take the option --quote-bias" in fails(invoke(*ASK, "--quote-bias", "2"))
+    assert "fake:model has no constraint to compare" in message
+    assert "--quote-bias is not an option" in fails(invoke(*ASK, "--quote-bias", "2"))
     monkeypatch.setattr("semqa.engines.accepted_options", lambda _: ("max_words",))
     assert choose("fake:model", EngineOptions(max_words=3)) == Choice(
         "fake:model", {"max_words": 3}, None
@@ -196,7 +196,7 @@ def test_exemplars_that_did_not_fit_are_said(invoke: Invoke) -> None:
     result = invoke(*ASK, *RANDOM, "--context", "3000", "--json")
     assert len(json.loads(result.stdout)["prompt"]["exemplars"]) == 1
     assert result.stderr == "1 of 2 exemplars fit into the model's context\n"
-    assert "the prompt is too long: got" in fails(invoke(*ASK, *RANDOM, "--context", "100"))
+    assert "tokens without any exemplar" in fails(invoke(*ASK, *RANDOM, "--context", "100"))
 
 
 def test_the_record_says_how_the_model_was_asked(invoke: Invoke) -> None:
@@ -230,7 +230,7 @@ def test_a_users_own_template(invoke: Invoke, tmp_path: Path) -> None:
     prompt = json.loads(invoke(*ASK, "--prompt", str(path), "--json").stdout)["prompt"]
     assert prompt["template"] == "mine"
     path.write_text("Q: {{ question }}\n{{ sauces }}")
-    assert f"{path}:2: the template failed" in fails(invoke(*ASK, "--prompt", str(path)))
+    assert f"{path}:2: The template failed" in fails(invoke(*ASK, "--prompt", str(path)))
 
 
 def test_prompts_for_citations_say_what_becomes_of_them(invoke: Invoke) -> None:
@@ -248,43 +248,6 @@ def test_the_environment_is_a_habit_not_a_request(invoke: Invoke) -> None:
     invoke(*ASK, "--prompt", "qsum", "--seed", "4", env=env)
     assert FakeModel.made[1].options["seed"] == 4
     assert FakeModel.made[1].prompts.template.name == "qsum"
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("--engine", "extractive", "--shots", "2"), "engine extractive does not take the option --shots: got 2, expected only --max-words, --coverage, --encoder; leave"),
-        (("--engine", "extractive", "--train", DATA), "engine extractive does not take the option --train: got '/"),
-        (("--engine", "lead-1", "--seed", "2"), "engine lead-1 does not take the option --seed: got 2, expected no options"),
-        (("--engine", "extractive", "--free", "any"), "does not take the option --free: got 'any'"),
-        (("--engine", "extractive", "--show-prompt"), "--show-prompt: got it with the engine extractive"),
-        (("--engine", "extractive", "--compare"), "--compare: got it with the engine extractive"),
-        (("--engine", "transformers:m", "--coverage", "0.5"), "does not take the option --coverage: got 0.5, expected it with extractive only; leave"),
-        (("--engine", "vllm:m", "--num-beams", "2"), "--num-beams: got 2, expected it with transformers:MODEL only; leave"),
-        (("--engine", "openai:m", "--context", "9"), "--context: got 9, expected it with transformers:MODEL or vllm:MODEL only; leave"),
-        (("--engine", "transformers:m", "--dtype", "int3"), "--dtype: got 'int3'"),
-        (("--engine", "transformers:m", "--num-beams", "2", "--temperature", "1"), "--num-beams: got 2 with --temperature 1, expected"),
-        (("--engine", "transformers:m", "--prompt", "alce"), "prompt alce: asks for citations: got it with constraint=on"),
-        (("--compare", "--constraint", "on"), "--compare: got it with --constraint on"),
-        (("--compare", "--prompt", "alce"), "--compare: got it with the prompt alce, which asks for citations, expected one for quotes, for the constraint allows nothing else; choose another --prompt, or give --constraint off in place of --compare"),
-        (("--engine", "transformers:m", "--load-in-8bit", "--load-in-4bit"), "--load-in-8bit: got it with --load-in-4bit, expected"),
-        (("--engine", "transformers:m", "--device", "cpu", "--device-map", "auto"), "--device: got 'cpu' with --device-map auto, expected"),
-        (("--quote-from", "1,two"), "--quote-from: got '1,two', expected numbers of sources, such as 1,3; change"),
-        (("--engine", "transformers:m", "--quote-from", "0"), "--quote-from must be whole numbers from 1 on, got 0"),
-        (("--engine", "transfomers:my/m"), "unknown engine: got 'transfomers:my/m', expected one of extractive, bm25, nearest, lead-K, tail-K, transformers:MODEL, vllm:MODEL, openai:MODEL; did you mean transformers:my/m?"),
-        (("--engine", "Transformers:m", "--show-prompt"), "did you mean transformers:m?"),
-        (("--compare", "--format", "html"), "--compare: got --format html"),
-        (("--shots", "6"), "--shots: got 6 without a file of solved questions"),
-        (("--exemplars", "knn"), "--exemplars: got 'knn' without exemplars to choose"),
-        (("--train", DATA, "--exemplars", "random", "--encoder", "m"), "--encoder: got 'm' with exemplars random"),
-        (("--train", DATA, "--exemplars", "some"), "unknown choice of exemplars: got 'some'"),
-        (("--train", DATA, "--exemplars", "random", "--shots", "5"), "not enough exemplars: got 2 questions to choose from besides the question itself, expected at least 5"),
-        (("--train", "none.jsonl"), "none.jsonl: cannot be read"),
-        (("--prompt", "qsums"), "unknown prompt: got 'qsums'"),
-    ],
-)  # fmt: skip
-def test_mistakes(args: tuple[str, ...], said: str, invoke: Invoke) -> None:
-    assert said in fails(invoke(*ASK, *args))
 
 
 @pytest.mark.parametrize("broken", [False, True])
@@ -308,7 +271,7 @@ def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
     assert config["options"] == {"constraint": "on", "top_k": 3}
     assert config["prompts"]["shots"] == 2
     assert "holds another run: got options" in fails(invoke(*args, *RANDOM))
-    assert "does not take the option --shots" in fails(
+    assert "--shots is not an option" in fails(
         invoke(*args[:-1], str(tmp_path / "other"), "--engine", "lead-1", "--shots", "1")
     )
 

@@ -92,7 +92,7 @@ def test_mistakes(
     assert "p.jsonl:4: doubled qid" in message([*rows, rows[0]])
     assert "p.jsonl:1: missing field 'prediction'" in message([{"qid": rows[0]["qid"]}])
     assert "nothing to read" in message([])
-    assert "named twice" in fails("score", "-r", "-", "-p", "-")
+    assert "can be only one of the inputs" in fails("score", "-r", "-", "-p", "-")
     no_test = (
         "score",
         "-r",
@@ -104,7 +104,7 @@ def test_mistakes(
         "--resamples",
         "0",
     )
-    assert "--resamples: got 0 with --baseline" in fails(*no_test)
+    assert "--resamples must be at least 1" in fails(*no_test)
     write(tmp_path / "p.jsonl", rows[1:])
     allowed = semqa("score", "-r", REFERENCES, "-p", "p.jsonl", "--allow-missing", "--json")
     assert allowed.json["n"] == 3

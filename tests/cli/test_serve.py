@@ -185,32 +185,8 @@ def test_ctrl_c_finishes_open_streams(serve: Start, tmp_path: Path) -> None:
     assert ended == [True] * 8
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("prot: 1", "unknown setting: got 'prot', expected the name of a flag, such as port; did"),
-        ("- port", "no settings: got list"),
-        ("a: [", "config.yaml:1: not YAML"),
-        ("engine: nonesuch", "unknown engine: got 'nonesuch'"),
-        ("api-key: short", "--api-key: got a key of 5 characters"),
-        ("read-timeout: 0", "--read-timeout: got 0.0, expected seconds above 0"),
-        ("write_timeout: -1", "--write-timeout: got -1.0, expected seconds above 0"),
-        ("host: 192.0.2.1", "cannot listen at 192.0.2.1 port 8000"),
-    ],
-)
-def test_mistakes_in_the_file_are_told(
-    fails: Callable[..., str], tmp_path: Path, text: str, told: str
-) -> None:
-    (tmp_path / "config.yaml").write_text(text)
-    assert told in fails("serve", "--config", "config.yaml", "--data", "d")
-
-
-def test_a_file_that_is_not_there(fails: Callable[..., str]) -> None:
-    assert "none.yaml: cannot be read" in fails("serve", "--config", "none.yaml")
-
-
 def test_help(semqa: Command) -> None:
-    shown = semqa("serve", "--help").out
+    shown = semqa("serve", "--help-all").out
     for flag in (
         "--host",
         "--port",

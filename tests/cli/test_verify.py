@@ -134,18 +134,6 @@ def test_a_record_brings_its_question_and_its_dropped_marks_along(semqa: Command
     assert again.json["verdict"] == "unverified"
 
 
-def test_mistakes(fails: Callable[..., str]) -> None:
-    assert "no sources" in fails("verify", stdin=b"x")
-    assert "standard input named twice" in fails("verify", "--sources", "-", stdin=b"x")
-    assert "not text: got a NUL byte" in fails("verify", "--sources", ANTARCTICA, stdin=b"\x00")
-    assert "invalid UTF-8" in fails("verify", "--sources", ANTARCTICA, stdin=b"\xff")
-
-
-def test_too_many_marks(fails: Callable[..., str]) -> None:
-    message = fails("verify", "--sources", ANTARCTICA, stdin=b"[1 a]" * 10_001)
-    assert "too many marks: got 10,001" in message
-
-
 def test_output_is_strict_json_for_any_bytes(semqa: Command) -> None:
     text = "[1 \x1b[31m\u2028] [2 \U0001f384] \x7f"
     outcome = semqa("verify", "--sources", ANTARCTICA, "--json", stdin=text.encode())

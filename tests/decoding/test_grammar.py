@@ -171,7 +171,7 @@ def test_what_it_cannot_take_is_refused() -> None:
     assert quoting_grammar([long])
     with pytest.raises(InputError, match="500 titles and bodies"):
         quoting_grammar([Source("ab")] * (MAX_FIELDS + 1))
-    with pytest.raises(InputError, match=r"^sources: got 2"):
+    with pytest.raises(InputError, match=r"^sources "):
         quoting_grammar([Source("ab")], QuotePolicy(sources=(2,)))
 
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from semqa import InputError, Source
 from semqa.decoding import CopyConstraint, QuotePolicy
-from semqa.decoding.device_masks import mask_on_device
-from semqa.decoding.masking import mask_in_place
+from semqa.decoding.masks import mask_in_place, mask_on_device
 from semqa.decoding.rows import ConstraintRows, ends_mask
 from tests.decoding.test_walks import ARTICLES, POLICIES, QUESTION
 from tests.decoding.vocabularies import poor_vocabulary, straddling_vocabulary

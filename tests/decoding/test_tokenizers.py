@@ -20,7 +20,7 @@ from tokenizers import (
     trainers,
 )
 
-from semqa.decoding.decoders import bytes_of_pieces
+from semqa.decoding.tokenizers import bytes_of_pieces
 from semqa.decoding.vocabulary import Vocabulary
 from semqa.errors import InputError
 from tests.decoding.vocabularies import mistral_data
@@ -267,11 +267,8 @@ def test_word_ends_become_spaces_and_the_last_is_left_to_the_decoder() -> None:
 
 def test_a_bare_backend_needs_its_end_tokens() -> None:
     tokenizer = byte_level()
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"Pass eos_ids\.$"):
         Vocabulary.from_tokenizer(tokenizer.backend_tokenizer)
-    assert str(caught.value) == (
-        "tokenizer Tokenizer: no end token: got none, expected at least one; pass eos_ids"
-    )
     ends = [tokenizer.eos_token_id]
     bare = Vocabulary.from_tokenizer(tokenizer.backend_tokenizer, eos_ids=ends)
     assert bare == Vocabulary.from_tokenizer(tokenizer)
@@ -288,38 +285,23 @@ def test_width_and_end_tokens_of_the_model() -> None:
     assert Vocabulary.from_tokenizer(tokenizer, len(tokenizer)) == Vocabulary.from_tokenizer(
         tokenizer
     )
-    with pytest.raises(InputError, match="size too small: got 5, expected at least"):
+    with pytest.raises(InputError, match=r"^size must be at least"):
         Vocabulary.from_tokenizer(tokenizer, 5)
 
 
 @pytest.mark.parametrize(
-    ("decoder", "got"),
+    "decoder",
     [
-        (decoders.CTC(), "the decoder CTC, expected a decoder that gives each token bytes"),
-        (
-            decoders.Sequence([decoders.Fuse(), decoders.Strip(" ", 1, 1)]),
-            "the decoder Strip of ' ', 1 at the start and 1 at the end, expected at most one space",
-        ),
-        (
-            decoders.Replace(Regex("a+"), "b"),
-            "the decoder Replace with a regular expression, expected one with a string",
-        ),
-        (
-            decoders.Sequence([decoders.Fuse(), decoders.Replace(" .", ".")]),
-            "the decoder Replace of ' .' across tokens, expected one within each token",
-        ),
-        (
-            decoders.Sequence([decoders.Fuse(), decoders.WordPiece()]),
-            "the decoder WordPiece after the tokens are joined, expected it before",
-        ),
+        decoders.CTC(),
+        decoders.Sequence([decoders.Fuse(), decoders.Strip(" ", 1, 1)]),
+        decoders.Replace(Regex("a+"), "b"),
+        decoders.Sequence([decoders.Fuse(), decoders.Replace(" .", ".")]),
+        decoders.Sequence([decoders.Fuse(), decoders.WordPiece()]),
     ],
 )
-def test_a_decoder_that_is_no_sum_of_tokens_is_refused(decoder: decoders.Decoder, got: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_a_decoder_that_is_no_sum_of_tokens_is_refused(decoder: decoders.Decoder) -> None:
+    with pytest.raises(InputError, match="cannot be turned into bytes"):
         Vocabulary.from_tokenizer(byte_level(decoder))
-    message = str(caught.value)
-    assert f"tokens cannot be turned into bytes: got {got}" in message
-    assert message.endswith("; use another tokenizer, or Vocabulary.from_tokens")
 
 
 @pytest.mark.parametrize(
@@ -364,7 +346,7 @@ def test_metaspace_of_early_files() -> None:
 
 
 def test_what_is_no_tokenizer_is_refused() -> None:
-    with pytest.raises(InputError, match="tokenizer: not a known kind: got list, expected a fast"):
+    with pytest.raises(InputError, match="Unknown kind of tokenizer: list"):
         Vocabulary.from_tokenizer([b"a"])
 
 
@@ -479,6 +461,6 @@ class TestTiktoken:
 
     def test_without_an_end_token(self) -> None:
         encoding = self.encoding({"<|stop|>": 263})
-        with pytest.raises(InputError, match="tokenizer Encoding: no end token"):
+        with pytest.raises(InputError, match="Encoding has no end token"):
             Vocabulary.from_tokenizer(encoding)
         assert Vocabulary.from_tokenizer(encoding, eos_ids=[263]).eos_ids == (263,)

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.documents import Document, Limits, extract, split
-from semqa.documents.parsers.furniture import without_furniture
-from semqa.documents.parsers.pdf import join_lines
+from semqa.documents.parsers.pdf import join_lines, without_furniture
 from semqa.documents.structure import read_structure
 from semqa.errors import InputError
 from tests.documents import makers

@@ -49,34 +49,34 @@ def slow_pdf() -> bytes:
 @pytest.mark.parametrize(
     ("name", "make", "said"),
     [
-        ("a.pdf", makers.flate_bomb, "too large when unpacked"),
+        ("a.pdf", makers.flate_bomb, "too large"),
         (
             "a.docx",
             lambda: makers.docx_parts(b"<x>" + b" " * (50 * 2**20)),
-            "too large when unpacked",
+            "too large",
         ),
         ("a.docx", laughs, "cannot be read"),
-        ("a.docx", outside_entity, "empty"),
+        ("a.docx", outside_entity, "no text"),
         ("a.html", lambda: b"<div>" * 200_000 + b"hello", "nested"),
         ("a.jsonl", lambda: b"[" * 100_000, "too deep a value"),
-        ("a.jsonl", lambda: b"[1]", "no record"),
-        ("a.zip", many_entries, "damaged|no Word document|too large when unpacked"),
+        ("a.jsonl", lambda: b"[1]", "JSON object"),
+        ("a.zip", many_entries, "valid Word|no Word document|too large"),
         ("a.zip", lambda: makers.archive({"a.txt": b"hello"}), "no Word document"),
         (
             "a.xlsx",
             lambda: makers.archive({"[Content_Types].xml": b"", "xl/a": b""}),
             "an Excel wor",
         ),
-        ("a.pptx", lambda: makers.archive({"ppt/slides/1.xml": b""}), "save it as PDF"),
+        ("a.pptx", lambda: makers.archive({"ppt/slides/1.xml": b""}), "Save it as PDF"),
         ("a.odt", lambda: makers.archive({"META-INF/manifest.xml": b""}), "an OpenDocument file"),
-        ("a.xlsx", lambda: b"PK\x03\x04 is no archive", r"damaged: got an archive that cannot be"),
-        ("a.txt", lambda: b"a\0b", "no text"),
-        ("a.txt", lambda: b"", "empty"),
+        ("a.xlsx", lambda: b"PK\x03\x04 is no archive", r"Not a valid Word document"),
+        ("a.txt", lambda: b"a\0b", "binary"),
+        ("a.txt", lambda: b"", "no text"),
         ("a.png", lambda: b"\x89PNG\r\n", "an image"),
-        ("a.pdf", lambda: b"hello", "not what its name says"),
-        ("a.docx", lambda: b"hello", "not what its name says"),
-        ("a.zip", lambda: makers.docx_parts("")[:-30], "damaged"),
-        ("a.doc", lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as docx"),
+        ("a.pdf", lambda: b"hello", "although its name says so"),
+        ("a.docx", lambda: b"hello", "although its name says so"),
+        ("a.zip", lambda: makers.docx_parts("")[:-30], "valid Word document"),
+        ("a.doc", lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Save it as docx"),
         ("a.pdf", lambda: makers.pdf([["x"]])[:200], "cannot be read"),
         ("a.pdf", lambda: makers.pdf([[]]), "OCR"),
     ],
@@ -94,7 +94,7 @@ def test_refused(name: str, make: object, said: str) -> None:
 
 def test_a_parser_that_goes_on_and_on_is_ended() -> None:
     started = time.monotonic()
-    with pytest.raises(InputError, match="no end of it within 2 s"):
+    with pytest.raises(InputError, match="cannot be read within 2 s"):
         extract("a.pdf", slow_pdf(), Limits(seconds=2))
     assert time.monotonic() - started < 10
     assert extract("a.txt", b"The next one is read.").text == "The next one is read."
@@ -131,9 +131,9 @@ def test_a_sign_within_a_record_ends_no_line() -> None:
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        (Limits(size=10), "too large: got"),
-        (Limits(characters=3), "too long"),
-        (Limits(pages=1), "too long: got 2 pages"),
+        (Limits(size=10), "877 bytes"),
+        (Limits(characters=3), "characters of text"),
+        (Limits(pages=1), "2 pages"),
     ],
 )
 def test_limits(limits: Limits, said: str) -> None:
@@ -142,7 +142,7 @@ def test_limits(limits: Limits, said: str) -> None:
 
 
 def test_a_limit_is_above_zero() -> None:
-    with pytest.raises(InputError, match="seconds: not a limit: got 0"):
+    with pytest.raises(InputError, match="seconds must be above 0"):
         Limits(seconds=0)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from semqa.engines.extractive.anaphora import is_subject, names_person
-from semqa.engines.extractive.cuts import Cut
 from semqa.engines.extractive.lexicon import (
     ARTICLES,
     AUXILIARIES,
@@ -15,15 +13,15 @@ from semqa.engines.extractive.lexicon import (
     RELATIVES,
     THINGS,
 )
+from semqa.engines.extractive.spans import Cut, is_subject, names_person
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from semqa.engines.extractive.candidates import Candidates
-    from semqa.engines.extractive.inquiry import Inquiry
     from semqa.engines.extractive.passage import Passage
-    from semqa.engines.extractive.ranker import Weights
-    from semqa.engines.extractive.reading import Reading
+    from semqa.engines.extractive.question import Inquiry
+    from semqa.engines.extractive.reading import Reading, Weights
+    from semqa.engines.extractive.spans import Candidates
 
 __all__ = ["bm25", "chance", "decayed", "expected_f1", "leaves_open", "misleads", "nesting"]
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.engines.extractive import ExtractiveEngine
-from semqa.engines.extractive.asked import questions_in
-from semqa.engines.extractive.inquiry import read_inquiry
+from semqa.engines.extractive.question import questions_in, read_inquiry
 from semqa.quotes import Source
 
 SOURCES = [

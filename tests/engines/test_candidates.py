@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from semqa.engines.extractive.candidates import find_candidates
 from semqa.engines.extractive.compose import span_text
-from semqa.engines.extractive.cuts import Cut
 from semqa.engines.extractive.evidence import evidence, expansions
-from semqa.engines.extractive.inquiry import read_inquiry
 from semqa.engines.extractive.passage import read_passage
+from semqa.engines.extractive.question import read_inquiry
+from semqa.engines.extractive.spans import Cut, find_candidates
 from tests.strategies import texts
 
 

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
 
-CONNECTORS = (
-    *("Also", "In addition", "Further", "Besides"),
-    *("As for", "And", "Then there is", "It stands for"),
-)
+CONNECTORS = ("Also", "Later", "Earlier", "It stands for")
 
 
 def answered(case: dict[str, Any], **options: Any) -> QuotedAnswer:
@@ -96,16 +93,16 @@ def test_any_answer_reads_well(case: dict[str, Any], coverage: float) -> None:
                 assert opener not in {"The", "A", "In", "It", "This", "He", "She", "By", "On"}, said
 
 
-def test_connectors_vary_between_questions_and_not_between_runs() -> None:
-    many = [
-        {"title": "", "text": f"Oslo saw its bridge opened in {year} by the mayor of Oslo."}
-        for year in range(1900, 1903)
+@pytest.mark.parametrize(
+    ("years", "glue"),
+    [((1900, 1910), "Later, "), ((1910, 1900), "Earlier, "), ((1900, 1900), "Also, ")],
+)
+def test_glue_between_sources_says_what_their_dates_bear_out(
+    years: tuple[int, int], glue: str
+) -> None:
+    sources = [
+        {"title": "", "text": f"{town} saw its bridge opened in {year} by the mayor of {town}."}
+        for town, year in zip(("Oslo", "Bergen"), years, strict=True)
     ]
-    questions = [
-        "When was the bridge opened?",
-        "When was the old bridge opened?",
-        "Bridge opened when?",
-    ]
-    texts = [[answered({"question": q, "sources": many}).marked for q in questions] for _ in "ab"]
-    assert texts[0] == texts[1]
-    assert len({tuple(re.findall(r"(\w[\w ]*), \[", text)) for text in texts[0]}) > 1
+    answer = answered({"question": "When was the bridge opened?", "sources": sources})
+    assert f" {glue}[ 2 " in answer.marked

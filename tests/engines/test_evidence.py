@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from semqa.engines.extractive.evidence import evidence, trust
-from semqa.engines.extractive.inquiry import read_inquiry
 from semqa.engines.extractive.passage import read_passage
+from semqa.engines.extractive.question import read_inquiry
 
 
 def answers(question: str, text: str) -> list[str]:

@@ -136,7 +136,8 @@ def test_both_parts_of_a_question_are_answered() -> None:
     st.sampled_from([0.0, 0.45, 1.0]),
 )
 @example("00", [Source("0[0 :[0", title="a b")], 3, 0.0)
-@example("?", [Source("!!!", title="T")], 1, 1.0)
+@example("Who?", [Source("!!!", title="T")], 1, 1.0)
+@example("?", [Source("Who.")], 1, 1.0)
 def test_every_quote_is_verified_and_the_bound_holds(
     question: str, given_sources: list[Source], max_words: int, coverage: float
 ) -> None:
@@ -144,7 +145,7 @@ def test_every_quote_is_verified_and_the_bound_holds(
     has_text = any(re.search(r"[^\W_]", s.text) for s in given_sources) or any(
         s.title.strip() and not set("[]") & set(s.title) for s in given_sources
     )
-    if not question.strip() or not has_text:
+    if not any(map(str.isalnum, question)) or not has_text:
         with pytest.raises(InputError):
             engine.answer(question, given_sources)
         return
@@ -182,23 +183,23 @@ def test_huge_sources(body: str) -> None:
 
 @pytest.mark.parametrize("max_words", [0, -1, True, 2.5, "9"])
 def test_max_words_is_a_whole_number_from_one(max_words: int) -> None:
-    with pytest.raises(InputError, match=r"^max_words: got .+, expected a whole number from 1;"):
+    with pytest.raises(InputError, match=r"^max_words "):
         ExtractiveEngine(max_words=max_words)
 
 
 @pytest.mark.parametrize("coverage", [-0.1, 1.1, float("nan"), True, "1"])
 def test_coverage_is_a_share(coverage: float) -> None:
-    with pytest.raises(InputError, match=r"^coverage: got .+, expected a number from 0 to 1;"):
+    with pytest.raises(InputError, match=r"^coverage "):
         ExtractiveEngine(coverage=coverage)
 
 
 def test_bad_input() -> None:
     engine = ExtractiveEngine()
-    with pytest.raises(InputError, match=r"^the question is blank: got no words, expected a"):
+    with pytest.raises(InputError, match=r"blank"):
         engine.answer("\n ", [BRIDGE])
-    with pytest.raises(InputError, match=r"^no source to answer from: got 0, expected at least 1"):
+    with pytest.raises(InputError, match=r"^At least one source"):
         engine.answer("Who?", [])
-    with pytest.raises(InputError, match=r"^no source has any text: got empty bodies and titles"):
+    with pytest.raises(InputError, match=r"^No source has any text"):
         engine.answer("Who?", [Source(" "), Source("...")])
 
 

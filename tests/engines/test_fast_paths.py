@@ -7,12 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from semqa.engines.extractive.anaphora import leaves_open, misleads
-from semqa.engines.extractive.candidates import find_candidates
-from semqa.engines.extractive.inquiry import read_inquiry
-from semqa.engines.extractive.nesting import nesting
 from semqa.engines.extractive.passage import read_passage
+from semqa.engines.extractive.question import read_inquiry
 from semqa.engines.extractive.relevance import measure
+from semqa.engines.extractive.spans import find_candidates, leaves_open, misleads, nesting
 from tests.engines import naive
 
 WORDS = (

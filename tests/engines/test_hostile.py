@@ -26,7 +26,7 @@ questions = st.sampled_from(
 
 @settings(deadline=None)
 @given(
-    questions | hostile.map("?".__add__),
+    questions | hostile.map("who?".__add__),
     st.lists(st.tuples(hostile, hostile, hostile), min_size=1, max_size=3),
     st.sampled_from([1, 2, 3, 100]),
     st.sampled_from([0.0, 0.45, 1.0]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semqa.engines.extractive.inquiry import KINDS, read_inquiry
+from semqa.engines.extractive.question import KINDS, read_inquiry
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from semqa.engines.extractive.blocks import MAX_CHARACTERS
-from semqa.engines.extractive.passage import MAX_SENTENCE_WORDS, read_passage
+from semqa.engines.extractive.passage import MAX_CHARACTERS, MAX_SENTENCE_WORDS, read_passage
 from tests.strategies import texts
 
 

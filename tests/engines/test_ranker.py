@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa import Source
-from semqa.engines.extractive.ranker import Weights, load_weights, score_spans
-from semqa.engines.extractive.reading import read_request
+from semqa.engines.extractive.reading import Weights, load_weights, read_request, score_spans
 from semqa.engines.extractive.relevance import decayed
 from tests.engines import naive
 

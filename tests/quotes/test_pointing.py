@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import QuotedAnswer, Source
-from semqa.quotes.glue import leaks
 from semqa.quotes.pointing import Pointing
 from semqa.quotes.quote import FreeText
+from semqa.quotes.words import leaks
 
 SOURCES = [
     Source(

@@ -14,9 +14,7 @@ from semqa import QuotedAnswer, Source
 from semqa.quotes import ABSTENTION, Quote
 from semqa.quotes.quote import Dropped
 from semqa.quotes.render import to_ansi, to_html, to_markdown
-from semqa.quotes.render.excerpts import Piece, excerpt, quoted_pieces
-from semqa.quotes.render.safe import safe_text
-from semqa.quotes.render.verdict import parts
+from semqa.quotes.render.common import Piece, excerpt, parts, quoted_pieces, safe_text
 from semqa.quotes.repair import repair
 from tests.strategies import answers
 

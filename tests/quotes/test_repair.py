@@ -10,10 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from semqa import InputError, QuotedAnswer, Source
-from semqa.quotes import align
-from semqa.quotes.align import Aligner
 from semqa.quotes.render import to_ansi, to_html, to_markdown
-from semqa.quotes.repair import Repairer, repair
+from semqa.quotes.repair import Aligner, Repairer, repair
 
 SONG = Source(
     'In May 1942, Bing Crosby recorded "White Christmas" for Decca in just 18 minutes; sales did not '
@@ -440,15 +438,15 @@ def test_many_marks_take_bounded_time() -> None:
     started = time.process_time()
     for text in ("[" * 300_000 + "[ 1" * 5_000, "[ 1 Bing crosby ]" * 10_000):
         assert all(quote.verified for quote in repair(text, SOURCES).quotes)
-    with pytest.raises(InputError, match="too many marks"):
+    with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
         repair("[ 1 x ]" * 10_001, SOURCES)
-    with pytest.raises(InputError, match="too much to check"):
+    with pytest.raises(InputError, match="Too much to check"):
         repair("[ 1 x ]" * 5_000, [Source("y" * 3_000_000)])
     assert time.process_time() - started < 30
 
 
 def test_too_much_text_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(align, "MAX_SOURCE_CHARACTERS", 100)
+    monkeypatch.setattr("semqa.quotes.repair.MAX_SOURCE_CHARACTERS", 100)
     answer = repair("[ 1 bing Crosby ]", SOURCES)
     assert answer.dropped[0].reason.endswith("too much text to look for more")
     assert Aligner(SOURCES).find("bing Crosby", 1) is None

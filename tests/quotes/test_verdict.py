@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from semqa import QuotedAnswer, Source
 from semqa.quotes import ABSTENTION, FreeText, Verdict
-from semqa.quotes.glue import leaks
 from semqa.quotes.repair import repair
+from semqa.quotes.words import leaks
 from tests.strategies import answers
 
 SOURCES = [Source("Colin O'Brady crossed Antarctica in 2018."), Source("The drug is safe.")]

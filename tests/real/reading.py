@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from semqa.engines.abstention import ABSTENTION
 from semqa.quotes import FreeText
-from semqa.quotes.glue import function_words, language_of, leaks
+from semqa.quotes.words import function_words, language_of, leaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

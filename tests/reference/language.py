@@ -12,7 +12,7 @@ from itertools import groupby
 
 from semqa.decoding import QuotePolicy
 from semqa.quotes import ABSTENTION, Source
-from semqa.quotes.glue import (
+from semqa.quotes.words import (
     function_words,
     glue_words,
     language_of,

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semqa.retrieval.encoder import FEW, PACKAGED_ENCODER, SentenceEncoder
-from semqa.retrieval.plain_bert import PlainBert, _gelu
+from semqa.retrieval.encoder import FEW, PACKAGED_ENCODER, PlainBert, SentenceEncoder, _gelu
 
 TEXTS = [
     "Who built the harbour of Oslo?",
@@ -37,7 +36,7 @@ def test_it_says_what_the_model_says() -> None:
 def test_a_question_needs_no_torch() -> None:
     program = (
         "import sys\n"
-        "from semqa.retrieval.passages.dense import Dense\n"
+        "from semqa.retrieval.passages.search import Dense\n"
         "dense = Dense.named('auto')\n"
         "assert dense.embed(['Who?']).shape == (1, 384)\n"
         "assert not {'torch', 'transformers', 'sentence_transformers', 'scipy'} & set(sys.modules)\n"

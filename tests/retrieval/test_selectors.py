@@ -67,7 +67,7 @@ def test_what_every_strategy_keeps_to(strategy: str, question: str) -> None:
         # Dropping the last ones gives what would have been chosen for fewer.
         assert found == chosen(selector(strategy), asked, most)[:count]
     for wrong in (selector(strategy).select, lambda q, n: selector(strategy).prepare([q], n)):
-        with pytest.raises(InputError, match=f"expected at least {most + 1}"):
+        with pytest.raises(InputError, match=f"at most {most}, |at least {most + 1} "):
             wrong(asked, most + 1)
 
 
@@ -133,17 +133,15 @@ def test_fixed_takes_the_first_or_the_named() -> None:
     assert chosen(selector("fixed"), QUESTIONS[0], 2) == QUESTIONS[1:3]
     assert chosen(selector("fixed: q3 , q1,q3"), "other", 2) == [QUESTIONS[3], QUESTIONS[1]]
     assert chosen(selector("fixed:q3,q1"), QUESTIONS[3], 1) == [QUESTIONS[1]]
-    with pytest.raises(InputError, match="got 1 that are named and not the question itself"):
+    with pytest.raises(InputError, match="got 1"):
         selector("fixed:q3,q1").select(QUESTIONS[3], 2)
-    with pytest.raises(
-        InputError, match='unknown exemplar: got the qid "q9", expected one of the 6'
-    ):
+    with pytest.raises(InputError, match="q9"):
         selector("fixed:q3,q9")
 
 
 @pytest.mark.parametrize("strategy", ["nearest", "", "knn:q1", "fixed:", "fixed: ", "random:3"])
 def test_no_such_strategy(strategy: str) -> None:
-    with pytest.raises(InputError, match="unknown choice of exemplars"):
+    with pytest.raises(InputError, match=r"^exemplars must be one of"):
         selector(strategy)
 
 

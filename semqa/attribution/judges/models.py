@@ -25,16 +25,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
 from semqa.engines.model import check_range, check_whole
-from semqa.engines.model.encoding import PromptEncoder
-from semqa.engines.model.files import folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
-from semqa.engines.model.identity import model_identity
-from semqa.engines.model.quiet import quiet, quiet_log
-from semqa.engines.transformers.device import choose_device
-from semqa.engines.transformers.loading import dtype_option
-from semqa.engines.transformers.tokenizer import check_tokenizer
+from semqa.engines.model.hub import (
+    explained,
+    folder_of,
+    for_weights,
+    is_on_disk_only,
+    load_tokenizer,
+    model_identity,
+    quiet,
+    quiet_log,
+)
+from semqa.engines.model.text import PromptEncoder
+from semqa.engines.transformers.loading import check_tokenizer, choose_device, dtype_option
 from semqa.errors import InputError, SemqaError
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,7 +217,7 @@ class ModelSettings:
         check_whole("batch_size", self.batch_size, 1)
         check_whole("stride", self.stride, 0)
         check_whole("longest_answer", self.longest_answer, 1)
-        check_range("threshold", self.threshold, -1e6, 1e6, "0 takes the likelier")
+        check_range("threshold", self.threshold, -1e6, 1e6)
         if len(self.verdicts) not in (2, 3) or len(set(self.verdicts)) < len(self.verdicts):
             raise InputError(
                 f"must be two or three different words, such as 1/0, got {self.words!r}.",

@@ -76,7 +76,7 @@ class BertScore:
             InputError: the model cannot be loaded.
             UnavailableError: the Hub was not reached.
         """
-        from semqa.engines.model.quiet import quiet
+        from semqa.engines.model.hub import quiet
 
         self.load()
         with quiet():
@@ -85,10 +85,8 @@ class BertScore:
 
     def load(self) -> None:
         """Load the model, if it is not loaded yet; see `scores`."""
-        from semqa.engines.model.files import folder_of
-        from semqa.engines.model.hub import explained, is_on_disk_only
-        from semqa.engines.model.quiet import quiet
-        from semqa.engines.transformers.device import choose_device
+        from semqa.engines.model.hub import explained, folder_of, is_on_disk_only, quiet
+        from semqa.engines.transformers.loading import choose_device
 
         if self._scorer is not None:
             return

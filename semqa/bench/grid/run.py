@@ -24,7 +24,7 @@ from semqa.bench.run import Progress, run
 from semqa.data.atomic import write_atomic
 from semqa.data.lock import locked
 from semqa.errors import InputError, SemqaError
-from semqa.retrieval.shelf import ExemplarShelf
+from semqa.retrieval.settings import ExemplarShelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from semqa.quotes.render.safe import safe_text
+from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import semqa
-from semqa.quotes.render.safe import safe_text
+from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
     from jinja2 import Template

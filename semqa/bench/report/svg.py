@@ -10,7 +10,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.quotes.render.safe import safe_text
+from semqa.quotes.render.common import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
-from typer.core import TyperGroup
 
+from semqa.cli.help import Group
 from semqa.cli.output import say
 from semqa.errors import InputError
 
@@ -313,7 +313,7 @@ def takes_judge_options(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-class DefaultCommand(TyperGroup):
+class DefaultCommand(Group):
     """``group FILE`` is ``group run FILE``; a file with the name of a command is ``./NAME``."""
 
     default: ClassVar[str] = "run"

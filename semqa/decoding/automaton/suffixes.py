@@ -2,7 +2,7 @@
 
 Source: Nong, Zhang, Chan, "Two Efficient Algorithms for Linear Time Suffix Array Construction",
 IEEE Transactions on Computers 60 (2011). The recursion between the passes is in
-`semqa.decoding.suffixes`.
+`semqa.decoding.sources`.
 """
 
 from __future__ import annotations

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semqa.decoding.masking import compile_masking_in_place, mask_in_place
+from semqa.decoding.masks import compile_masking_in_place, mask_in_place
 from semqa.decoding.rows import ConstraintRows
-from semqa.decoding.vllm.admission import check_params
 from semqa.decoding.vllm.compiling import ConstraintCache
-from semqa.decoding.vllm.stops import stops_of
+from semqa.decoding.vllm.request import check_params, stops_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -258,7 +257,7 @@ class Answers:
                 )
                 _end_only(logits, places[dead], end)
             return
-        from semqa.decoding.device_masks import mask_on_device
+        from semqa.decoding.masks import mask_on_device
 
         if biases is not None:
             _lift(logits, places, self._rows.quote_openers, biases)

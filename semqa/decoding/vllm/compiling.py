@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from semqa.decoding.constraint import CopyConstraint
-from semqa.decoding.vllm.stops import without_stops
+from semqa.decoding.vllm.request import without_stops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

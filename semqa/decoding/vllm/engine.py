@@ -19,7 +19,7 @@ NAME = "semqa.decoding.vllm:CopyConstraintProcessor"
 """How vLLM is told of the processor."""
 
 _PLUGINS = "vllm.logits_processors"
-_HOW = f"start vLLM with --logits-processors {NAME}"
+_HOW = f"Start vLLM with --logits-processors {NAME}."
 
 
 def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
@@ -40,26 +40,23 @@ def check_setup(config: Any, processor: type, *, second_runner: bool) -> None:
     plugged = [one.value for one in entry_points(group=_PLUGINS) if _is(one.value, processor)]
     if not listed and not second_runner:
         raise InputError(
-            f"logits processor: got {NAME} as a plugin only, expected it in the list of the engine, "
-            "for vLLM's first model runner gives plugins no tokens under asynchronous scheduling "
-            f"and skips them under speculative decoding; {_HOW}"
+            f"{NAME} is a plugin only. vLLM gives plugins no tokens under asynchronous scheduling, and skips them under speculative decoding.",
+            hint=_HOW,
         )
     if len(listed) + len(plugged) > 1:
         raise InputError(
-            f"logits processor: got {NAME} {len(listed) + len(plugged)} times, expected it once; "
-            "list it once, and remove the plugin if there is one"
+            f"{NAME} is there {len(listed) + len(plugged)} times. List it once, and remove the plugin if there is one."
         )
     speculative = config.speculative_config
     method = getattr(speculative, "rejection_sample_method", None)
     if method == "synthetic":
         raise InputError(
-            "speculative decoding: got rejection_sample_method=synthetic, expected one that asks "
-            "the model, for it takes drafts whatever they are; leave it out"
+            "cannot be synthetic: it accepts drafts without asking the model.",
+            field="rejection_sample_method",
         )
     if getattr(model, "is_diffusion", False):
         raise InputError(
-            "model: got one that writes by diffusion, expected one that writes from left to right; "
-            "start vLLM without the processor"
+            "Models that write by diffusion cannot be constrained. Start vLLM without the processor."
         )
 
 
@@ -84,8 +81,8 @@ def vocabulary_of(config: Any) -> Vocabulary:
     tokenizer = cached_tokenizer_from_config(model)
     if tokenizer is None:
         raise InputError(
-            "tokenizer: got skip_tokenizer_init, expected a tokenizer, which says what tokens stand "
-            "for; start vLLM without that option"
+            "cannot be combined with the constraint, which needs the tokenizer.",
+            field="skip_tokenizer_init",
         )
     width = int(model.get_vocab_size())
     read = read_tokenizer(tokenizer)
@@ -93,10 +90,7 @@ def vocabulary_of(config: Any) -> Vocabulary:
     tokens = [*read.tokens[:width], *[b""] * (width - len(read.tokens))]
     ends = {number for number in _ends(model, tokenizer, read.eos_ids) if number < width}
     if not ends:
-        raise InputError(
-            "tokenizer: got no end token, nor one in the model's generation configuration, expected "
-            "one, which ends answers; name it in generation_config.json"
-        )
+        raise InputError("The model has no end token. Name it in generation_config.json.")
     special = [number for number in read.special_ids if number < width]
     return Vocabulary.from_tokens(
         tokens, ends, special, strips_leading_space=read.strips_leading_space

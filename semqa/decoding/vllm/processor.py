@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as _FirstInterface
 
-from semqa.decoding.vllm.admission import check_params
+from semqa.decoding.vllm.request import check_params
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     import torch
 
-    from semqa.decoding.vllm.first_runner import FirstRunner
-    from semqa.decoding.vllm.second_runner import SecondRunner
+    from semqa.decoding.vllm.runners import FirstRunner, SecondRunner
 
 try:
     from vllm.v1.worker.gpu.sample.logits_processor.interface import (
@@ -58,8 +57,7 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         del is_pin_memory
         from semqa.decoding import warm_up
         from semqa.decoding.vllm.engine import check_setup, vocabulary_of
-        from semqa.decoding.vllm.first_runner import FirstRunner
-        from semqa.decoding.vllm.second_runner import SecondRunner
+        from semqa.decoding.vllm.runners import FirstRunner, SecondRunner
 
         second = isinstance(given, LogitsProcRequestState)
         check_setup(vllm_config, type(self), second_runner=second)

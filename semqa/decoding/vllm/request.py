@@ -1,13 +1,11 @@
-"""What a request to vLLM says of its sources: flat keys, for clients and for the engine.
-
-They travel in ``SamplingParams.extra_args``, over HTTP in ``vllm_xargs``, which lets through texts,
-numbers and lists of these, and nothing else. Knows neither vLLM nor torch.
-"""
+"""What a request to vLLM says of its sources, and what is refused because it could break a quote."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +14,18 @@ from semqa.errors import InputError
 from semqa.quotes import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["ConstraintRequest", "to_extra_args"]
+__all__ = [
+    "REQUIRE_VARIABLE",
+    "ConstraintRequest",
+    "check_params",
+    "check_stops",
+    "stops_of",
+    "to_extra_args",
+    "without_stops",
+]
+
 
 PREFIX = "semqa_"
 SOURCES, TITLES, QUESTION, QUOTE_FROM = (
@@ -72,10 +79,7 @@ class ConstraintRequest:
             if key not in _KEYS:
                 raise _unknown(key)
         if SOURCES not in ours:
-            raise InputError(
-                f"{SOURCES}: got none with {', '.join(sorted(ours))}, expected a list of texts; give "
-                "the sources, or leave out all keys of semqa"
-            )
+            raise InputError(f"is missing; {', '.join(sorted(ours))} need it.", field=SOURCES)
         bodies = _texts(SOURCES, ours[SOURCES])
         titles = _texts(TITLES, ours[TITLES]) if TITLES in ours else [""] * len(bodies)
         question = _text(QUESTION, ours.get(QUESTION, ""))
@@ -83,8 +87,7 @@ class ConstraintRequest:
         policy = _policy(ours)
         if policy.sources and policy.sources[-1] > len(bodies):
             raise InputError(
-                f"{QUOTE_FROM}: got {policy.sources[-1]}, expected numbers from 1 to {len(bodies)}; "
-                "name sources that are given"
+                f"names source {policy.sources[-1]}, but there are {len(bodies)}.", field=QUOTE_FROM
             )
         sources = tuple(Source(body, title) for body, title in zip(bodies, titles, strict=True))
         return cls(sources, policy, question)
@@ -122,8 +125,7 @@ def _most_source_bytes() -> int:
         return _MOST_BYTES
     if not (given.isascii() and given.isdigit()):
         raise InputError(
-            f"{SIZE_VARIABLE}: got {given!r}, expected a whole number of bytes; change it where the "
-            "server is started"
+            f"must be a whole number of bytes, got {given!r}.", field=SIZE_VARIABLE, value=given
         )
     return int(given)
 
@@ -135,49 +137,44 @@ def _is_ours(key: object) -> bool:
 def _unknown(key: str) -> InputError:
     names = [known.removeprefix(PREFIX) for known in _KEYS]
     close = difflib.get_close_matches(key.casefold().removeprefix(PREFIX), names, n=1)
-    advice = f"write {PREFIX}{close[0]}" if close else "leave it out"
+    hint = f"Did you mean {PREFIX}{close[0]}?" if close else None
     return InputError(
-        f"unknown key of semqa: got {key!r}, expected one of {', '.join(_KEYS)}; {advice}"
+        f"is not a key of semqa, which knows {', '.join(_KEYS)}.", field=key, hint=hint
     )
 
 
 def _texts(key: str, given: object) -> list[str]:
     if not isinstance(given, list | tuple):
-        raise InputError(
-            f"{key}: got {_shown(given)}, expected a list of texts; put it into a list"
-        )
+        raise InputError(f"must be a list of texts, got {_shown(given)}.", field=key)
     return [_text(f"{key}[{place}]", one) for place, one in enumerate(given)]
 
 
 def _text(key: str, given: object) -> str:
     if not isinstance(given, str):
-        raise InputError(f"{key}: got {_shown(given)}, expected a text; correct it")
+        raise InputError(f"must be text, got {_shown(given)}.", field=key)
     try:
         given.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"{key}: got half of a surrogate pair at character {error.start}, expected Unicode "
-            "text; remove it"
-        ) from None
+        raise InputError(f"holds a lone surrogate at character {error.start}.", field=key) from None
     return given
 
 
 def _check_sizes(bodies: list[str], titles: list[str], question: str) -> None:
     if not 0 < len(bodies) <= MOST_SOURCES:
         raise InputError(
-            f"{SOURCES}: got {len(bodies):,}, expected 1 to {MOST_SOURCES:,}; give some, or leave "
-            "out all keys of semqa"
+            f"must hold 1 to {MOST_SOURCES:,} sources, got {len(bodies):,}.", field=SOURCES
         )
     if len(titles) != len(bodies):
         raise InputError(
-            f"{TITLES}: got {len(titles):,}, expected {len(bodies):,}, one for each source; give an "
-            "empty text for a source without a title"
+            f"must hold one title per source, {len(bodies):,}, got {len(titles):,}.",
+            field=TITLES,
+            hint="A source without a title has an empty one.",
         )
     size = sum(len(text.encode()) for text in (*bodies, *titles, question))
     if size > (most := _most_source_bytes()):
         raise InputError(
-            f"{SOURCES}: got {size:,} bytes of text in all, expected at most {most:,}; give fewer "
-            f"or shorter ones, or raise {SIZE_VARIABLE} where the server is started"
+            f"holds {size:,} bytes of text; at most {most:,} are allowed ({SIZE_VARIABLE}).",
+            field=SOURCES,
         )
 
 
@@ -189,26 +186,21 @@ def _policy(ours: Mapping[str, Any]) -> QuotePolicy:
         value = ours[key]
         if name == "quote_bias":
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise InputError(f"{key}: got {_shown(value)}, expected a number; correct it")
+                raise InputError(f"must be a number, got {_shown(value)}.", field=key)
         elif name == "sources":
             if not isinstance(value, list | tuple):
                 raise InputError(
-                    f"{key}: got {_shown(value)}, expected a list of numbers of sources; put it "
-                    "into a list"
+                    f"must be a list of numbers of sources, got {_shown(value)}.", field=key
                 )
             value = checked_numbers(key, value)
-            if not value:
-                raise InputError(
-                    f"{key}: got an empty list, expected numbers of sources; leave it out to quote "
-                    "from all"
-                )
         else:
             value = _text(key, value)
         settings[name] = value
     try:
         return QuotePolicy(**settings)
     except InputError as error:
-        raise InputError(f"{PREFIX}{error}") from None
+        error.field = f"{PREFIX}{error.field}"
+        raise
 
 
 def _shown(given: object) -> str:
@@ -216,3 +208,177 @@ def _shown(given: object) -> str:
     text = repr(given) if isinstance(given, bool | int | float | str | None) else ""
     short = text if len(text) <= 60 else f"{text[:57]}…"
     return f"{type(given).__name__} {short}".rstrip()
+
+
+MOST_STOPS = 16
+LONGEST_STOP = 1_000
+
+_NUMBER = re.compile(r"( ?)([0-9]+) ")
+# Halves of surrogate pairs, which no source holds.
+_BARRIER, _WORD_BARRIER = "\udc5b", "\udc5d"
+
+
+def stops_of(params: Any) -> list[str]:
+    """Return the stop texts of vLLM's sampling parameters, which may be one text, or None."""
+    given = params.stop
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def check_stops(stops: Sequence[str], sources: int) -> None:
+    """Refuse stop texts from which quotes cannot be kept free.
+
+    Args:
+        stops: the texts.
+        sources: how many sources there are.
+
+    Raises:
+        InputError: a stop holds a bracket or stands at the beginning of every quote, or there are
+            too many or too long ones.
+    """
+    if len(stops) > MOST_STOPS:
+        raise InputError(
+            f"must hold at most {MOST_STOPS} texts with semqa_sources, got {len(stops)}.",
+            field="stop",
+        )
+    for stop in stops:
+        if len(stop) > LONGEST_STOP:
+            raise InputError(
+                f"must hold texts of at most {LONGEST_STOP:,} characters with semqa_sources, got {len(stop):,}.",
+                field="stop",
+            )
+        if "[" in stop or "]" in stop:
+            raise InputError(
+                f"must not hold brackets with semqa_sources, got {stop!r}.",
+                field="stop",
+                value=stop,
+            )
+        if not stop.strip(" 0123456789") and any(
+            stop in f" {number} " for number in range(1, sources + 1)
+        ):
+            raise InputError(
+                f"must not be part of “[ 1 ”, which begins every quote, got {stop!r}.",
+                field="stop",
+                value=stop,
+            )
+
+
+def without_stops(sources: Sequence[Source], stops: Sequence[str]) -> list[Source]:
+    r"""Return sources of which nothing can be quoted that completes a stop text.
+
+    If a stop ends inside a word, the whole word is removed: its rest would count as another word.
+
+    Args:
+        sources: the sources.
+        stops: texts that `check_stops` has accepted.
+
+    Example:
+        >>> without_stops([Source("One. Two.\nThree.")], ["\n", "wo"])[0].text
+        'One. [.[Three.'
+    """
+    texts = sorted({text for stop in stops for text in _variants(stop, len(sources))})
+    return [Source(_barred(one.text, texts), _barred(one.title, texts)) for one in sources]
+
+
+def _variants(stop: str, sources: int) -> Iterable[str]:
+    """Return what of a stop may stand in a span: as it is, or without the frame ``[ k span ]``."""
+    heads = {0, int(stop.startswith(" "))}
+    number = _NUMBER.match(stop)
+    if number is not None and _ends_a_number(number[1], number[2], sources):
+        heads.add(number.end())
+    tails = {0, int(stop.endswith(" "))}
+    variants = {stop[head : len(stop) - tail] for head in heads for tail in tails}
+    return variants - {""}  # no span is empty
+
+
+def _ends_a_number(space: str, digits: str, sources: int) -> bool:
+    if len(digits) > len(str(sources)):
+        return False
+    return int(digits) <= sources if space or digits[0] != "0" else True
+
+
+def _barred(text: str, stops: Sequence[str]) -> str:
+    for stop in stops:
+        # Occurrences that overlap with one before hold its barrier, and so are none any more.
+        word = stop[-1].isalnum()
+        text = text.replace(stop, stop[:-1] + (_WORD_BARRIER if word else _BARRIER))
+    pieces = text.split(_WORD_BARRIER)
+    for place in range(len(pieces)):
+        piece, first = pieces[place], 0
+        last = len(piece)
+        while place and first < last and piece[first].isalnum():
+            first += 1
+        while place + 1 < len(pieces) and first < last and piece[last - 1].isalnum():
+            last -= 1
+        pieces[place] = piece[first:last]
+    return "[".join(pieces).replace(_BARRIER, "[")
+
+
+REQUIRE_VARIABLE = "SEMQA_VLLM_REQUIRE_SOURCES"
+
+_MOST_BIAS = 1e9
+_MOST_PENALTY = 1e6
+"""What scores bear before they are infinite in 32 bits."""
+
+_REFUSED = {
+    "min_tokens": "it may forbid the end of the answer",
+    "stop_token_ids": "they could end the answer inside a quote; use stop",
+    "allowed_token_ids": "they may forbid the next token of a quote",
+    "bad_words": "they may forbid the next token of a quote",
+    "structured_outputs": "the two may have no token in common",
+    "thinking_token_budget": "it forces tokens into quotes",
+    "repetition_detection": "it cuts answers off inside quotes",
+    "trace_decode_token_ids": "they replace the answer",
+}
+"""Sampling parameters that a constrained request cannot have, and why."""
+
+
+def check_params(params: Any) -> ConstraintRequest | None:
+    """Read and check a request.
+
+    Args:
+        params: vLLM's sampling parameters.
+
+    Returns:
+        None for a request without sources, which is none of ours.
+
+    Raises:
+        InputError: the request is wrong in itself, or its other parameters would break the
+            guarantee; or it has no sources where ``SEMQA_VLLM_REQUIRE_SOURCES`` is set.
+    """
+    given: object = params.extra_args
+    if not isinstance(given, Mapping | None):
+        raise InputError(
+            f"must be keys and values, got {type(given).__name__}.", field="extra_args"
+        )
+    request = ConstraintRequest.from_extra_args(given)
+    if request is None:
+        if os.environ.get(REQUIRE_VARIABLE, "") not in ("", "0"):
+            raise InputError(
+                f"is required in every request: the server was started with {REQUIRE_VARIABLE}.",
+                field=SOURCES,
+                hint="Give the sources in vllm_xargs. Beam search loses them.",
+            )
+        return None
+    for name, reason in _REFUSED.items():
+        if value := getattr(params, name, None):
+            raise InputError(
+                f"cannot be combined with {SOURCES}: {reason}.", field=name, value=value
+            )
+    for token, bias in (params.logit_bias or {}).items():
+        if not -_MOST_BIAS <= bias <= _MOST_BIAS:  # nor NaN
+            raise InputError(
+                f"must hold finite numbers up to {_MOST_BIAS:g} with {SOURCES}, got {bias} for token {token}.",
+                field="logit_bias",
+                value=bias,
+                hint="Use -100.",
+            )
+    penalty = getattr(params, "repetition_penalty", 1.0)
+    if not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
+        raise InputError(
+            f"must be from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g} with {SOURCES}, got {penalty}.",
+            field="repetition_penalty",
+            value=penalty,
+        )
+    stops = stops_of(params)
+    check_stops(stops, len(request.sources))
+    return request

@@ -8,14 +8,14 @@ import zipfile
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents.parsers.blocks import numeral, table_lines
+from semqa.documents.parsers.plain import numeral, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["parse"]
 
@@ -29,10 +29,10 @@ _NO_TITLE = "Word Document"
 """What the library says where a document has no properties."""
 
 _OTHERS = (
-    ("xl/", "an Excel workbook", "save its sheets as csv"),
-    ("ppt/", "a PowerPoint presentation", "save it as PDF"),
-    ("META-INF/container.xml", "an e-book", "save it as HTML"),
-    ("META-INF/manifest.xml", "an OpenDocument file", "save it as docx or csv"),
+    ("xl/", "an Excel workbook", "Save its sheets as csv."),
+    ("ppt/", "a PowerPoint presentation", "Save it as PDF."),
+    ("META-INF/container.xml", "an e-book", "Save it as HTML."),
+    ("META-INF/manifest.xml", "an OpenDocument file", "Save it as docx or csv."),
 )
 """What other archives begin some name with, what they are, and what to do."""
 
@@ -81,30 +81,24 @@ def _check_archive(name: str, data: bytes, limits: Limits) -> None:
             entries = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as error:
         raise InputError(
-            f"{name}: damaged: got an archive that cannot be opened "
-            f"({str(error) or type(error).__name__}), expected a whole one with a Word document "
-            "(docx); make it again"
+            f"Not a valid Word document (docx): {str(error) or type(error).__name__}.", where=name
         ) from error
     names = {entry.filename for entry in entries}
     if "[Content_Types].xml" not in names or not any(each.startswith("word/") for each in names):
         what, advice = next(
             (told for folder, *told in _OTHERS if any(each.startswith(folder) for each in names)),
-            ("an archive that is no Word document", "unpack it"),
+            ("an archive that is no Word document", "Unpack it."),
         )
-        raise InputError(
-            f"{name}: of no kind that is read: got {what}, expected a document; {advice}"
-        )
+        raise InputError(f"Not a document that semqa reads: {what}.", where=name, hint=advice)
     unpacked = sum(entry.file_size for entry in entries)
     # Python reads no more of an entry than it states.
     if unpacked > limits.unpacked or len(entries) > _MOST_PARTS:
         raise InputError(
-            f"{name}: too large when unpacked: got {unpacked} bytes in {len(entries)} parts, "
-            f"expected at most {limits.unpacked} in {_MOST_PARTS}; split it"
+            f"The document is too large: {unpacked:,} bytes unpacked in {len(entries):,} parts; at most {limits.unpacked:,} in {_MOST_PARTS:,} are read.",
+            where=name,
         )
     if any(entry.flag_bits & 1 for entry in entries):
-        raise InputError(
-            f"{name}: locked: got an encrypted archive, expected one without a password; remove it"
-        )
+        raise InputError("The document is encrypted. Save it without a password.", where=name)
 
 
 def _heading(document: Any) -> str:

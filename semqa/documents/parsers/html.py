@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from semqa.documents.parsers.blocks import numeral, table_lines
-from semqa.documents.parsers.plain import decode
+from semqa.documents.parsers.plain import decode, numeral, table_lines
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["parse", "text_of"]
 
@@ -76,15 +75,10 @@ def text_of(name: str, page: str) -> tuple[str, str, str]:
     except etree.LxmlError as error:
         if not page.strip():
             return "", "", ""
-        raise InputError(
-            f"{name}: cannot be read: got {str(error)[:80]!r}, expected HTML; save the page again"
-        ) from error
+        raise InputError(f"The HTML cannot be read: {str(error)[:80]}.", where=name) from error
     if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
         # The parser leaves out what comes after, without a word.
-        raise InputError(
-            f"{name}: cannot be read: got elements nested some thousands deep, expected an "
-            "ordinary page; save it as text"
-        )
+        raise InputError("The page's elements are nested too deeply. Save it as text.", where=name)
     if root is None:
         return "", "", ""
     found = root.find(".//title")

@@ -9,7 +9,7 @@ from semqa.documents.parsers.plain import decode
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["parse"]
 

@@ -1,8 +1,4 @@
-"""PDF: the text of each page, with lines joined to paragraphs.
-
-Gaps between lines and the size of letters tell paragraphs and headings. Tables are not told: their
-rows stay lines.
-"""
+"""PDF: the text of each page without headers and footers, with lines joined to paragraphs."""
 
 from __future__ import annotations
 
@@ -13,17 +9,101 @@ from collections import Counter
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.documents.clean import clean, one_line
-from semqa.documents.parsers.furniture import without_furniture
+from semqa.documents.document import clean, one_line
 from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
-__all__ = ["join_lines", "parse"]
+__all__ = ["join_lines", "parse", "without_furniture"]
+
+
+LEAST = 3
+"""Pages on which a line stands before it is taken for more than chance."""
+
+DEEP = 3
+"""Lines at an edge that may be furniture."""
+
+LONGEST = 200
+"""Characters of such a line."""
+
+NUMBERS = 4
+"""Numbers in a line that may count the pages."""
+
+_NUMBER = re.compile(r"\d{1,6}")
+
+
+def without_furniture(pages: Sequence[str]) -> list[str]:
+    r"""Return pages without the lines that stand at the same edge of most of them.
+
+    A line is the same on another page where it has the same text, but for one number that counts
+    the pages. Left and right pages may have lines of their own. What is left out reaches to the
+    edge; and if nothing else were left, all stays.
+
+    Args:
+        pages: a text a page, a line of print a line.
+
+    Example:
+        >>> without_furniture([f"A report\nText {word}.\n{i}" for i, word in enumerate("abc", 7)])
+        ['Text a.', 'Text b.', 'Text c.']
+    """
+    lines = [[line for line in page.split("\n") if line.strip()] for page in pages]
+    written = sum(map(bool, lines))
+    if written < LEAST:
+        return list(pages)
+    left = [page.split("\n") for page in pages]
+    for last in (False, True):
+        known = _repeated(lines, written, last=last)
+        left = [
+            _peeled(page, number, known, last=last) if page else page
+            for number, page in enumerate(left)
+        ]
+    found = ["\n".join(page) for page in left]
+    return found if any(page.strip() for page in found) else list(pages)
+
+
+def _repeated(lines: Sequence[Sequence[str]], written: int, *, last: bool) -> set[str]:
+    """Return what lines at an edge have in common with those of most pages, or of every other."""
+    seen: Counter[str] = Counter()
+    sided: Counter[tuple[str, int]] = Counter()
+    for number, page in enumerate(lines):
+        edge = page[-DEEP:] if last else page[:DEEP]
+        for key in {key for line in edge for key in _keys(line, number)}:
+            seen[key] += 1
+            sided[key, number % 2] += 1
+    often = {key for key, times in seen.items() if times >= LEAST and 2 * times > written}
+    return often | {
+        key for (key, _), times in sided.items() if times >= LEAST and times > 0.4 * written
+    }
+
+
+def _peeled(page: list[str], number: int, known: set[str], *, last: bool) -> list[str]:
+    """Return a page's lines without those at an edge that are known, from the edge on."""
+    at, step = (len(page) - 1, -1) if last else (0, 1)
+    cut, seen = at, 0
+    while 0 <= at < len(page) and seen < DEEP:
+        if page[at].strip():
+            seen += 1
+            if known.isdisjoint(_keys(page[at], number)):
+                break
+            cut = at + step
+        at += step
+    return page[: cut + 1] if last else page[cut:]
+
+
+def _keys(line: str, number: int) -> Iterator[str]:
+    """Yield what the line has in common with its likes: itself, and itself with a number that counts."""
+    line = " ".join(line.split()).casefold()
+    if len(line) > LONGEST:
+        return
+    yield line
+    for found in list(_NUMBER.finditer(line))[:NUMBERS]:
+        counted = int(found[0]) - number
+        yield f"{line[: found.start()]}\0{counted}\0{line[found.end() :]}"
+
 
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -60,8 +140,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
         raw, title = _pages(library.PdfReader(io.BytesIO(data)), errors, name, limits)
     except errors.LimitReachedError as error:
         raise InputError(
-            f"{name}: too large when unpacked: got {one_line(str(error), 100)!r}, expected an "
-            "ordinary PDF; make it again, or leave it out"
+            f"The PDF is too large unpacked: {one_line(str(error), 100)}.", where=name
         ) from error
     raw = without_furniture(raw)
     words = {word for text in raw for word in _WORD.findall(text)}
@@ -87,13 +166,11 @@ def _pages(reader: Any, errors: Any, name: str, limits: Limits) -> tuple[list[st
         if reader.is_encrypted and not reader.decrypt(""):
             raise errors.WrongPasswordError("a password")
     except (errors.WrongPasswordError, errors.DependencyError, NotImplementedError) as error:
-        raise InputError(
-            f"{name}: locked: got a PDF that needs a password, expected one without; remove it"
-        ) from error
+        raise InputError("The PDF needs a password. Save it without one.", where=name) from error
     count = len(reader.pages)
     if count > limits.pages:
         raise InputError(
-            f"{name}: too long: got {count} pages, expected at most {limits.pages}; split it"
+            f"The PDF has {count:,} pages; at most {limits.pages:,} are read.", where=name
         )
     pages: list[list[_Line]] = []
     size = 0
@@ -102,8 +179,8 @@ def _pages(reader: Any, errors: Any, name: str, limits: Limits) -> tuple[list[st
         size += sum(len(line.text) + 1 for line in pages[-1])
         if size > limits.characters:
             raise InputError(
-                f"{name}: too long: got more than {limits.characters} characters of text, expected "
-                "no more; split it"
+                f"The PDF has more than {limits.characters:,} characters of text. Split it.",
+                where=name,
             )
     return _with_structure(pages), _title(reader)
 

@@ -11,7 +11,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["as_text", "parse"]
 
@@ -27,12 +27,10 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             said = "too deep a value" if isinstance(error, RecursionError) else str(error)
-            raise InputError(
-                f"{name}:{number}: no JSON: got {said}, expected one record a line; correct it"
-            ) from error
+            raise InputError(f"Invalid JSON: {said}.", where=f"{name}:{number}") from error
         if not isinstance(record, dict):
             raise InputError(
-                f"{name}:{number}: no record: got {line[:40]!r}, expected a JSON object; correct it"
+                f"Expected a JSON object, got {line[:40]!r}.", where=f"{name}:{number}"
             )
         parts.append(as_text(record))
         size += len(parts[-1])

@@ -6,14 +6,13 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from semqa.documents.parsers.blocks import table_lines
-from semqa.documents.parsers.plain import decode
+from semqa.documents.parsers.plain import decode, table_lines
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from semqa.documents.limits import Limits
+    from semqa.documents.document import Limits
 
 __all__ = ["parse"]
 
@@ -28,10 +27,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
     try:
         lines = table_lines(_within(rows, limits.characters))
     except csv.Error as error:
-        raise InputError(
-            f"{name}: line {rows.line_num}: cannot be read: got {error}, expected comma-separated "
-            "values; correct it"
-        ) from error
+        raise InputError(f"Invalid CSV: {error}.", where=f"{name}:{rows.line_num}") from error
     return "", "\n".join(lines), ()
 
 

@@ -1,35 +1,46 @@
-"""Compose: from chosen spans to one fluent paragraph in which only quotes carry facts."""
+"""Choose the quote of each source that is worth most and fits, and compose a paragraph of them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from semqa.engines.extractive.lexicon import PREPOSITIONS, PRONOUNS, is_verb
+import numpy as np
+
+from semqa.engines.extractive import tuning
+from semqa.engines.extractive.evidence import evidence, trust
+from semqa.engines.extractive.lexicon import PREPOSITIONS, PRONOUNS, STOPWORDS, is_verb
 from semqa.engines.extractive.passage import SIGN_AFTER
+from semqa.engines.extractive.reading import score_spans
+from semqa.engines.extractive.relevance import best_of_each
+from semqa.engines.extractive.spans import Cut, is_surely_name, leaves_open, misleads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from semqa.engines.extractive.passage import Passage
+    from semqa.engines.extractive.question import Inquiry
+    from semqa.engines.extractive.reading import Reading, Weights
+    from semqa.engines.extractive.spans import Candidates
 
 __all__ = [
+    "Chooser",
     "Pick",
     "count_words",
     "join_pick",
+    "other_part",
     "span_text",
     "words_of",
     "write_list",
     "write_paragraph",
 ]
 
-_BEFORE_TITLE = ("As for ", "And ", "Then there is ")
-_BEFORE_CLAUSE = ("Also, ", "In addition, ", "Further, ", "Besides, ")
-"""Each is used at most once in an answer."""
 
-_MANY = 3
-"""With more sources than this only the last one has a connector."""
+_YEAR = re.compile(r"(?<![\d,.])(?:1[0-9]|20)\d\d(?![\d,.]\d|\d)")
 
 _DANGLING = " \t\r\n\u00a0:;,(-–—"
 """Characters that no quote ends with."""
@@ -182,31 +193,217 @@ def write_list(picks: Sequence[Pick], max_words: int) -> str | None:
     return _list(kept, _marked) if kept else None
 
 
-def write_paragraph(picks: Sequence[Pick], max_words: int, variant: int = 0) -> str:
+def write_paragraph(picks: Sequence[Pick], max_words: int) -> str:
     """Join the picks, in the order given, to one paragraph of marked text.
 
-    A connector is left out where it would not read well or not fit, and none is used twice.
+    Glue says only what the quotes bear out: "Later" and "Earlier" where all years of a quote are
+    after or before those of the quote before it, and once "Also" between two statements.
 
     Args:
         picks: what to quote; at least one.
         max_words: most words of the paragraph, connectors included.
-        variant: which connector comes first; any whole number from 0.
     """
     room = max_words - sum(words_of(pick) for pick in picks)
-    before_title, before_clause = (
-        iter([*some[variant % len(some) :], *some[: variant % len(some)]])
-        for some in (_BEFORE_TITLE, _BEFORE_CLAUSE)
-    )
     out = _piece(picks[0], _marked)
-    for number, pick in enumerate(picks[1:], start=2):
-        connector = ""
-        if len(picks) <= _MANY or number == len(picks):
-            if pick.title and pick.span:
-                connector = next(before_title, "")
-            elif pick.follows:
-                connector = next(before_clause, "")
-        if count_words(connector) > room:
+    used: set[str] = {""}
+    for before, pick in pairwise(picks):
+        connector = _connector(before, pick)
+        if connector in used or count_words(connector) > room:
             connector = ""
+        used.add(connector)
         room -= count_words(connector)
         out += f" {connector}{_piece(pick, _marked)}"
     return out
+
+
+def _connector(before: Pick, pick: Pick) -> str:
+    titled = bool(pick.title and pick.span)
+    if not (titled or pick.follows):
+        return ""
+    old, new = (list(map(int, _YEAR.findall(each.span))) for each in (before, pick))
+    if old and new and before.source != pick.source:
+        if min(new) > max(old):
+            return "Later, "
+        if max(new) < min(old):
+            return "Earlier, "
+    return "" if titled else "Also, "
+
+
+_BARE = (Cut.VERB, Cut.PREPOSITION, Cut.PURPOSE, Cut.RELATIVE, Cut.EVIDENCE)
+"""Cuts after which a span begins without its subject."""
+
+
+class Chooser:
+    """Chooses the quote of one source.
+
+    Args:
+        number: number of the source, from 1.
+        reading: the source.
+        title: its title as a quote; empty where it cannot be quoted.
+        weights: what the fit learned.
+        doubt: share of its worth that a span keeps which holds no answer of the kind asked for,
+            where others of this source do.
+    """
+
+    def __init__(
+        self, number: int, reading: Reading, title: str, weights: Weights, doubt: float = 1.0
+    ) -> None:
+        self._number = number
+        self._reading = reading
+        self._title = title
+        self._weights = weights
+        self._doubt = doubt
+
+    def best(self, room: int) -> Pick | None:
+        """Return the quote of greatest expected F1 among those of at most `room` words."""
+        return next((pick for _, pick in self.ranked(room)), None)
+
+    def ranked(self, room: int) -> Iterator[tuple[float, Pick]]:
+        """Yield the quotes of at most `room` words with their worth, the best first.
+
+        The last is worth at least `tuning.LEAST` of the best.
+        """
+        c = self._reading.candidates
+        if not len(c.first):
+            pick = Pick(self._number, "", self._title)
+            if self._title and words_of(pick) <= room:
+                yield 0.0, pick
+            return
+        alone, titled = score_spans(self._reading, self._weights)
+        if not self._title:
+            titled = np.full(len(titled), -1.0)
+        own = {word for word in self._reading.title_words if word not in STOPWORDS}
+        unnamed = leaves_open(self._reading.passage, c, own)
+        named = np.where(c.before == Cut.VERB, 0.0, tuning.NAMED * unnamed)
+        titled = np.where(misleads(self._reading.passage, c, own), -1.0, titled)
+        scores = np.concatenate([alone - self._fragments(c), titled - tuning.TITLE_MARGIN + named])
+        if not self._reading.relevance.query.any():
+            # Nothing tells which part of a sentence matters.
+            scores[np.tile((c.before != Cut.SENTENCE) | (c.after != Cut.SENTENCE), 2)] = -1.0
+        scores -= tuning.BROKEN_OFF * np.tile(self._breaks_off(c.last), 2)
+        scores *= np.tile(self._answering(c), 2)
+        least = max(tuning.LEAST * float(scores.max()), -tuning.BROKEN_OFF)
+        for i in np.argsort(-scores, kind="stable").tolist():
+            if scores[i] < least:
+                break
+            span = i % len(alone)
+            # Words never outnumber the pieces between spaces by more than dashes do.
+            if c.last[span] - c.first[span] > 3 * room:
+                continue
+            title = self._title if i >= len(alone) else ""
+            pick = self._pick(int(c.first[span]), int(c.last[span]), int(c.sentence[span]), title)
+            if words_of(pick) <= room:
+                yield (
+                    float(scores[i]),
+                    self._with_antecedent(pick, span, room) if unnamed[span] else pick,
+                )
+
+    def _with_antecedent(self, pick: Pick, span: int, room: int) -> Pick:
+        """Return the pick with the sentence before it, where no title can say who is meant."""
+        passage, c = self._reading.passage, self._reading.candidates
+        number = int(c.sentence[span])
+        before = passage.sentences[number - 1] if number else None
+        if self._title or before is None or before.last != c.first[span]:
+            return pick
+        gap = passage.text[before.end : passage.starts[before.last]]
+        first = before.first
+        if gap.strip(" \"'“‘") or passage.words[first] in PRONOUNS:
+            return pick
+        longer = self._pick(first, int(c.last[span]), number - 1, "")
+        return longer if words_of(longer) <= min(room, tuning.LONGEST_PAIR) else pick
+
+    def _fragments(self, c: Candidates) -> NDArray[np.float64]:
+        """Return what each span loses as a sentence of its own."""
+        passage = self._reading.passage
+        lower = np.array([passage.text[start].islower() for start in passage.starts])[c.first]
+        bare = np.isin(c.before, _BARE)
+        lost: NDArray[np.float64] = np.where(
+            lower, np.where(bare, tuning.LOWER_BARE, tuning.LOWER), tuning.FRAGMENT * bare
+        )
+        return lost
+
+    def _answering(self, c: Candidates) -> NDArray[np.float64]:
+        """Return which share of its worth each span keeps for what it answers of the question."""
+        r, passage = self._reading.relevance, self._reading.passage
+        asking = best_of_each(r.asked, passage) > 0
+        on_topic = asking | ~asking.any()
+        held = c.holds(r.answers > 0)
+        kept: NDArray[np.float64] = np.where(held | ~held.any(), 1.0, self._doubt)
+        off_topic: NDArray[np.float64] = np.where(on_topic[c.sentence], 1.0, tuning.OFF_TOPIC)
+        return kept * off_topic
+
+    def shortened(self, room: int) -> Pick | None:
+        """Return the best quote cut to `room` words, at least one; None without any text."""
+        c = self._reading.candidates
+        if not len(c.first):
+            cut = _first_words(self._title, room)
+            return Pick(self._number, "", cut) if cut else None
+        alone, _ = score_spans(self._reading, self._weights)
+        span = int(np.argmax(alone))
+        first, sentence = int(c.first[span]), int(c.sentence[span])
+        for last in range(min(int(c.last[span]), first + 3 * room), first + 1, -1):
+            pick = self._pick(first, last, sentence, "")
+            if words_of(pick) <= room:
+                return pick
+        # Even one word may have marks after it that count as words.
+        pick = self._pick(first, first + 1, sentence, "")
+        return replace(pick, span=_first_words(pick.span, room))
+
+    def _pick(self, first: int, last: int, sentence: int, title: str) -> Pick:
+        passage = self._reading.passage
+        lower = passage.text[passage.starts[first]].islower()
+        return Pick(
+            self._number,
+            span_text(passage, first, last),
+            title,
+            start=passage.starts[first],
+            opens=first == passage.sentences[sentence].first,
+            breaks_off=bool(self._breaks_off(np.array([last]))[0]),
+            follows=lower or is_surely_name(passage, first),
+        )
+
+    def _breaks_off(self, last: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which spans end where the body does, without the stop of a sentence."""
+        passage = self._reading.passage
+        end = passage.sentences[-1].end
+        open_ended = end == passage.ends[-1] and not passage.text[end:].strip()
+        broken: NDArray[np.bool_] = (last == len(passage.words)) & open_ended
+        return broken
+
+
+def _first_words(text: str, count: int) -> str:
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    return text[: ends[min(count, len(ends)) - 1]] if ends else ""
+
+
+def other_part(inquiry: Inquiry, reading: Reading, pick: Pick, room: int) -> Pick | None:
+    """Return the sentence that answers what the quote of the same source leaves unanswered.
+
+    It must hold a word of the missing part of the question besides an answer of its kind.
+
+    Args:
+        inquiry: what is asked.
+        reading: the source.
+        pick: what is quoted of it already.
+        room: most words.
+    """
+    passage, relevance = reading.passage, reading.relevance
+    spans = [span_text(passage, s.first, s.last) for s in passage.sentences]
+    quoted = [span in pick.span or pick.span in span for span in spans]
+    for kind, stems in inquiry.parts:
+        asked = replace(inquiry, kind=kind, parts=())
+        held = evidence(passage, asked) >= trust(asked).least
+        answers = [
+            bool(held[s.first : s.last].any())
+            and (not stems or bool(stems & set(passage.stems[s.first : s.last])))
+            for s in passage.sentences
+        ]
+        if any(answer and there for answer, there in zip(answers, quoted, strict=True)):
+            continue
+        for i in sorted(range(len(spans)), key=lambda i: -relevance.brief[i]):
+            if answers[i] and not quoted[i]:
+                other = Pick(
+                    pick.source, spans[i], start=passage.starts[passage.sentences[i].first]
+                )
+                return other if words_of(other) <= room else None
+    return None

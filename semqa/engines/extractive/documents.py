@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from semqa.engines.extractive.matching import match
-from semqa.engines.extractive.selection import blend, judge, select
-from semqa.engines.extractive.units import read_units
+from semqa.engines.extractive.matching import blend, judge, match, read_units, select
 from semqa.quotes.marks import canonical_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from semqa.engines.extractive.matching import Match
-    from semqa.engines.extractive.selection import Judgement, Model
-    from semqa.engines.extractive.units import Units
+    from semqa.engines.extractive.matching import Judgement, Match, Model, Units
     from semqa.quotes import QuotedAnswer, Source
     from semqa.retrieval.encoder import SentenceEncoder
 
@@ -37,7 +33,7 @@ _NEXT_PART = re.compile(
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"[\[\]]+")
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
@@ -320,8 +316,10 @@ def write(reading: Reading, sources: Sequence[Source], max_words: int) -> str:
     if len(kept) == 1:
         text = sources[kept[0].source - 1].text
         words = list(_WORD.finditer(text, kept[0].start, kept[0].end))
-        if len(words) > max_words:
-            kept = [kept[0]._replace(end=words[max_words - 1].end())]
+        count = min(max_words, len(words))
+        while count and len(_text(kept, sources, _unmarked).split()) > max_words:
+            kept = [kept[0]._replace(start=words[0].start(), end=words[count - 1].end())]
+            count -= 1
         if kept[0].kind == "item":
             kept = [kept[0]._replace(kind="sentence")]  # one item is no list
     return _text(kept, sources, canonical_mark)

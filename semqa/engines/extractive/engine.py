@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.base import check_request
 from semqa.engines.extractive import documents, tuning
-from semqa.engines.extractive.asked import questions_in
-from semqa.engines.extractive.bearing import bears_on
-from semqa.engines.extractive.chooser import Chooser
 from semqa.engines.extractive.compose import (
+    Chooser,
     Pick,
+    other_part,
     span_text,
     words_of,
     write_list,
     write_paragraph,
 )
 from semqa.engines.extractive.evidence import expansions, trust
-from semqa.engines.extractive.languages import language_of
-from semqa.engines.extractive.parts import other_part
-from semqa.engines.extractive.passage import split_words
-from semqa.engines.extractive.ranker import load_weights
-from semqa.engines.extractive.reading import read_request
-from semqa.engines.extractive.title import quotable
-from semqa.engines.extractive.units import read_units, texts_of
+from semqa.engines.extractive.lexicon import language_of
+from semqa.engines.extractive.matching import read_units, texts_of
+from semqa.engines.extractive.passage import quotable, split_words
+from semqa.engines.extractive.question import questions_in
+from semqa.engines.extractive.reading import bears_on, load_weights, read_request
 from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError, UnavailableError
 from semqa.quotes import QuotedAnswer
@@ -40,9 +37,8 @@ from semqa.quotes import QuotedAnswer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.engines.extractive.inquiry import Inquiry
-    from semqa.engines.extractive.ranker import Weights
-    from semqa.engines.extractive.reading import Reading
+    from semqa.engines.extractive.question import Inquiry
+    from semqa.engines.extractive.reading import Reading, Weights
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
 
@@ -112,14 +108,14 @@ class ExtractiveEngine:
         words: object = max_words
         if isinstance(words, bool) or not isinstance(words, int) or words < 1:
             raise InputError(
-                f"max_words: got {max_words!r}, expected a whole number from 1; leave it out for "
-                f"{DEFAULT_MAX_WORDS}"
+                f"must be a whole number from 1, got {max_words!r}.",
+                field="max_words",
+                value=max_words,
             )
         share: object = coverage
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise InputError(
-                f"coverage: got {coverage!r}, expected a number from 0 to 1; leave it out for "
-                f"{DEFAULT_COVERAGE}"
+                f"must be a number from 0 to 1, got {coverage!r}.", field="coverage", value=coverage
             )
         self.max_words = max_words
         self.coverage = float(coverage)
@@ -332,8 +328,7 @@ class ExtractiveEngine:
         if not picks:
             return self.compose(*read[0], sources, weights)
         in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
-        words = max(len(inquiry.words) for inquiry, _ in read)
-        return write_paragraph(in_order, self.max_words, words)
+        return write_paragraph(in_order, self.max_words)
 
     def compose(
         self,
@@ -353,11 +348,9 @@ class ExtractiveEngine:
                 return listed
         picks = self._choose(inquiry, readings, sources, weights, self.max_words)
         if not picks:
-            raise InputError(
-                "no source has any text: got empty bodies and titles, expected words; give one"
-            )
+            raise InputError("No source has any text.")
         in_order = sorted(picks, key=lambda pick: (pick.source, pick.start))
-        return write_paragraph(in_order, self.max_words, len(inquiry.words))
+        return write_paragraph(in_order, self.max_words)
 
     def _choose(
         self,

@@ -1,32 +1,179 @@
-"""How the units of documents relate to a question: features that a reader can check by eye."""
+"""Documents as units, how well each unit matches a question, and which units to quote."""
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from importlib import resources
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.engines.extractive.languages import language_of
-from semqa.engines.extractive.lexicon import STOPWORDS, related, stem
+from semqa.documents.structure import CONTENT, plain, read_structure
+from semqa.engines.extractive.lexicon import STOPWORDS, language_of, related, stem
 from semqa.engines.extractive.passage import split_words
-from semqa.engines.extractive.units import embed, read_units, texts_of
+from semqa.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from semqa.engines.extractive.units import Units
+    from semqa.documents.structure import Structure
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
 
     Array = NDArray[np.float64]
 
-__all__ = ["Match", "match"]
+__all__ = [
+    "Judgement",
+    "Match",
+    "Model",
+    "Units",
+    "blend",
+    "embed",
+    "judge",
+    "load_models",
+    "match",
+    "read_units",
+    "select",
+    "texts_of",
+]
+
+
+LONGEST_GROUP = 1_200
+"""Characters of a paragraph, list or table that are embedded: what an encoder of sentences reads."""
+
+READ_AT_ONCE = 512
+"""Texts whose units are kept in memory."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """A source as units.
+
+    Attributes:
+        title: its title, plain.
+        structure: its text and units.
+        texts: each unit, plain.
+        above: for each unit the plain texts above it, the outermost first: headings, then the
+            lead-in, header or question that it belongs to.
+        content: indexes of the units that say something and can be quoted.
+    """
+
+    title: str
+    structure: Structure
+    texts: tuple[str, ...]
+    above: tuple[tuple[str, ...], ...]
+    content: tuple[int, ...]
+
+    @cached_property
+    def embedded(self) -> tuple[str, ...]:
+        """For each unit what is embedded of it: a row names its columns, others are as they are."""
+        out = list(self.texts)
+        for i in self.content:
+            unit = self.structure.units[i]
+            if unit.kind == "row" and unit.over is not None:
+                header = map(plain, _cells(self.structure.of(unit.over)))
+                row = map(plain, _cells(self.structure.of(i)))
+                out[i] = "; ".join(
+                    ": ".join(filter(None, both)) for both in zip_longest(header, row)
+                )
+        return tuple(out)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """For each unit the paragraph, list or table it is in, under its heading."""
+        members: dict[int, list[int]] = {}
+        for i in self.content:
+            members.setdefault(self.structure.units[i].group, []).append(i)
+        out = list(self.texts)
+        for group in members.values():
+            first = self.structure.units[group[0]]
+            above = self.above[group[0]]
+            head = [above[-1]] if above else []
+            if first.over is not None and len(above) > 1:
+                head = list(above[-2:])
+            text = " ".join([*map(_ended, head), *(self.texts[i] for i in group)])[:LONGEST_GROUP]
+            for i in group:
+                out[i] = text
+        return tuple(out)
+
+
+def read_units(source: Source) -> Units:
+    """Read a source; of the same text the result is kept."""
+    return _read(source.text, source.title, source.context)
+
+
+@lru_cache(maxsize=READ_AT_ONCE)
+def _read(text: str, title: str, context: str) -> Units:
+    structure = read_structure(text)
+    texts = tuple(plain(structure.of(i)) for i in range(len(structure.units)))
+    outer = tuple(filter(None, (plain(line) for line in context.split("\n"))))
+    above = []
+    for unit in structure.units:
+        over: list[str] = []
+        at = unit.over
+        while at is not None and at not in unit.headings:
+            over.insert(0, texts[at])
+            at = structure.units[at].over
+        above.append((*outer, *(texts[h] for h in unit.headings), *over))
+    content = tuple(
+        i for i, unit in enumerate(structure.units) if unit.kind in CONTENT and texts[i]
+    )
+    return Units(plain(title), structure, texts, tuple(above), content)
+
+
+def texts_of(units: Units, indexes: Sequence[int]) -> list[str]:
+    """Return what is embedded for some units: themselves, their groups, and what is above them."""
+    wanted: dict[str, None] = {}
+    for i in indexes:
+        wanted.setdefault(units.embedded[i])
+        wanted.setdefault(units.groups[i])
+        for text in units.above[i]:
+            wanted.setdefault(text)
+    return list(wanted)
+
+
+def embed(encoder: SentenceEncoder, question: str, texts: Sequence[str]) -> dict[str, float]:
+    """Return the cosine of each text and the question.
+
+    Vectors of texts are kept on disk, if that can be written to; those of questions are not.
+
+    Raises:
+        InputError: the model is not usable.
+        UnavailableError: it cannot be had, or packages are missing.
+    """
+    try:
+        vectors = encoder.encode(texts)
+    except UnavailableError:
+        vectors = encoder.embed(texts)  # no cache; or no model, which this says again
+    asked = encoder.embed([question])[0]
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
+    near = vectors @ asked / np.maximum(lengths, 1e-12)
+    return dict(zip(texts, near.tolist(), strict=True))
+
+
+def _cells(row: str) -> list[str]:
+    """Return the cells of a row of a table, or of comma-separated values.
+
+    Example:
+        >>> _cells("| Gas | 4 hours |"), _cells('A1,"Phlox, white",8')
+        (['Gas', '4 hours'], ['A1', 'Phlox, white', '8'])
+    """
+    if "|" in row:
+        return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    sign = max("\t;,", key=row.count)
+    return next(csv.reader([row], delimiter=sign), [])
+
+
+def _ended(text: str) -> str:
+    return text if text[-1:] in ".?!:" else f"{text}."
+
 
 MOST_EMBEDDED = 400
 """Units whose meaning is compared; of more, those with the most words of the question."""
@@ -346,3 +493,114 @@ def _meaning(
     for name in ("near", "near_group"):
         out |= _standing(name, out[name], sharpness=12.0)
     return out
+
+
+SHARE = 0.45
+"""A unit is quoted if its chance is at least this share of the best one's."""
+
+MOST = 10
+"""Units that are quoted at most, what they need to be understood not counted."""
+
+UNSURE, MOST_UNSURE = 0.1, 3
+"""Chance of the best unit below which no more than so many are quoted."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights by the names of features, with a constant under ``"bias"``.
+
+    Attributes:
+        unit: logistic regression of the chance that a person would quote a unit of documents that
+            answer the question.
+        relevance: the same where half of the questions are asked of documents that do not.
+        least: nearness below which the sources do not answer.
+    """
+
+    unit: Mapping[str, float]
+    relevance: Mapping[str, float]
+    least: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the model says of all units of a question.
+
+    Attributes:
+        chances: chance that a person would quote each unit if the sources answer; shape [rows].
+        relevance: that chance if they may as well not answer; shape [rows].
+        nearness: how much the sources have to do with the question, from 0 to 1.
+        least: nearness below which they do not answer it.
+    """
+
+    chances: Array
+    relevance: Array
+    nearness: float
+    least: float
+
+    @property
+    def answers(self) -> bool:
+        """Whether the sources are taken to answer the question."""
+        return self.nearness >= self.least
+
+
+@lru_cache(maxsize=1)
+def load_models() -> tuple[Model, Model]:
+    """Return the models that ship: with an encoder, and by words only."""
+    text = resources.files(__package__).joinpath("documents.json").read_text("utf-8")
+    data = json.loads(text)
+    with_meaning, by_words = (Model(**data[name]) for name in ("meaning", "words"))
+    return with_meaning, by_words
+
+
+def judge(match: Match, model: Model | None = None) -> Judgement:
+    """Judge all units.
+
+    Args:
+        match: the units, compared with the question.
+        model: other weights than those that ship.
+    """
+    model = model or load_models()[0 if match.by_meaning else 1]
+    chances, relevance = (
+        _logistic(match.features @ [each.get(name, 0.0) for name in match.names] + each["bias"])
+        for each in (model.unit, model.relevance)
+    )
+    return Judgement(chances, relevance, nearness(match, chances), model.least)
+
+
+def nearness(match: Match, chances: Array) -> float:
+    """Return how much the sources have to do with the question, from 0 to 1.
+
+    By meaning that is the cosine of the nearest unit or paragraph; by words only it is the share of
+    the question's words, the rarest counting most, in the best of the units most likely quoted.
+    """
+    if not len(chances):
+        return 0.0
+    if match.by_meaning:
+        return max(0.0, *(float(match.column(name).max()) for name in ("near", "near_group")))
+    top = np.argsort(-chances, kind="stable")[:3]
+    return float(match.column("words_all")[top].max())
+
+
+def blend(whole: Judgement, part: Judgement) -> Judgement:
+    """Return the mean of two judgements of the same units, of their log odds."""
+    chances = _mean_odds(whole.chances, part.chances)
+    return Judgement(chances, part.relevance, whole.nearness, whole.least)
+
+
+def select(judgement: Judgement) -> list[int]:
+    """Return the rows to quote, the most certain first; at least one if there is any."""
+    best = float(judgement.chances.max(initial=0.0))
+    most = MOST if best >= UNSURE else MOST_UNSURE
+    order = np.argsort(-judgement.chances, kind="stable")[:most].tolist()
+    least = SHARE * best
+    return [row for row in order if judgement.chances[row] >= least]
+
+
+def _mean_odds(one: Array, other: Array) -> Array:
+    odds = [np.log((each + 1e-6) / (1 + 1e-6 - each)) for each in (one, other)]
+    return _logistic((odds[0] + odds[1]) / 2)
+
+
+def _logistic(z: Array) -> Array:
+    chance: Array = 1.0 / (1.0 + np.exp(-np.clip(z, -30.0, 30.0)))
+    return chance

@@ -1,4 +1,4 @@
-"""A passage: the words and sentences of one source's body."""
+"""A passage: the words and sentences of a source's body, and whether its title names what it is about."""
 
 from __future__ import annotations
 
@@ -9,22 +9,69 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from semqa.engines.extractive.blocks import read_blocks
-from semqa.engines.extractive.lexicon import ABBREVIATIONS, MONTHS, stem
+from semqa.engines.extractive.lexicon import ABBREVIATIONS, MONTHS, NUMBER_WORDS, STOPWORDS, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
 __all__ = [
+    "MAX_CHARACTERS",
     "MAX_SENTENCE_WORDS",
     "SIGN_AFTER",
     "Passage",
     "Sentence",
+    "quotable",
+    "read_blocks",
     "read_passage",
     "split_words",
 ]
+
+
+MAX_CHARACTERS = 8_000
+"""Longest body that is read whole; of a longer one, this many characters are read."""
+
+_BLOCK = 1_000
+_SPACE = re.compile(r"\s")
+
+
+def read_blocks(text: str, stems: Iterable[str]) -> list[tuple[int, int]]:
+    """Return the stretches of a body to read, as ranges of code points in order.
+
+    All of a short body; of a longer one its beginning and the blocks with most of the stems.
+    """
+    if len(text) <= MAX_CHARACTERS:
+        return [(0, len(text))]
+    starts = [re.escape(s) for s in sorted(stems) if len(s) >= 2]
+    counts: dict[int, set[str]] = {}
+    if starts:
+        for match in re.finditer("|".join(starts), text, re.IGNORECASE):
+            counts.setdefault(match.start() // _BLOCK, set()).add(match.group().lower())
+    ranked = sorted(counts, key=lambda b: (-len(counts[b]), b))
+    blocks = sorted({0, *ranked[: MAX_CHARACTERS // _BLOCK - 1]})
+    stretches: list[tuple[int, int]] = []
+    for block in blocks:
+        start, end = block * _BLOCK, min((block + 1) * _BLOCK, len(text))
+        if stretches and stretches[-1][1] == start:
+            stretches[-1] = (stretches[-1][0], end)
+        else:
+            stretches.append((start, end))
+    return [_whole_words(text, start, end) for start, end in stretches]
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Shrink a stretch to the nearest white space on each side, if there is any near."""
+    if start > 0:
+        space = _SPACE.search(text, start, min(start + 100, end))
+        start = space.end() if space else start
+    if end < len(text):
+        tail = text[max(start, end - 100) : end]
+        space_at = max((m.start() for m in _SPACE.finditer(tail)), default=-1)
+        if space_at >= 0:
+            end = end - len(tail) + space_at
+    return start, end
+
 
 MAX_SENTENCE_WORDS = 90
 """A longer sentence is cut here: text without any stops must not cost quadratic time."""
@@ -251,3 +298,37 @@ def split_words(text: str) -> list[str]:
         ['o', 'hara', '1939']
     """
     return [match.group().lower() for match in _WORD.finditer(text)]
+
+
+_WORDS = re.compile(r"[^\W_]+")
+
+
+def quotable(title: str, passage: Passage) -> str:
+    """Return the title as a quote, or nothing where it cannot be quoted or names nothing.
+
+    Brackets forbid quoting. Text files often carry their file name as title: "notes" names
+    nothing, nor does "IMG_2041". A title is taken for a name when it stands in the body, when it
+    shares a content word with the body and does not look like an identifier, or when it is several
+    capitalised words. A source without a body has only its title.
+
+    Example:
+        >>> from semqa.engines.extractive.passage import read_passage
+        >>> body = read_passage("The old bridge fell. It was rebuilt.")
+        >>> quotable("Old Bridge", body), quotable("notes", body), quotable("bridge_2", body)
+        ('Old Bridge', '', '')
+    """
+    title = title.strip()
+    if "[" in title or "]" in title:
+        return ""
+    words = _WORDS.findall(title)
+    if not passage.words or (words and not words[0].isascii() and title in passage.text):
+        return title
+    content = [w for w in words if w.lower() not in STOPWORDS | NUMBER_WORDS and not w.isdigit()]
+    stems = {stem(w.lower()) for w in content}
+    single = not re.search(r"\s", title)
+    if single and (len(words) > 1 or any(c.isdigit() for c in title) or "_" in title):
+        return title if title in passage.text else ""
+    if stems & set(passage.stems):
+        return title
+    several = len(content) > 1 and all(w[0].isupper() for w in content)
+    return title if several and not single else ""

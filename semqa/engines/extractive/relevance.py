@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from semqa.engines.extractive.inquiry import Inquiry
     from semqa.engines.extractive.passage import Passage
+    from semqa.engines.extractive.question import Inquiry
 
     Array = NDArray[np.float64]
 

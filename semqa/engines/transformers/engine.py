@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.decoding import warm_up
-from semqa.decoding.masking import compile_masking
+from semqa.decoding.masks import compile_masking
 from semqa.engines.base import Request, check_request
 from semqa.engines.model import (
     AnswerText,
@@ -23,12 +23,11 @@ from semqa.engines.model import (
     read_tokens,
 )
 from semqa.engines.model.spans import generic_prompt
-from semqa.engines.transformers.limits import Limits
-from semqa.engines.transformers.loading import LoadedModel, load_model
+from semqa.engines.transformers.loading import Limits, LoadedModel, load_model
 from semqa.engines.transformers.options import LOADING, TransformersOptions
 from semqa.errors import InputError
 from semqa.prompting import Prompt
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
     from semqa.decoding import CopyConstraint
     from semqa.engines.generation import Generation
+    from semqa.engines.transformers.decoding import Watcher
     from semqa.engines.transformers.spans import SpanDecoder
-    from semqa.engines.transformers.watcher import Watcher
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
@@ -96,7 +95,7 @@ class TransformersEngine:
         self.batch_size = self.options.batch_size
         self._prompts = prompts or default_prompts()
         if self.options.constrained:
-            check_template(self._prompts.template, self.options.constraint)
+            check_template(self._prompts.template)
         loaded = load_model(model, self.options) if isinstance(model, str) else model
         self._loaded: LoadedModel | None = loaded
         self._encoder = PromptEncoder(
@@ -124,7 +123,7 @@ class TransformersEngine:
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
             raise InputError(
-                "decoding: got 'spans' for a model with an encoder, expected tokens; change it"
+                "cannot be spans for a model with an encoder.", field="decoding", value=given
             )
         if given == "tokens" or not causal or not self.options.can_choose_spans:
             return None
@@ -244,7 +243,7 @@ class TransformersEngine:
             yield generation.text
             return generation
         (task,) = self._prepare([request])
-        from semqa.engines.transformers.watcher import Watcher
+        from semqa.engines.transformers.decoding import Watcher
 
         watcher = Watcher()
         thread = Thread(
@@ -328,9 +327,7 @@ class TransformersEngine:
 
     def _open(self) -> LoadedModel:
         if self._loaded is None:
-            raise InputError(
-                "engine: closed: got a question after close(), expected none; make another"
-            )
+            raise InputError("The engine is closed.")
         return self._loaded
 
     def _prepare(self, requests: Sequence[Request]) -> list[_Task]:
@@ -374,9 +371,10 @@ class TransformersEngine:
             constraint.start(self.options.max_new_tokens - self._decoder.forced)
         except InputError as error:
             forced = self._decoder.forced
-            besides = f" besides {forced} forced at the beginning" if forced else ""
-            problem = str(error).removeprefix("max_tokens").removesuffix(".")
-            raise InputError(f"max_new_tokens{problem}{besides}.") from error
+            if error.field == "max_tokens":
+                error.field = "max_new_tokens"
+                error.hint = f"The model forces {forced} more at the beginning." if forced else None
+            raise
         return constraint
 
     def _run(self, tasks: Sequence[_Task], watcher: Watcher | None = None) -> list[list[int]]:

@@ -1,26 +1,97 @@
-"""Loading a model and its tokenizer, from a folder or the Hub, with errors of one line.
-
-Knows nothing of questions and answers.
-"""
+"""Load a model and its tokenizer from a folder or the Hub, and find how long prompts may be."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, for_weights, is_on_disk_only
-from semqa.engines.model.quiet import quiet
-from semqa.engines.transformers.device import choose_device
-from semqa.engines.transformers.tokenizer import check_tokenizer
+from semqa.engines.model.hub import (
+    check_revision,
+    explained,
+    folder_of,
+    for_weights,
+    is_on_disk_only,
+    load_tokenizer,
+    quiet,
+)
 from semqa.errors import InputError, MissingExtraError, SemqaError
 from semqa.extras import require
 
 if TYPE_CHECKING:
     from semqa.engines.transformers.options import TransformersOptions
 
-__all__ = ["LoadedModel", "dtype_option", "load_model"]
+__all__ = [
+    "Limits",
+    "LoadedModel",
+    "check_tokenizer",
+    "choose_device",
+    "dtype_option",
+    "load_model",
+]
+
+
+def choose_device(given: str | None) -> str:
+    """Return the device to run on: the given one, else a GPU if there is one.
+
+    Raises:
+        InputError: there is no such device here.
+    """
+    import torch
+
+    if given is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(given)
+        usable = device.type != "meta"  # which computes nothing
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError):
+        # What torch raises differs by the device that it lacks.
+        usable = False
+    if not usable:
+        raise InputError(
+            f"must be one of {', '.join(_devices())} here, got {given!r}.",
+            field="device",
+            value=given,
+        )
+    return given
+
+
+def _devices() -> list[str]:
+    import torch
+
+    found = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    return [*found, "mps"] if torch.backends.mps.is_available() else found
+
+
+def check_tokenizer(name: str, tokenizer: Any, model: Any) -> None:
+    """See that a tokenizer knows words, and that the model knows their tokens.
+
+    Tokens that were added to a tokenizer later may be more than the model knows, such as a padding
+    token: those are found where a prompt holds one.
+
+    Raises:
+        InputError: the tokenizer is empty, or belongs to another model.
+    """
+    added = set(getattr(tokenizer, "added_tokens_decoder", {}))
+    apart = set(tokenizer.all_special_tokens)
+    own = {
+        token: number
+        for token, number in tokenizer.get_vocab().items()
+        if number not in added and token not in apart
+    }
+    # Where there are no files, transformers makes a tokenizer of control tokens, or of a space.
+    if not any(token.strip("▁Ġ ") for token in own):
+        raise InputError(
+            f"Model {name} has no tokenizer: none of its tokens has any text.",
+            hint="Put the tokenizer's files, such as tokenizer.json, next to config.json.",
+        )
+    known = int(model.get_input_embeddings().num_embeddings)
+    highest = max(own.values())
+    if highest >= known:
+        raise InputError(
+            f"Model {name} has another model's tokenizer: its ids go up to {highest:,}, but the model knows {known:,} tokens."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +145,7 @@ def load_model(name: str, options: TransformersOptions) -> LoadedModel:
             missing = sorted(report["missing_keys"])
             if missing:
                 raise InputError(
-                    f"model {name}: not a whole language model: got no weights for {missing[0]}"
-                    f"{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}, expected "
-                    "all of them; choose a model that was trained to write text"
+                    f"Model {name} is not a complete language model: no weights for {missing[0]}{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}."
                 )
             check_tokenizer(name, tokenizer, model)
             if "device_map" not in weights:
@@ -120,3 +189,83 @@ def _require_package(package: str, purpose: str) -> None:
             f"{purpose}: a package is missing: got no {package}, expected it; run: pip install "
             f"{package}"
         )
+
+
+_UNLIMITED = 1 << 30
+_NAMES = ("max_position_embeddings", "max_seq_len", "seq_length", "max_sequence_length")
+
+
+class Limits(NamedTuple):
+    """Limits in tokens.
+
+    Attributes:
+        prompt: most tokens of a prompt.
+    """
+
+    prompt: int
+
+    @classmethod
+    def of(cls, loaded: LoadedModel, options: TransformersOptions) -> Limits:
+        """Return what the model's configuration says, or the option `context` in its place.
+
+        A causal model has prompt and answer in one context. An encoder has the prompt for itself.
+
+        Raises:
+            InputError: the answer alone does not fit, or the model has no positions for `context`.
+        """
+        config = loaded.model.config
+        most = _last_position(loaded)
+        if options.context is not None and options.context > most:
+            raise InputError(
+                f"must be at most {most:,}, the model's positions, got {options.context:,}.",
+                field="context",
+                value=options.context,
+            )
+        positions = options.context or _positions(loaded)
+        # An encoder-decoder model reads a start token before the answer.
+        taken = options.max_new_tokens + (1 if config.is_encoder_decoder else 0)
+        if taken >= positions:
+            raise InputError(
+                f"must be less than the model's context of {positions:,} tokens, got {options.max_new_tokens:,}.",
+                field="max_new_tokens",
+                value=options.max_new_tokens,
+            )
+        return cls(positions if config.is_encoder_decoder else positions - taken)
+
+
+def _last_position(loaded: LoadedModel) -> int:
+    """Return how many positions a model knows for certain; beyond them it fails, or raves."""
+    config = loaded.model.config.get_text_config()
+    if _knows_distances(config) or getattr(config, "alibi", False):
+        return _UNLIMITED
+    if _is_stretched(config):
+        return _UNLIMITED
+    value = getattr(config, "max_position_embeddings", None)
+    return value if isinstance(value, int) and value > 0 else _UNLIMITED
+
+
+def _is_stretched(config: Any) -> bool:
+    """Whether rotary positions are scaled, so that there are more than the configuration counts."""
+    # Its name since transformers 5, where kinds of layers may have settings of their own.
+    given = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    settings = [given, *(value for value in given.values() if isinstance(value, dict))]
+    kinds = (one.get("rope_type", one.get("type", "default")) for one in settings)
+    return any(kind != "default" for kind in kinds)
+
+
+def _knows_distances(config: Any) -> bool:
+    """Whether a model is of T5's kin, which know distances and no positions."""
+    return bool(
+        getattr(config, "relative_attention_num_buckets", None) and config.is_encoder_decoder
+    )
+
+
+def _positions(loaded: LoadedModel) -> int:
+    config = loaded.model.config.get_text_config()
+    if _knows_distances(config):
+        return _UNLIMITED
+    for name in _NAMES:
+        value = getattr(config, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return min(int(loaded.tokenizer.model_max_length), _UNLIMITED)

@@ -67,26 +67,24 @@ class TransformersOptions(LocalOptions):
     def __post_init__(self) -> None:
         if self.dtype not in _DTYPES:
             raise InputError(
-                f"dtype: got {self.dtype!r}, expected {', '.join(_DTYPES)}; choose one of them"
+                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
+                field="dtype",
+                value=self.dtype,
             )
         check_whole("num_beams", self.num_beams, 1)
         if self.context is not None:
             check_whole("context", self.context, 2)
-        check_range("repetition_penalty", self.repetition_penalty, 0.1, 10.0, "1 turns it off")
+        check_range("repetition_penalty", self.repetition_penalty, 0.1, 10.0)
         LocalOptions.__post_init__(self)  # `super()` fails where slots make the class anew
         if self.load_in_8bit and self.load_in_4bit:
-            raise InputError(
-                "load_in_8bit: got it with load_in_4bit, expected one of them; leave one out"
-            )
+            raise InputError("excludes load_in_4bit.", field="load_in_8bit")
         if self.device is not None and self.device_map is not None:
-            raise InputError(
-                f"device: got {self.device!r} with device_map={self.device_map!r}, expected one of "
-                "them; leave one out"
-            )
+            raise InputError("excludes device_map.", field="device", value=self.device)
         if self.num_beams > 1 and self.temperature > 0:
             raise InputError(
-                f"num_beams: got {self.num_beams} with temperature={self.temperature:g}, expected "
-                "beams or draws, not both; leave one out"
+                "needs temperature 0: beams and sampling exclude each other.",
+                field="num_beams",
+                value=self.num_beams,
             )
 
     @property

@@ -1,16 +1,16 @@
-"""Decoding span by span with a causal model of transformers."""
+"""Decode span by span with a causal model of transformers, on one cache."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from copy import copy, deepcopy
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
 
-from semqa.engines.model.continuation import ContinuationEncoder
-from semqa.engines.model.quiet import quiet_log
-from semqa.engines.model.span_writer import Score, SpanWriter, Tokens, Words
-from semqa.engines.transformers.cache import Reader
+from semqa.engines.model.hub import quiet_log
+from semqa.engines.model.spans import ContinuationEncoder, Score, SpanWriter, Tokens, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,127 @@ if TYPE_CHECKING:
     from semqa.decoding import CopyConstraint, Vocabulary
     from semqa.engines.base import Request
 
-__all__ = ["SpanDecoder"]
+__all__ = ["Reader", "SpanDecoder"]
+
+
+_ROWS = 8
+"""Continuations that are read together: each needs a copy of the cache."""
+
+
+class _Tried(NamedTuple):
+    """Continuations that were read together: their tokens, scores [rows, tokens, V] and cache."""
+
+    rows: list[list[int]]
+    logits: torch.Tensor
+    cache: Any
+
+
+class Reader:
+    """A causal model, the tokens that it has read, and its cache of them.
+
+    Args:
+        model: a causal model of transformers.
+
+    Attributes:
+        ids: the tokens read so far.
+        logits: scores [V] of the next token, float32.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._can_skip = "logits_to_keep" in signature(model.forward).parameters
+        self._cache: Any = None
+        self._tried: _Tried | None = None
+        self.ids: list[int] = []
+        self.logits: torch.Tensor = torch.empty(0)
+
+    def start(self, ids: Sequence[int]) -> None:
+        """Read these tokens, except for those that have been read already."""
+        ids = list(ids)
+        self._take(ids)
+        if ids == self.ids:
+            return
+        most = min(len(ids) - 1, len(self.ids))  # the scores after the last token are needed
+        shared = next((n for n in range(most) if ids[n] != self.ids[n]), most)
+        beyond = len(self.ids) - shared
+        if not shared or (beyond and not _is_plain(self._cache)):
+            self._cache, self.ids = None, []
+        elif beyond:
+            self._cache.crop(-beyond)
+            self.ids = self.ids[:shared]
+        self.feed(ids[len(self.ids) :])
+
+    def feed(self, ids: Sequence[int]) -> None:
+        """Read more tokens."""
+        logits, self._cache = self._read([ids], self._cache, last_only=True)
+        self.ids = [*self.ids, *ids]
+        self.logits = logits[0, -1].float()
+
+    def fork(self) -> Self:
+        """Return a reader that has read the same, to go on with alone."""
+        other = copy(self)
+        other._cache, other._tried = deepcopy(self._cache), None
+        return other
+
+    def tries(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Read several continuations, each by itself; the reader stays where it is.
+
+        Returns:
+            The log-probability of each token of each row.
+        """
+        order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+        found: dict[int, list[float]] = {}
+        for begin in range(0, len(order), _ROWS):
+            places = order[begin : begin + _ROWS]
+            cache = deepcopy(self._cache)
+            cache.batch_repeat_interleave(len(places))
+            part = [list(rows[place]) for place in places]
+            logits, cache = self._read(part, cache)
+            for row, place in enumerate(places):
+                found[place] = self._scores(part[row], logits[row])
+            # The answer often goes on with one of the rows.
+            self._tried = _Tried(part, logits, cache) if len(order) <= _ROWS else None
+        return [found[place] for place in range(len(rows))]
+
+    def _scores(self, row: Sequence[int], logits: torch.Tensor) -> list[float]:
+        tokens = torch.tensor(row, device=logits.device)
+        before = torch.cat([self.logits[None], logits[: len(row) - 1].float()])
+        chosen = before.gather(1, tokens[:, None])[:, 0] - before.logsumexp(-1)
+        return [float(score) for score in chosen]
+
+    def _take(self, ids: Sequence[int]) -> None:
+        """Keep the continuation that was tried if these tokens go on with it."""
+        tried, self._tried = self._tried, None
+        if tried is None or not _is_plain(tried.cache):
+            return
+        for number, row in enumerate(tried.rows):
+            read = [*self.ids, *row]
+            if list(ids[: len(read)]) == read:
+                tried.cache.batch_select_indices(torch.tensor([number], device=tried.logits.device))
+                if beyond := tried.logits.shape[1] - len(row):
+                    tried.cache.crop(-beyond)
+                self._cache, self.ids = tried.cache, read
+                self.logits = tried.logits[number, len(row) - 1].float()
+                return
+
+    def _read(
+        self, rows: Sequence[Sequence[int]], cache: Any, *, last_only: bool = False
+    ) -> tuple[torch.Tensor, Any]:
+        """Return scores [rows, tokens, V] and the cache after them."""
+        # Attention is causal: what pads a row at its end changes nothing before it.
+        ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
+        for line, row in zip(ids, rows, strict=True):
+            line[: len(row)] = torch.tensor(row)
+        skip = {"logits_to_keep": 1} if last_only and self._can_skip else {}
+        ids = ids.to(self._model.device)
+        output = self._model(ids, past_key_values=cache, use_cache=True, **skip)
+        return output.logits, output.past_key_values
+
+
+def _is_plain(cache: Any) -> bool:
+    """Whether every layer keeps all keys and values, so that it can be cut anywhere."""
+    layers = getattr(cache, "layers", ())
+    return bool(layers) and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
 
 
 class SpanDecoder:

@@ -21,17 +21,15 @@ from semqa.engines.model import (
     read_text,
     read_tokens,
 )
-from semqa.engines.model.continuation import ContinuationEncoder
-from semqa.engines.model.seeds import seed_of
-from semqa.engines.model.span_writer import SpanWriter
-from semqa.engines.model.spans import generic_prompt
+from semqa.engines.model.options import seed_of
+from semqa.engines.model.spans import ContinuationEncoder, SpanWriter, generic_prompt
 from semqa.engines.vllm.loading import LoadedService, load_service, require_vllm
 from semqa.engines.vllm.options import LOADING, VllmOptions
 from semqa.engines.vllm.service import Written
 from semqa.engines.vllm.spans import SpanTask, write_spans
 from semqa.errors import InputError
 from semqa.prompting import Prompt
-from semqa.prompting.reserved import Spelling
+from semqa.prompting.prompt import Spelling
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -97,7 +95,7 @@ class VllmEngine:
         self.batch_size = self.options.batch_size
         self._prompts = prompts or default_prompts()
         if self.options.constrained:
-            check_template(self._prompts.template, self.options.constraint)
+            check_template(self._prompts.template)
         if isinstance(model, str):
             require_vllm(model)
             # Here, where it can be said that it takes long; vLLM's processes find it compiled. Even
@@ -113,8 +111,9 @@ class VllmEngine:
         )
         if self.options.max_new_tokens >= model.context:
             raise InputError(
-                f"max_new_tokens: got {self.options.max_new_tokens}, expected less than the model's "
-                f"context of {model.context:,} tokens; lower it"
+                f"must be less than the model's context of {model.context:,} tokens, got {self.options.max_new_tokens:,}.",
+                field="max_new_tokens",
+                value=self.options.max_new_tokens,
             )
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.decoding.tokenizers import read_tokenizer
 from semqa.decoding.vllm.engine import NAME, vocabulary_of
-from semqa.engines.model.files import check_revision, folder_of, load_tokenizer
-from semqa.engines.model.hub import explained, first_line, is_on_disk_only
-from semqa.engines.model.quiet import quiet
+from semqa.engines.model.hub import (
+    check_revision,
+    explained,
+    first_line,
+    folder_of,
+    is_on_disk_only,
+    load_tokenizer,
+    quiet,
+)
 from semqa.engines.vllm.service import Service
 from semqa.errors import InputError, SemqaError
 from semqa.extras import require
@@ -98,10 +104,7 @@ def require_vllm(name: str) -> None:
 def _check_weights(name: str, folder: str) -> None:
     """See that a folder holds weights: vLLM finds out late, and tells it on a hundred lines."""
     if not any(path.suffix in _WEIGHTS for path in Path(folder).iterdir()):
-        raise InputError(
-            f"model {name}: no weights in this folder: got no file {', '.join(_WEIGHTS)}, expected "
-            "what save_pretrained writes; give another folder"
-        )
+        raise InputError(f"{name} has no weights: none of {', '.join(_WEIGHTS)} is there.")
 
 
 def _start(where: str, options: VllmOptions) -> Any:
@@ -141,8 +144,7 @@ def _start(where: str, options: VllmOptions) -> Any:
         arguments = vllm.AsyncEngineArgs(**given)
     except TypeError as error:
         raise InputError(
-            f"engine_args: got {first_line(error)!r}, expected arguments of vLLM's AsyncEngineArgs; "
-            "correct or leave them out"
+            f"is not accepted by vLLM's AsyncEngineArgs: {first_line(error)}.", field="engine_args"
         ) from error
     from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -156,8 +158,8 @@ def _explained(name: str, options: VllmOptions, error: Exception) -> SemqaError:
         isinstance(error, (RuntimeError, ValueError))
     ):
         return InputError(
-            f"model {name}: vLLM did not start: got {_message(error)!r}, expected a model and "
-            "options that it can run; set VLLM_LOGGING_LEVEL=INFO to see its log"
+            f"vLLM cannot run model {name}: {_message(error)}",
+            hint="Set VLLM_LOGGING_LEVEL=INFO to see its log.",
         )
     return explained(name, options.revision, error)
 

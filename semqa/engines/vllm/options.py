@@ -78,7 +78,9 @@ class VllmOptions(LocalOptions):
     def __post_init__(self) -> None:
         if self.dtype not in _DTYPES:
             raise InputError(
-                f"dtype: got {self.dtype!r}, expected {', '.join(_DTYPES)}; choose one of them"
+                f"must be one of {', '.join(_DTYPES)}, got {self.dtype!r}.",
+                field="dtype",
+                value=self.dtype,
             )
         if self.context is not None:
             check_whole("context", self.context, 2)
@@ -87,8 +89,9 @@ class VllmOptions(LocalOptions):
         backend = self.distributed_executor_backend
         if backend is not None and backend not in _BACKENDS:
             raise InputError(
-                f"distributed_executor_backend: got {backend!r}, expected {', '.join(_BACKENDS)}; "
-                "choose one of them, or leave it out"
+                f"must be one of {', '.join(_BACKENDS)}, got {backend!r}.",
+                field="distributed_executor_backend",
+                value=backend,
             )
         if self.gpu_memory_utilization is not None:
             check_range(
@@ -96,22 +99,19 @@ class VllmOptions(LocalOptions):
                 self.gpu_memory_utilization,
                 0.0,
                 1.0,
-                "it is a share",
                 least_given=False,
             )
         given: object = self.engine_args
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise InputError(
-                f"engine_args: got {given!r}, expected arguments of vLLM by name, such as "
-                '{"max_num_seqs": 64}; change or leave it out'
+                f'must be arguments of vLLM by name, such as {{"max_num_seqs": 64}}, got {given!r}.',
+                field="engine_args",
+                value=given,
             )
         for name in given:
             if name in (*_OURS, *_NAMED):
-                use = _NAMED.get(name, "leave it out")
-                raise InputError(
-                    f"engine_args: got {name}, expected arguments that the engine does not set "
-                    f"itself; {use}"
-                )
+                use = _NAMED.get(name, "the engine sets it")
+                raise InputError(f"must not hold {name}; {use}.", field="engine_args", value=given)
         LocalOptions.__post_init__(self)
 
 

@@ -22,11 +22,7 @@ __all__ = ["Service", "Written"]
 
 
 _SECONDS_BETWEEN_LOOKS = 1.0
-_DEAD = (
-    "vLLM stopped working: got {}, expected an answer; set VLLM_LOGGING_LEVEL=INFO to see its log, "
-    "and start again"
-)
-_CLOSED = "engine: closed: got a question after close(), expected none; make another"
+_DEAD = "vLLM stopped working ({}). Set VLLM_LOGGING_LEVEL=INFO to see its log, and start again."
 
 
 class Written(NamedTuple):
@@ -170,12 +166,9 @@ class Service:
 
     def _open(self) -> Any:
         if self._engine is None:
-            raise InputError(_CLOSED)
+            raise InputError("The engine is closed.")
         if os.getpid() != self._process:
-            raise InputError(
-                "engine: got a question in a process that was forked from the engine's, expected one "
-                "in the engine's own; make another there"
-            )
+            raise InputError("The engine cannot be used in a forked process; create one there.")
         return self._engine
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.engines.model.span_writer import Score, Tokens, Words
+from semqa.engines.model.spans import Score, Tokens, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from semqa.engines.model.span_writer import Ask, SpanWriter
+    from semqa.engines.model.spans import Ask, SpanWriter
     from semqa.engines.vllm.service import Service
 
 __all__ = ["SpanTask", "write_spans"]

@@ -16,10 +16,16 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Claim, Dropped
-from semqa.quotes.render.blocks import blocks, cells
-from semqa.quotes.render.excerpts import quoted_pieces
-from semqa.quotes.render.safe import safe_text
-from semqa.quotes.render.verdict import dropped_words, is_low, percent, verdict_text
+from semqa.quotes.render.common import (
+    blocks,
+    cells,
+    dropped_words,
+    is_low,
+    percent,
+    quoted_pieces,
+    safe_text,
+    verdict_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +33,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.render.judged import Judged
-    from semqa.quotes.render.verdict import Part
+    from semqa.quotes.render.common import Judged, Part
 
 __all__ = ["to_html"]
 

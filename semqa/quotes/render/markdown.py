@@ -6,16 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Claim, Dropped, Quote
-from semqa.quotes.render.blocks import blocks, cells
-from semqa.quotes.render.verdict import dropped_words, verdict_text
+from semqa.quotes.render.common import blocks, cells, dropped_words, verdict_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.render.blocks import Block
-    from semqa.quotes.render.judged import Judged
-    from semqa.quotes.render.verdict import Part
+    from semqa.quotes.render.common import Block, Judged, Part
 
 __all__ = ["to_markdown"]
 

@@ -10,15 +10,22 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from semqa.quotes.quote import Claim, Dropped, Status, Verdict
-from semqa.quotes.render.excerpts import excerpt, quoted_pieces
-from semqa.quotes.render.safe import safe_text
-from semqa.quotes.render.verdict import dropped_words, is_low, parts, percent, verdict_text
+from semqa.quotes.render.common import (
+    dropped_words,
+    excerpt,
+    is_low,
+    parts,
+    percent,
+    quoted_pieces,
+    safe_text,
+    verdict_text,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from semqa.quotes.answer import QuotedAnswer
-    from semqa.quotes.render.judged import Judged
+    from semqa.quotes.render.common import Judged
 
 __all__ = ["answer_text", "judged_text", "sources_text", "summary_text", "to_ansi"]
 

@@ -16,25 +16,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from semqa.documents import Document, Limits, extract, split
-from semqa.documents.names import check_name
+from semqa.documents.document import check_name
 from semqa.errors import NotFoundError, UnavailableError
 from semqa.quotes import Source
-from semqa.retrieval.passages.index import keep_indexed, make_indexes
-from semqa.retrieval.passages.info import CollectionInfo, DocumentInfo
-from semqa.retrieval.passages.leftovers import clear, noted
-from semqa.retrieval.passages.live import Live
-from semqa.retrieval.passages.schemas import documents_schema, passages_schema
-from semqa.retrieval.passages.search import Search
-from semqa.retrieval.passages.store import literal
+from semqa.retrieval.passages.search import Live, Search, keep_indexed, make_indexes
+from semqa.retrieval.passages.store import (
+    CollectionInfo,
+    DocumentInfo,
+    clear,
+    documents_schema,
+    literal,
+    noted,
+    passages_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from semqa.documents import Passage
-    from semqa.retrieval.passages.dense import Dense
-    from semqa.retrieval.passages.info import Found
-    from semqa.retrieval.passages.reranker import Reranker
-    from semqa.retrieval.passages.store import Store
+    from semqa.retrieval.passages.search import Dense, Reranker
+    from semqa.retrieval.passages.store import Found, Store
 
 __all__ = ["Collection", "Prepared"]
 
@@ -304,10 +305,7 @@ class Collection:
         return self._store.kept(name, lambda: self._store.open(name))
 
     def _gone(self) -> NotFoundError:
-        return NotFoundError(
-            f"collection: not found: got {self.name!a}, which was removed, expected one that is "
-            "there; make it again"
-        )
+        return NotFoundError(f"The collection {self.name!a} was deleted.")
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -319,7 +317,7 @@ class Collection:
                 # Its tables go after it was struck off, one by one.
                 if not self._listed():
                     raise self._gone() from error
-            raise UnavailableError(f"collection {self.name!a}: {error}") from error
+            raise UnavailableError(f"Collection {self.name!a}: {error}") from error
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -347,10 +345,7 @@ class Collection:
     def _row(self, document_id: str, columns: Sequence[str]) -> Any:
         rows = self._read(columns, f"id = {literal(document_id)}")
         if not rows:
-            raise NotFoundError(
-                f"document: not found: got {document_id[:80]!a}, expected the id of a document of "
-                f"the collection {self.name}; list them"
-            )
+            raise NotFoundError(f"No document {document_id[:80]!a} in the collection {self.name}.")
         return rows[0]
 
     def _document_row(self, each: Prepared, write: str) -> dict[str, object]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semqa.documents import SUFFIXES
-from semqa.documents.names import check_name
+from semqa.documents.document import check_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def index_folder(
         InputError: it is no folder, or none of its files are of a kind that is read.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: no folder: expected a folder with documents; correct it")
+        raise InputError("No such folder.", where=str(folder))
     origin = str(folder.resolve())
     report = FolderReport()
     names: dict[str, Path] = {}
@@ -88,8 +88,9 @@ def index_folder(
             report.skipped += 1
     if not names:
         raise InputError(
-            f"{folder}: no documents: got {report.skipped} files of other kinds, expected some of "
-            f"{' '.join(SUFFIXES)}; choose another folder"
+            f"No documents here; files of other kinds: {report.skipped}.",
+            where=str(folder),
+            hint=f"Documents end in {' '.join(SUFFIXES)}.",
         )
     there = {row["name"]: row for row in collection.stamps()}
     batch = _Batch(collection)
@@ -130,9 +131,9 @@ def _bring(
         check_name(name)
         if there is not None and there["origin"] != origin:
             raise InputError(
-                f"{name}: already there: got a document of that name from "
-                f"{there['origin'] or 'an upload'}, expected one of a name; choose another "
-                "collection"
+                f"The collection has a document of this name from {there['origin'] or 'an upload'}.",
+                where=name,
+                hint="Choose another collection.",
             )
         stamp = _stamp(path)
         fresh = there is not None and there["recipe"] == collection.recipe

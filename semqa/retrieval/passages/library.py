@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
-from semqa.retrieval.passages.dense import Dense
-from semqa.retrieval.passages.reranker import Reranker
+from semqa.retrieval.passages.search import Dense, Reranker
 from semqa.retrieval.passages.store import Store, literal
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from semqa.documents import Limits
     from semqa.quotes import Source
-    from semqa.retrieval.passages.info import CollectionInfo
+    from semqa.retrieval.passages.store import CollectionInfo
 
 __all__ = ["Library"]
 
@@ -111,9 +110,7 @@ class Library:
         check_collection_name(name)
         with self._store.writing(_CATALOGUE):
             if self._find(owner, name) is not None:
-                raise InputError(
-                    f"collection: already there: got {name!r}, expected a new name; choose another"
-                )
+                raise InputError(f"Collection {name!r} already exists.", value=name)
             return self._create(owner, name)
 
     def obtain(self, owner: str, name: str) -> Collection:
@@ -221,8 +218,8 @@ def check_collection_name(name: str) -> str:
         or name[0] == "."
     ):
         raise InputError(
-            f"collection: not a name: got {name[:80]!a}, expected 1 to {LONGEST_NAME} characters "
-            "without slashes and control characters, not beginning with a dot; choose another"
+            f"A collection's name has 1 to {LONGEST_NAME} characters, no slashes or control characters, and no dot in front; got {name[:80]!a}.",
+            value=name,
         )
     return name
 
@@ -238,6 +235,6 @@ def _storable(text: str) -> bool:
 
 def _not_found(name: str) -> NotFoundError:
     return NotFoundError(
-        f"collection: not found: got {name[:80]!a}, expected the name of a collection; see which there "
-        "are (semqa collections list), or make it (semqa index DIR, or an upload to a server)"
+        f"Collection {name[:80]!a} not found.",
+        hint="See semqa collections list, or make one with semqa index DIR.",
     )

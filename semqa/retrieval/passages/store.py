@@ -1,4 +1,4 @@
-"""The tables that collections are kept in: LanceDB, in a folder or an object store."""
+"""The tables of collections: LanceDB, in a folder or an object store, and what interrupted writes leave."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 import re
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from semqa.data.fetch import cache_folder
 from semqa.data.lock import locked
@@ -17,9 +19,137 @@ from semqa.errors import SemqaError, UnavailableError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Store", "literal"]
+    from semqa.quotes import Source
+
+__all__ = [
+    "CollectionInfo",
+    "DocumentInfo",
+    "Found",
+    "Store",
+    "clear",
+    "clear_leftovers",
+    "documents_schema",
+    "literal",
+    "noted",
+    "passage_url",
+    "passages_schema",
+]
+
+
+def documents_schema(arrow: Any) -> Any:
+    """Return the schema of the table of documents.
+
+    What a reader is told comes first; then where a document is from, what it was made with, the
+    write that brought its passages, and its text.
+    """
+    text, count = arrow.string(), arrow.int64()
+    return arrow.schema(
+        [
+            *((name, text) for name in ("id", "name", "kind", "title", "sha256", "added")),
+            *((name, text) for name in ("origin", "stamp", "recipe", "write")),
+            ("characters", count),
+            ("passages", count),
+            ("pages", arrow.list_(count)),
+            ("text", arrow.large_string()),
+        ]
+    )
+
+
+def passages_schema(arrow: Any) -> Any:
+    """Return the schema of the table of passages, without the vectors, which come when needed.
+
+    `searched` is the document's title, the lines of the passage's context, and the passage, with
+    a line end after each but the last.
+    """
+    text, count = arrow.string(), arrow.int64()
+    return arrow.schema(
+        [
+            ("write", text),
+            ("document", text),
+            ("start", count),
+            ("end", count),
+            ("page", count),
+            ("searched", text),
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection.
+
+    Attributes:
+        name: its name, one of its owner's.
+        documents: how many documents it holds.
+        passages: how many passages they were cut into.
+        created: when it was made, ISO 8601 in UTC.
+    """
+
+    name: str
+    documents: int
+    passages: int
+    created: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document of a collection.
+
+    Attributes:
+        id: tells it from all others; other content has another id.
+        name: the file's name; there is one document of a name in a collection.
+        kind: one of `semqa.documents.KINDS`.
+        title: its title.
+        characters: code points of its text.
+        passages: how many passages it was cut into.
+        sha256: the digest of the file's bytes.
+        added: when it was put there, ISO 8601 in UTC.
+    """
+
+    id: str
+    name: str
+    kind: str
+    title: str
+    characters: int
+    passages: int
+    sha256: str
+    added: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage that a search found.
+
+    Attributes:
+        source: the passage, ready to be quoted.
+        document_id: the document's id.
+        name: the document's name.
+        start: where the passage begins in the document's text, in code points.
+        end: where it ends, exclusive.
+        page: the page of a PDF on which it begins, from 1.
+        score: how well it fits; higher is better, and only the order of one search means something.
+    """
+
+    source: Source
+    document_id: str
+    name: str
+    start: int
+    end: int
+    page: int | None
+    score: float
+
+
+def passage_url(collection: str, document_id: str, start: int, end: int) -> str:
+    """Return the address of a passage.
+
+    Example:
+        >>> passage_url("my notes", "a1", 0, 9)
+        'semqa://my%20notes/a1#char=0,9'
+    """
+    return f"semqa://{quote(collection, safe='')}/{document_id}#char={start},{end}"
+
 
 _T = TypeVar("_T")
 
@@ -118,8 +248,7 @@ class Store:
             said = next(iter(str(error).splitlines()), type(error).__name__)
             said = _PLACE.sub("", said)
             raise UnavailableError(
-                f"{self.where}: the collections there failed: got {said[:300]!r}, expected a disk "
-                "with room and tables that are whole; see that the folder can be written"
+                f"{self.where}: The collections cannot be read or written: {said[:300]}. Check the disk and the folder's permissions."
             ) from error
 
 
@@ -131,3 +260,43 @@ def literal(text: str) -> str:
         "'it''s'"
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+_AT_ONCE = 500
+"""Conditions in one removal."""
+
+
+@contextmanager
+def noted(note: Path, passages: Any, documents: Any) -> Iterator[None]:
+    """Have a file stand beside the tables while they are being written to.
+
+    Where it stands already, a write was cut off, and what it left is cleared away first. So nobody
+    looks through all passages but after that. To be called by whoever may write.
+    """
+    if note.exists():
+        clear_leftovers(passages, documents)
+    note.touch()
+    yield
+    note.unlink(missing_ok=True)
+
+
+def clear_leftovers(passages: Any, documents: Any) -> None:
+    """Remove the passages that no document speaks for; until then no search shows them."""
+    columns = passages.search().select(["document", "write"]).to_arrow()
+    there = columns.group_by(["document", "write"]).aggregate([]).to_pylist()
+    known = documents.search().select(["id", "write"]).to_list()
+    live = {(row["id"], row["write"]) for row in known}
+    pairs = [(row["document"], row["write"]) for row in there]
+    clear(passages, [pair for pair in pairs if pair not in live])
+
+
+def clear(passages: Any, pairs: Sequence[tuple[str, str]]) -> None:
+    """Remove passages, by document and write."""
+    for at in range(0, len(pairs), _AT_ONCE):
+        some = pairs[at : at + _AT_ONCE]
+        passages.delete(
+            " OR ".join(
+                f"(document = {literal(document)} AND write = {literal(write)})"
+                for document, write in some
+            )
+        )

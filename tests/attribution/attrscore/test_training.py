@@ -315,7 +315,7 @@ def test_what_cannot_be_trained_is_refused(
 ) -> None:
     with pytest.raises(InputError, match="There are"):
         train([], data[1], tmp_path / "out", TrainingOptions(model="m"))
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="No such folder"):
         train(*data, tmp_path / "out", TrainingOptions(model="./nowhere"))
     base = str(save_classifier(tmp_path / "base"))
     with pytest.raises(InputError, match="The bert"):

@@ -24,11 +24,11 @@ from tests.judge_models import save_classifier
         ("lexical:x", "lexical takes"),
         ("engine", "engine needs"),
         ("engine:lead-2", "asks no language model"),
-        ("engine:nobody:x", "unknown engine"),
+        ("engine:nobody:x", "Unknown engine"),
         ("transformers:nil=x", "Did you mean nli="),
         ("transformers:nli=a/b,nli=c/d", "nli is"),
         ("transformers:lm", "lm needs"),
-        ("transformers:nli=/no/such/folder", "no such folder"),
+        ("transformers:nli=/no/such/folder", "No such folder"),
         ("transformers:nli=a/b,words=1", "words must"),
         ("transformers:nli=a/b,stride=x", "stride must"),
         ("transformers:nli=a/b,ask-format=x", "ask_format must"),
@@ -54,7 +54,7 @@ def test_settings_that_change_no_result_are_no_part_of_an_identity() -> None:
 
 
 def test_a_judge_of_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no config.json"):
+    with pytest.raises(InputError, match=r"config.json is missing"):
         create_judge(f"transformers:qa={tmp_path}")
 
 

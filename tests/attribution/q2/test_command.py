@@ -190,7 +190,7 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
         (["consistent.csv", "--spans", "x"], "--spans"),
         (["consistent.csv", "--judge", "x"], "Judge 'x'"),
         (["missing.csv", "--judge", "x"], "missing.csv: cannot be read"),
-        (["consistent.csv", "-o", "consistent.csv"], "would be overwritten"),
+        (["consistent.csv", "-o", "consistent.csv"], "would overwrite an input"),
         (["consistent.csv", "--response-column", "x"], "consistent.csv: There is"),
         (["meta"], "Name records"),
         (["meta", "consistent.csv", "--threshold", "x"], "--threshold"),

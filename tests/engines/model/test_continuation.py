@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semqa.decoding import Vocabulary
-from semqa.engines.model.continuation import ContinuationEncoder
+from semqa.engines.model.spans import ContinuationEncoder
 from tests.models import FAMILIES, tiny
 
 TEXTS = (".", " and [ 1 rain ]", "[ 2 café 日本 ]", ", while  in ", "]\n", " ", "…")

@@ -16,5 +16,5 @@ def test_half_of_a_surrogate_pair_is_refused(name: str, question: str, source: s
     builder = PromptBuilder("zero-shot")
     encoder = PromptEncoder(tiny(name).tokenizer, is_encoder_decoder=False, form=builder.form)
     prompt = builder.build(question, [Source(source)])
-    with pytest.raises(InputError, match="half of a surrogate pair: got"):
+    with pytest.raises(InputError, match="surrogate"):
         encoder.encode(prompt)

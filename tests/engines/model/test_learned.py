@@ -8,7 +8,7 @@ import pytest
 
 from semqa.cli.choice import choose
 from semqa.cli.engine_options import EngineOptions, PromptForm
-from semqa.engines.model.learned import learned_files, learned_settings
+from semqa.engines.model.options import learned_files, learned_settings
 from semqa.errors import InputError
 from semqa.prompting import Template
 

@@ -6,7 +6,7 @@ import pytest
 
 from semqa import Source
 from semqa.engines import Request
-from semqa.engines.openai import OpenAIEngine, OpenAIOptions, transport
+from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
 from tests.engines.openai.server import Server
 
 __all__ = ["KEY", "QUESTION", "REQUEST", "SOURCES", "engine_for"]
@@ -33,7 +33,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(transport, "pause", pause)
+    monkeypatch.setattr(client, "pause", pause)
     return pauses
 
 

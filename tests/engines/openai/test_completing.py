@@ -35,7 +35,7 @@ def test_replies_come_in_the_order_of_the_prompts_and_greedily(temperature: floa
             assert "vllm_xargs" not in asked.body
             assert [message["role"] for message in asked.body["messages"]] == ["user"]
         engine.close()
-        with pytest.raises(InputError, match="engine: closed"):
+        with pytest.raises(InputError, match="The engine is closed"):
             engine.complete(PROMPTS)
 
 
@@ -57,7 +57,7 @@ def test_what_an_endpoint_refuses_is_told_and_ends_the_others() -> None:
     with serving(refusing) as server:
         with pytest.raises(PromptTooLongError, match="maximum context length is 8 tokens"):
             engine_for(server).complete(PROMPTS)
-        with pytest.raises(InputError, match=r"half of a surrogate pair: got .* in a prompt"):
+        with pytest.raises(InputError, match=r"surrogate in a prompt"):
             engine_for(server).complete(["\ud800"])
 
 

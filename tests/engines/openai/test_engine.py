@@ -104,7 +104,7 @@ def test_the_keys_of_the_processor_are_sent() -> None:
         lambda asked: Answer(str(asked.body.get("structured_outputs"))),
         lambda asked: error(400, f"extra fields not permitted: {list(asked.body)}"),
         lambda asked: error(422, f"unknown: {asked.body.get('vllm_xargs')}: semqa_sources"),
-        Answer("semqa_sources: got 0, expected a list of texts"),
+        Answer("semqa_sources: a list of texts"),
         Answer("", "length"),
     ],
 )
@@ -438,7 +438,7 @@ def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
         engine.close()
         engine.close()
         assert not off.answer(QUESTION, SOURCES).verified
-        with pytest.raises(InputError, match=r"^engine: closed: got a question after close\(\)"):
+        with pytest.raises(InputError, match=r"^The engine is closed"):
             engine.answer(QUESTION, SOURCES)
         off.close()
     accepted = accepted_options("openai:x")

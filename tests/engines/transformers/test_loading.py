@@ -105,7 +105,7 @@ def test_a_prompt_with_a_token_that_the_model_lacks(tmp_path: Path) -> None:
     tokenizer.add_special_tokens({"pad_token": "<padding>"})  # often added, and never read
     tokenizer.save_pretrained(folder)
     made = create_engine(f"transformers:{folder}", OPTIONS)
-    with pytest.raises(InputError, match=r"^the prompt holds a token that the model does not know"):
+    with pytest.raises(InputError, match=r"The prompt holds token"):
         made.answer(QUESTION, SOURCES)
     rain, short = [Source("Bob crossed it in the rain.")], "Who?"
     assert isinstance(made, TransformersEngine)
@@ -122,7 +122,7 @@ def test_a_folder_without_a_tokenizer_is_refused(family: str, tmp_path: Path) ->
             path.unlink()
     with pytest.raises(
         InputError,
-        match=r"^model .+: no tokenizer.*: got .+, expected the files .+; put them next to config",
+        match=r"no tokenizer",
     ) as info:
         create_engine(f"transformers:{folder}", OPTIONS)
     assert "\n" not in str(info.value)
@@ -134,7 +134,7 @@ def test_the_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
     known = tiny("bert").model.get_input_embeddings().num_embeddings
     with pytest.raises(
         InputError,
-        match=rf"^model .+: not its tokenizer: got token ids up to \d+, expected less than {known}",
+        match=f"the model knows {known} tokens",
     ):
         create_engine(f"transformers:{folder}", OPTIONS)
 
@@ -144,18 +144,14 @@ def test_a_device_that_is_not_here(device: str, tmp_path: Path) -> None:
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("it is here")
     folder = save("gpt2", tmp_path / "model")
-    with pytest.raises(
-        InputError, match=rf"^device: got '{device}', expected one of cpu.* here; choose one of th"
-    ):
+    with pytest.raises(InputError, match=r"^device "):
         create_engine(f"transformers:{folder}", OPTIONS | {"device": device})
     create_engine(f"transformers:{folder}", OPTIONS | {"device": "cpu"})
 
 
 def test_a_folder_has_no_revisions(tmp_path: Path) -> None:
     folder = save("gpt2", tmp_path / "model")
-    with pytest.raises(
-        InputError, match=r"^revision: got 'v2' with the folder .+, expected a model of the Hub"
-    ):
+    with pytest.raises(InputError, match=r"^revision "):
         create_engine(f"transformers:{folder}", OPTIONS | {"revision": "v2"})
 
 
@@ -164,25 +160,19 @@ def test_a_model_without_a_head_is_refused(tmp_path: Path) -> None:
     from transformers import BertModel
 
     BertModel(tiny("bert").model.config).save_pretrained(folder)
-    with pytest.raises(InputError, match=r"not a whole language model: got no weights for cls"):
+    with pytest.raises(InputError, match=r"no weights for cls"):
         create_engine(f"transformers:{folder}", OPTIONS)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"^model .+/none: no such folder: got .+, expected a folder w"
-    ):
+    with pytest.raises(InputError, match=r"No such folder: .+/none"):
         create_engine(f"transformers:{tmp_path}/none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(
-        InputError, match=r"^model .+/empty: no model in this folder: got no co"
-    ) as info:
+    with pytest.raises(InputError, match=r"config.json is missing") as info:
         create_engine(f"transformers:{tmp_path}/empty")
     assert "\n" not in str(info.value)
     (tmp_path / "empty/config.json").write_text("{}")
-    with pytest.raises(
-        InputError, match=r"^model .+/empty: cannot be loaded: got .+; choose"
-    ) as info:
+    with pytest.raises(InputError, match="/empty cannot be loaded") as info:
         create_engine(f"transformers:{tmp_path}/empty")
     assert "\n" not in str(info.value)
 
@@ -201,28 +191,28 @@ def failures() -> dict[str, tuple[Any, type[Exception], str]]:
         "missing": (
             hub(errors.RepositoryNotFoundError, "404 Client Error.\n\nRepository Not Found"),
             InputError,
-            r"^model me/it: not found: got no such folder, nor such a model on the Hub",
+            "me/it not found",
         ),
         "gated": (
             hub(errors.GatedRepoError, "403"),
             InputError,
-            r"access is restricted: .+ https://huggingface.co/me/it, then run: hf auth login$",
+            r"restricted.+https://huggingface.co/me/it",
         ),
         "revision": (
             hub(errors.RevisionNotFoundError, "404"),
             InputError,
-            r"no such revision: got 'v9', expected a branch, tag or commit",
+            r"^revision .+'v9'",
         ),
-        "name": (errors.HFValidationError("bad"), InputError, r"^model: not a name: got 'me/it'"),
+        "name": (errors.HFValidationError("bad"), InputError, "valid name on the Hub"),
         "offline": (
             errors.LocalEntryNotFoundError("cannot connect"),
             UnavailableError,
-            r"not here, and the Hub was not reached: .+; try again online, or give a folder$",
+            "Hub cannot be reached",
         ),
         "server": (
             hub(errors.HfHubHTTPError, "500 Server Error\nmore"),
             UnavailableError,
-            r"the Hub failed: got 'OSError of transformers', expected .+; try again later",
+            "Hub failed to deliver model me/it: OSError of transformers",
         ),
         "package": (
             ImportError("It requires\nsentencepiece"),
@@ -232,7 +222,7 @@ def failures() -> dict[str, tuple[Any, type[Exception], str]]:
         "code": (
             ValueError("The repository contains custom code.\nDo trust_remote_code=True"),
             InputError,
-            r"cannot be loaded: got 'OSError of transformers', expected a causal or",
+            "cannot be loaded: OSError of transformers",
         ),
     }
 
@@ -290,9 +280,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
 
 
 def test_without_a_network_it_is_asked_once(hub: Hub, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(
-        UnavailableError, match=r"^model nope: not here, and the Hub was not reached: .+ give a fol"
-    ):
+    with pytest.raises(UnavailableError, match=r"Model nope is not in the cache"):
         create_engine("transformers:nope", OPTIONS)
     assert hub.asked == [("nope", None)]
     assert capfd.readouterr().err == ""
@@ -305,7 +293,7 @@ def test_a_model_that_is_here_needs_no_network(
     assert hub.asked == [("me/cached", None)]
     kept = create_engine(f"transformers:{save('gpt2', tmp_path / 'model')}", OPTIONS)
     assert made.answer(QUESTION, SOURCES) == kept.answer(QUESTION, SOURCES)
-    with pytest.raises(UnavailableError, match=r"^model me/cached: not here, and the Hub was not"):
+    with pytest.raises(UnavailableError, match=r"Model me/cached is not in the cache"):
         create_engine("transformers:me/cached", OPTIONS | {"revision": "v2"})
     assert asked_hosts == []
 

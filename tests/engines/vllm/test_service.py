@@ -62,8 +62,8 @@ def test_closing_tells_those_who_wait() -> None:
         thread.join(10)
         assert not thread.is_alive()
     assert len(told) == 4
-    assert all("got a question after close()" in one for one in told)
-    with pytest.raises(InputError, match="engine: closed"):
+    assert all("The engine is closed" in one for one in told)
+    with pytest.raises(InputError, match="The engine is closed"):
         service.run([([1], None)])
 
 

@@ -110,7 +110,7 @@ def test_files_that_cannot_be_read_are_named_and_others_are_read(
     (folder / "empty.txt").write_bytes(b"")
     report = index_folder(notes, folder)
     assert (report.added, sorted(report.failed)) == (2, ["bad.pdf", "empty.txt"])
-    assert report.failed["bad.pdf"].startswith("bad.pdf: not what its name says")
+    assert report.failed["bad.pdf"].startswith("bad.pdf: The file is not a PDF")
 
 
 def test_a_file_that_can_no_longer_be_read_keeps_what_was_read(
@@ -222,17 +222,17 @@ def test_another_folders_document_is_not_replaced(
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.txt").write_text("Another one.")
-    assert "already there" in index_folder(notes, other).failed["a.txt"]
+    assert "has a document of this name" in index_folder(notes, other).failed["a.txt"]
     assert "1890" in notes.search("harbour")[0].source.text
 
 
 def test_no_folder_and_no_documents(notes: Collection, folder: Path, tmp_path: Path) -> None:
     index_folder(notes, folder)
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="No such folder"):
         index_folder(notes, tmp_path / "nothing")
     for path in (folder / "a.txt", folder / "sub" / "b.md"):
         path.unlink()
-    with pytest.raises(InputError, match=r"no documents: got 1 files of other kinds"):
+    with pytest.raises(InputError, match=r"other kinds: 1"):
         index_folder(notes, folder)
     assert len(notes.documents()) == 2
 

@@ -1,0 +1,112 @@
+"""Help that fits a screen: `--help` shows the options that matter, `--help-all` every one.
+
+An option without a panel matters; options in a panel appear under `--help-all`, grouped by it. Help
+is plain text: the boxes of typer's own help cut long flags off.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from semqa.errors import InputError
+
+__all__ = ["Command", "Group", "use_help"]
+
+
+class Command(TyperCommand):
+    """A command with `--help-all`, if it has options that `--help` leaves out."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, `--help-all` among them if it shows more."""
+        params = super().get_params(ctx)
+        if any(map(_panel, params)):
+            option: Any = copy(self.get_help_option(ctx))
+            option.name, option.opts = "help_all", ["--help-all"]
+            option.help, option.callback = "Show every option and exit.", _print_all
+            params.append(option)
+        return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line: ``QUESTION [FILE...]``."""
+        pieces = [self.options_metavar or ""]
+        for param in self.get_params(ctx):
+            if param.param_type_name == "argument":
+                name = (param.metavar or param.name or "").upper()
+                name = f"{name}..." if param.nargs < 0 else name
+                pieces.append(name if param.required else f"[{name}]")
+        return pieces
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error about a setting names the flag that sets it."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            flags = {
+                param.name or "": param.opts[0] for param in self.params if param.opts[0][0] == "-"
+            }
+            error.field = flags.get(error.field or "", error.field)
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, those in panels only for `--help-all`."""
+        everything = ctx.meta.get(_ALL, False)
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            panel = _panel(param)
+            record = param.get_help_record(ctx)
+            if record is not None and (everything or not panel):
+                kind = "Arguments" if param.param_type_name == "argument" else "Options"
+                groups.setdefault(panel or kind, []).append(record)
+        for title, records in groups.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class Group(TyperGroup):
+    """A group whose commands are listed by panel."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, grouped by panel."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            if not command.hidden:
+                record = (name, command.get_short_help_str(limit=120))
+                panels.setdefault(command.rich_help_panel or "Commands", []).append(record)
+        for title, records in panels.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def use_help(app: typer.Typer) -> None:
+    """Give an app and all its commands and groups this help."""
+    own: Any = app.info.cls
+    if not (isinstance(own, type) and issubclass(own, Group)):
+        app.info.cls = Group
+    app.rich_markup_mode = None
+    for command in app.registered_commands:
+        if command.cls is None or command.cls is TyperCommand:
+            command.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            use_help(group.typer_instance)
+
+
+_ALL = "semqa.help_all"
+
+
+def _panel(param: Any) -> str | None:
+    panel = getattr(param, "rich_help_panel", None)
+    return panel if isinstance(panel, str) else None
+
+
+def _print_all(ctx: typer.Context, _param: Any, wanted: bool) -> None:
+    if wanted:
+        ctx.meta[_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit

@@ -1,0 +1,232 @@
+"""Masks applied to scores: compiled on the host, or on the device with one upload and no wait."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "apply_masks",
+    "compile_masking",
+    "compile_masking_in_place",
+    "mask_in_place",
+    "mask_on_device",
+    "unpack_on_device",
+]
+
+
+_NO_TOKENS = np.empty(0, np.int64)
+_NO_BIASES = np.empty(0, np.float32)
+_SIGNATURE = "void(f4[:, ::1], i4[:, ::1], f4[:, ::1], b1[::1])"
+_IN_PLACE = "void(f4[::1], i8[::1], i8, i4[:, ::1], i8[::1], f4[::1], b1[::1])"
+
+
+def apply_masks(
+    scores: NDArray[np.float32], masks: NDArray[np.int32], out: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """Forbid what the masks do not allow.
+
+    Args:
+        scores: [R, S], C-contiguous.
+        masks: [R, W], C-contiguous; bit ``t % 32`` of word ``t // 32`` is 1 if token t is allowed.
+            Columns beyond the masks are not allowed.
+        out: [R, S], C-contiguous, written: the scores, minus infinity where not allowed.
+
+    Returns:
+        For each row whether any allowed score is above minus infinity, and none of them NaN.
+
+    Example:
+        >>> kept = np.empty((1, 3), np.float32)
+        >>> apply_masks(np.ones((1, 3), np.float32), np.array([[5]], np.int32), kept).tolist()
+        [True]
+        >>> kept.tolist()
+        [[1.0, -inf, 1.0]]
+    """
+    alive = np.empty(len(scores), np.bool_)
+    compile_masking()(scores, masks, out, alive)
+    return alive
+
+
+def mask_in_place(
+    scores: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    masks: NDArray[np.int32],
+    lifted: NDArray[np.int64] = _NO_TOKENS,
+    biases: NDArray[np.float32] = _NO_BIASES,
+) -> NDArray[np.bool_]:
+    """Forbid what the masks do not allow, in some rows.
+
+    Where some tokens of a block of 32 are forbidden, scores of the others that are no finite numbers
+    are replaced as well (NaN is forbidden), for softmax makes of one such score a row in which
+    nothing is forbidden. Other scores are not even read once one above minus infinity was found.
+
+    Args:
+        scores: [R, S], its columns next to each other, its rows at any distance: written, minus
+            infinity where not allowed.
+        rows: [M], which rows, each once.
+        masks: [M, W], C-contiguous, as for `apply_masks`.
+        lifted: tokens whose scores are raised as well, each once.
+        biases: [M], by how much in each of `rows`; may be left out where there are no tokens.
+
+    Returns:
+        For each of `rows` whether a score above minus infinity is left in it.
+
+    Example:
+        >>> scores = np.ones((2, 3), np.float32)
+        >>> mask_in_place(scores, np.array([1]), np.array([[5]], np.int32)).tolist()
+        [True]
+        >>> scores.tolist()
+        [[1.0, 1.0, 1.0], [1.0, -inf, 1.0]]
+    """
+    alive = np.zeros(rows.size, np.bool_)
+    height, width = scores.shape
+    if rows.size and width:
+        between = scores.strides[0] // scores.itemsize if height > 1 else width
+        if between == width:
+            whole = scores.reshape(-1)
+        else:
+            whole = np.lib.stride_tricks.as_strided(
+                scores, ((height - 1) * between + width,), (scores.itemsize,)
+            )
+        starts = rows * between
+        compile_masking_in_place()(whole, starts, width, masks, lifted, biases, alive)
+    return alive
+
+
+@cache
+def compile_masking() -> Any:
+    """Compile the loop of `apply_masks`, or load it: a second the first time on a machine."""
+    return _compile(_SIGNATURE, _loop)
+
+
+@cache
+def compile_masking_in_place() -> Any:
+    """Do the same for `mask_in_place`."""
+    return _compile(_IN_PLACE, _loop_in_place)
+
+
+def _compile(signature: str, loop: Any) -> Any:
+    import numba
+
+    try:
+        return numba.njit(signature, cache=True, nogil=True)(loop)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        return numba.njit(signature, nogil=True)(loop)  # no folder to write to
+
+
+def _loop_in_place(
+    scores: Any, starts: Any, width: Any, masks: Any, lifted: Any, biases: Any, alive: Any
+) -> None:
+    nothing, most = np.float32(-np.inf), np.finfo(np.float32).max
+    words = masks.shape[1]
+    for row in range(starts.size):
+        start = starts[row]
+        found: Any = False
+        for token in lifted:
+            if token < width:
+                scores[start + token] += biases[row]
+        whole = min(words, width // 32)
+        word = 0
+        while word < whole:
+            bits, first = masks[row, word], start + 32 * word
+            word += 1
+            if bits == 0:  # by far the most in a quote: all of them that follow, in one loop
+                while word < whole and masks[row, word] == 0:
+                    word += 1
+                scores[first : start + 32 * word] = nothing
+            elif bits != -1 or not found:
+                left, block = 0, scores[first : first + 32]
+                for bit in range(32):  # without a branch, so that it is compiled to few steps
+                    score = block[bit]
+                    score = score if (bits >> bit) & 1 else nothing
+                    score = most if score > most else score
+                    score = score if score == score else nothing  # noqa: PLR0124  (NaN is not)
+                    block[bit] = score
+                    left += 1 if score > nothing else 0
+                found |= left > 0
+        for column in range(32 * min(words, width // 32), width):
+            word = column >> 5
+            kept = word < words and (masks[row, word] >> (column & 31)) & 1
+            score = scores[start + column] if kept else nothing
+            if not score <= most:
+                score = nothing if np.isnan(score) else most
+            scores[start + column] = score
+            found |= score > nothing
+        alive[row] = found
+
+
+def _loop(scores: Any, masks: Any, out: Any, alive: Any) -> None:
+    rows, width = scores.shape
+    nothing = np.float32(-np.inf)
+    for row in range(rows):
+        found: Any = False
+        broken: Any = False
+        whole = min(masks.shape[1], width // 32)
+        for word in range(whole):
+            bits, start = masks[row, word], 32 * word
+            if bits == 0:
+                for column in range(start, start + 32):
+                    out[row, column] = nothing
+            else:
+                for bit in range(32):
+                    score = scores[row, start + bit] if (bits >> bit) & 1 else nothing
+                    out[row, start + bit] = score
+                    found |= score > nothing
+                    broken |= np.isnan(score)
+        for column in range(32 * whole, width):
+            word = column >> 5
+            kept = word < masks.shape[1] and (masks[row, word] >> (column & 31)) & 1
+            score = scores[row, column] if kept else nothing
+            out[row, column] = score
+            found |= score > nothing
+            broken |= np.isnan(score)
+        alive[row] = found and not broken
+
+
+_WORD_BITS = 32
+
+
+def unpack_on_device(masks: torch.Tensor) -> torch.Tensor:
+    """Turn masks [R, W] int32, bit 1 = allowed, into [R, 32 W] bool, true = not allowed."""
+    shifts = torch.arange(_WORD_BITS, dtype=torch.int32, device=masks.device)
+    # [R, W, 32]: token t is bit t % 32 of word t // 32. The shift keeps the sign, the and drops it.
+    bits = torch.bitwise_and(torch.bitwise_right_shift(masks[:, :, None], shifts), 1)
+    return (bits == 0).flatten(1)
+
+
+def mask_on_device(
+    scores: torch.Tensor, rows: NDArray[np.int64], masks: NDArray[np.int32], end: int
+) -> None:
+    """Forbid what the masks do not allow, in some rows of scores on any device, in place.
+
+    Args:
+        scores: [R, S], float.
+        rows: [M], which rows, each once.
+        masks: [M, W] int32, as for `semqa.decoding.masks.apply_masks`.
+        end: the token that is left to rows in which nothing else is.
+
+    Example:
+        >>> import numpy as np
+        >>> scores = torch.zeros(2, 3)
+        >>> mask_on_device(scores, np.array([1]), np.array([[5]], np.int32), 0)
+        >>> scores.tolist()
+        [[0.0, 0.0, 0.0], [0.0, -inf, 0.0]]
+    """
+    from semqa.kernels.bitmask import apply_bitmask
+
+    places = torch.from_numpy(rows).to(scores.device, non_blocking=True)
+    apply_bitmask(scores, torch.from_numpy(masks).to(scores.device, non_blocking=True), places)
+    # A row in which no score is left, or one is not finite, may only end: softmax would make of it
+    # one in which nothing is forbidden. Nothing is read back, for that would wait for the device.
+    dead = torch.zeros(scores.shape[0], dtype=torch.bool, device=scores.device)
+    dead[places] = ~scores[places].amax(dim=-1).isfinite()  # of a row with NaN it is NaN
+    scores.masked_fill_(dead[:, None], -torch.inf)
+    scores[:, end].masked_fill_(dead, 0.0)

@@ -1,0 +1,190 @@
+"""Questions: their content words and kinds of answers, and the several questions of one text.
+
+"Who kept the light, and what did it cost?" asks twice. "What did it cost? (Who kept the light?)" asks
+once: a question in parentheses at the end is the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from semqa.engines.extractive.evidence import units_asked
+from semqa.engines.extractive.lexicon import MEASURED, STOPWORDS, language_of, stem
+from semqa.engines.extractive.passage import split_words
+
+__all__ = ["KINDS", "Asked", "Inquiry", "questions_in", "read_inquiry"]
+
+
+KINDS = (
+    *("when", "who", "where", "quantity", "why", "how", "material", "definition", "whether"),
+    *("which", "expansion"),
+)
+"""Kinds of answers; ``which`` is also the kind of a question that shows no other."""
+
+_KINDS = (
+    ("expansion", r"\bstands? for\b|\babbreviation\b|\bacronym\b|\bshort for\b"),
+    ("when", r"\bwhen\b|\b(what|which) (year|date|day|month|time|century|season)\b"),
+    (
+        "quantity",
+        r"\bhow (many|much|long|old|far|often|big|tall|high|large|deep|fast|wide|thick|broad|heavy|hot|cold|warm|expensive)\b"
+        r"|\bwhat (percent|number|age)|\b(what|which) (is|was|are|were) the (average |total |maximum |top )?"
+        r"(length|duration|distance|height|depth|width|size|area|weight|age|speed|temperature|population|price|cost|number)\b",
+    ),
+    (
+        "material",
+        r"\bwhat (is|are|was|were) .*\b(made|built|composed|constructed) (of|from|out)\b|\bwhat materials?\b|\bwhat does .* consist",
+    ),
+    (
+        "where",
+        r"\bwhere\b|\b(what|which) "
+        r"(countr(y|ies)|cit(y|ies)|(state|town|island|place|continent|location)s?|count(y|ies))\b",
+    ),
+    (
+        "why",
+        r"\bwhy\b|\bwhat (is|was|are|were) the (reason|cause|purpose|point)|\bhow come\b|\bwhat caused\b",
+    ),
+    ("who", r"\bwho\b|\bwhom\b|\bwhose\b"),
+    ("how", r"\bhow\b"),
+    ("definition", r"^\W*what (is|are) (an? )?[^\W_]+( [^\W_]+)?\W*$"),
+    (
+        "whether",
+        r"^\W*(is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)\b",
+    ),
+)
+_PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
+_SECOND = re.compile(r"\band (when|where|who|why|how)\b.*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What the engine keeps of a question.
+
+    Attributes:
+        kind: one of `KINDS`.
+        parts: the two parts of a question such as "who built it, and when did it fall": of each the
+            kind and the stems; empty for any other question.
+        units: the units of the measure asked for; empty where any number does.
+        context: those of the stems that only the context has.
+        stems: the distinct stems of its content words, in order; one empty stem, which matches
+            nothing, where there is no word.
+        words: all its words, lower-cased.
+    """
+
+    kind: str
+    stems: tuple[str, ...]
+    words: frozenset[str]
+    parts: tuple[tuple[str, frozenset[str]], ...] = ()
+    units: frozenset[str] = frozenset()
+    context: frozenset[str] = frozenset()
+
+
+def read_inquiry(text: str, context: str = "") -> Inquiry:
+    """Read a question.
+
+    Args:
+        text: the question.
+        context: other questions that say what it is about; their words count less.
+
+    Example:
+        >>> inquiry = read_inquiry("When was the song released?")
+        >>> inquiry.kind, inquiry.stems
+        ('when', ('song', 'releas'))
+    """
+    words = split_words(text)
+    language = language_of(text)
+    stopwords = language.stopwords if language else STOPWORDS
+    content = [w for w in words if w not in stopwords] or words or [""]
+    if any(w in ("come", "came") for w in words) and "out" in words:
+        content.append("released")
+    if "take" in words and "place" in words:
+        content = [w for w in content if w != "place"] or content
+    kind, parts = _kind_of(text, language.kinds if language else _PATTERNS), _parts(text)
+    if language or len({kind for kind, _ in parts}) < 2:
+        parts = ()
+    kinds = {kind, *(part for part, _ in parts)}
+    units = units_asked(text) if "quantity" in kinds else frozenset()
+    if units:
+        # "Tall" stands for its units, which are looked for by themselves.
+        content = [w for w in content if w not in MEASURED] or content
+    own = dict.fromkeys(stem(w) for w in content)
+    around = [w for w in split_words(context) if w not in stopwords]
+    if around and not any(map(_says_something, own)):
+        own = {}
+    stems = tuple(dict.fromkeys((*own, *map(stem, around))))
+    told = frozenset(stems) - own.keys() if own else frozenset()
+    return Inquiry(
+        parts[0][0] if parts else kind, stems, frozenset((*words, *around)), parts, units, told
+    )
+
+
+def _says_something(word: str) -> bool:
+    return word not in STOPWORDS and any(map(str.isalnum, word))
+
+
+def _kind_of(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> str:
+    lowered = text.lower()
+    return next((kind for kind, pattern in patterns if pattern.search(lowered)), "which")
+
+
+def _parts(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return kind and stems of what stands before and after "and when", "and who" and the like."""
+    rest = _SECOND.search(text)
+    if rest is None:
+        return ()
+    return tuple(
+        (
+            _kind_of(part, _PATTERNS),
+            frozenset(stem(word) for word in split_words(part) if word not in STOPWORDS),
+        )
+        for part in (text[: rest.start()], rest[0])
+    )
+
+
+_NEXT = re.compile(r"[,;]?\s+and\s+(?=(?:what|which)\b)", re.IGNORECASE)
+
+
+class Asked(NamedTuple):
+    """One question.
+
+    Attributes:
+        text: the question itself.
+        context: earlier questions, or the others of the same text; may be empty.
+    """
+
+    text: str
+    context: str
+
+
+def questions_in(text: str) -> list[Asked]:
+    """Return the questions of a text, in order; one that cannot be taken apart is one.
+
+    Example:
+        >>> questions_in("Who kept the light, and what did the lamp cost?")[1]
+        Asked(text='what did the lamp cost?', context='Who kept the light')
+        >>> questions_in("What did it cost? (Who kept the light?)")
+        [Asked(text='What did it cost?', context='Who kept the light?')]
+    """
+    asked, context = _split_context(text)
+    if language_of(asked):
+        return [Asked(asked, context)]
+    cut = _NEXT.search(asked)
+    parts = [asked[: cut.start()], asked[cut.end() :]] if cut else [asked]
+    if not all(any(word not in STOPWORDS for word in split_words(part)) for part in parts):
+        parts = [asked]
+    first = Asked(parts[0], context)
+    return [first, *(Asked(part, f"{parts[0]} {context}".rstrip()) for part in parts[1:])]
+
+
+def _split_context(text: str) -> tuple[str, str]:
+    stripped = text.strip()
+    if not stripped.endswith(")"):
+        return text, ""
+    depth = 0
+    for at in range(len(stripped) - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(stripped[at], 0)
+        if not depth:
+            context = stripped[at + 1 : -1]
+            return (stripped[:at].strip(), context) if "?" in context else (text, "")
+    return text, ""

@@ -1,0 +1,397 @@
+"""What all renderings share: safe text, the verdict in words, excerpts of sources, paragraphs and tables."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from semqa.quotes.quote import Claim, Dropped, Quote, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from semqa.quotes.answer import QuotedAnswer
+    from semqa.quotes.source import Field
+
+__all__ = [
+    "Block",
+    "Judged",
+    "JudgedSentence",
+    "Part",
+    "Piece",
+    "blocks",
+    "cells",
+    "dropped_words",
+    "excerpt",
+    "is_low",
+    "parts",
+    "percent",
+    "quoted_pieces",
+    "safe_text",
+    "verdict_text",
+]
+
+
+# Controls but for tab and newline, and the overrides and embeddings that reorder text for the eye.
+# The marks that right-to-left text needs among neutral characters (U+200E, U+200F) reorder no words.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe_text(text: str) -> str:
+    r"""Make steering characters visible, as ``<U+001B>``; a Windows line end is a line end.
+
+    Example:
+        >>> safe_text("a\x1b[31mred\r\n")
+        'a<U+001B>[31mred\n'
+    """
+    lines = text.replace("\r\n", "\n")
+    return _UNSAFE.sub(lambda match: f"<U+{ord(match.group()):04X}>", lines)
+
+
+Part = Quote | Dropped | Claim | str
+"""A quote, a mark that lost its brackets, words that claim something, or other free text."""
+
+LOW = 0.2
+"""Relevance of the best quote below which a reader is warned."""
+
+MOST_CLAIMS = 5
+"""Claims that are named; of more, the number is."""
+
+
+def is_low(answer: QuotedAnswer) -> bool:
+    """Whether a reader should see for himself that an answer answers the question."""
+    return answer.relevance is not None and answer.relevance < LOW
+
+
+def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
+    """Return what checking an answer showed, in a few sentences for a reader.
+
+    Example:
+        >>> from semqa import Source
+        >>> from semqa.quotes.repair import repair
+        >>> verdict_text(repair("[ 1 bing ] sang [ 1 bong ].", [Source("Bing sang.")]))
+        '✗ 2 quotes: 1 verified, 1 dropped. 1 was repaired. Not quoted: “sang bong”.'
+    """
+    verdict = answer.verdict(question)
+    if verdict is Verdict.ABSTAINED:
+        return "No answer, so nothing to check."
+    quotes = answer.quotes
+    if not quotes and not answer.dropped:
+        return "! Nothing is quoted, so nothing can be checked."
+    total = len(quotes) + len(answer.dropped)
+    noun = "quote" if total == 1 else "quotes"
+    if verdict is Verdict.UNVERIFIED:
+        counts = [f"{count} {status}" for status, count in answer.counts.items() if count]
+        if answer.dropped:
+            counts.append(f"{len(answer.dropped)} dropped")
+        said = [f"✗ {total} {noun}: {', '.join(counts)}."]
+    else:
+        sign = "✓" if verdict is Verdict.QUOTED else "!"
+        said = [f"{sign} {total} {noun}, verified character for character."]
+    if repaired := sum(quote.repaired is not None for quote in quotes):
+        said.append(f"{repaired} {'was' if repaired == 1 else 'were'} repaired.")
+    if cut := sum(quote.cut for quote in quotes):
+        said.append(f"{cut} {'cuts a word' if cut == 1 else 'cut words'} of the source.")
+    if claims := answer.claims(question):
+        named = [f"“{' '.join(claim.text.split())}”" for claim in claims[:MOST_CLAIMS]]
+        more = len(claims) - MOST_CLAIMS
+        said.append(f"Not quoted: {', '.join(named)}{f' and {more} more' if more > 0 else ''}.")
+    if answer.relevance is not None:
+        low = "; see whether it answers the question" if is_low(answer) else ""
+        said.append(f"Relevance: {percent(answer.relevance)}{low}.")
+    said += [f"Nothing found for: “{' '.join(part.split())}”." for part in answer.unanswered]
+    return " ".join(said)
+
+
+def percent(share: float) -> str:
+    """Return a share in whole percents.
+
+    Example:
+        >>> percent(0.614)
+        '61%'
+    """
+    return f"{int(100 * share + 0.5)}%"
+
+
+def dropped_words(mark: Dropped) -> str:
+    """Return what is shown of a dropped mark: its words, or its number if it held none."""
+    return mark.text or f"[{mark.source}]"
+
+
+def parts(answer: QuotedAnswer, question: str = "") -> Iterator[Part]:
+    """Cut an answer into its parts, in reading order; dropped marks go before claims.
+
+    Example:
+        >>> from semqa import Source
+        >>> from semqa.quotes.repair import repair
+        >>> answer = repair("A [1 big] dog: [1 Bing].", [Source("Bing sang.")])
+        >>> [getattr(part, "text", part) for part in parts(answer)]
+        ['A ', 'big', ' dog', ': ', 'Bing', '.']
+    """
+    plain = answer.plain
+    dropped = deque(answer.dropped)
+    claims = deque(answer.claims(question))
+    for segment in answer.segments:
+        if isinstance(segment, Quote):
+            while dropped and dropped[0].plain_end <= segment.plain_start:
+                yield dropped.popleft()
+            yield segment
+            continue
+        at = segment.plain_start
+        while dropped and dropped[0].plain_start < segment.plain_end:
+            mark = dropped.popleft()
+            yield from _free(plain, at, mark.plain_start, claims)
+            yield mark
+            at = mark.plain_end
+        yield from _free(plain, at, segment.plain_end, claims)
+    yield from dropped
+
+
+def _free(plain: str, start: int, end: int, claims: deque[Claim]) -> Iterator[Claim | str]:
+    """Cut free text at the claims in it; claims that end within it are used up."""
+    while claims and claims[0].plain_start < end:
+        claim = claims[0]
+        low, high = max(start, claim.plain_start), min(end, claim.plain_end)
+        if low < high:
+            if start < low:
+                yield plain[start:low]
+            yield claim._replace(text=plain[low:high])
+            start = high
+        if claim.plain_end > end:
+            break
+        claims.popleft()
+    if start < end:
+        yield plain[start:end]
+
+
+_SIGNS = {"supported": "✓", "not supported": "✗", "unclear": "?"}
+
+
+class JudgedSentence(NamedTuple):
+    """A sentence and what was made of it.
+
+    Attributes:
+        text: the sentence.
+        support: ``supported``, ``not supported`` or ``unclear``.
+        sources: numbers of the sources that it was held against.
+        reason: why nobody was asked; empty where somebody was.
+    """
+
+    text: str
+    support: str
+    sources: tuple[int, ...] = ()
+    reason: str = ""
+
+    @property
+    def sign(self) -> str:
+        """One character for the outcome."""
+        return _SIGNS.get(self.support, "?")
+
+    @property
+    def held_against(self) -> str:
+        """The sources, or the reason why there are none.
+
+        Example:
+            >>> JudgedSentence("Bing sang.", "supported", (1, 3)).held_against
+            '[1] [3]'
+        """
+        if self.reason:
+            return f"({self.reason})"
+        return " ".join(f"[{number}]" for number in self.sources)
+
+
+class Judged(NamedTuple):
+    """An answer's sentences as a judge sees them.
+
+    Attributes:
+        judge: its name.
+        sentences: in order.
+    """
+
+    judge: str
+    sentences: tuple[JudgedSentence, ...]
+
+    @property
+    def headline(self) -> str:
+        """What is said in one line, that it is a judgement included.
+
+        Example:
+            >>> Judged("lexical", (JudgedSentence("Bing sang.", "unclear"),)).headline
+            'Judged by lexical (a judgement, not a verification): 1 unclear.'
+        """
+        counts = Counter(sentence.support for sentence in self.sentences)
+        told = ", ".join(f"{counts[each]} {each}" for each in _in_order(counts))
+        return (
+            f"Judged by {self.judge} (a judgement, not a verification): "
+            f"{told or 'no sentence to judge'}."
+        )
+
+
+def _in_order(found: Iterable[str]) -> list[str]:
+    return [each for each in _SIGNS if each in set(found)]
+
+
+SHORTEST_CUT = 20
+"""Fewer characters than this are not worth leaving out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of a field's text, and which quotes cover all of it.
+
+    Attributes:
+        text: the characters; empty only for a cut.
+        quotes: indices into ``answer.quotes``, ascending; empty for text that nobody quotes.
+        cut: True for a place where text was left out.
+    """
+
+    text: str
+    quotes: tuple[int, ...] = ()
+    cut: bool = False
+
+
+def quoted_pieces(answer: QuotedAnswer, number: int, field: Field) -> list[Piece]:
+    """Cut one field of a source at the borders of its verified quotes.
+
+    The pieces joined are the field's text; overlapping quotes share pieces. Works through borders
+    in order, so its time grows with the quotes and their overlaps, not with the text.
+    """
+    text = answer.sources[number - 1].field(field)
+    spans = [
+        (quote.source_start, quote.source_end, index)
+        for index, quote in enumerate(answer.quotes)
+        if quote.verified and quote.source == number and quote.field == field
+        if quote.source_start is not None and quote.source_end is not None
+    ]
+    borders = sorted({0, len(text), *(s for s, _, _ in spans), *(e for _, e, _ in spans)})
+    begins: dict[int, list[int]] = {}
+    ends: dict[int, list[int]] = {}
+    for start, end, index in spans:
+        begins.setdefault(start, []).append(index)
+        ends.setdefault(end, []).append(index)
+    covering: set[int] = set()
+    pieces = []
+    for start, end in itertools.pairwise(borders):
+        covering.difference_update(ends.get(start, ()))
+        covering.update(begins.get(start, ()))
+        pieces.append(Piece(text[start:end], tuple(sorted(covering))))
+    return pieces
+
+
+def excerpt(pieces: Sequence[Piece], context: int) -> list[Piece]:
+    """Shorten unquoted pieces to ``context`` characters beside each quote, cut between words.
+
+    Nothing is quoted: the beginning of the text is kept.
+    """
+    if not any(piece.quotes for piece in pieces):
+        whole = "".join(piece.text for piece in pieces)
+        head = _head(whole, 2 * context)
+        return [Piece(head)] + ([Piece("", cut=True)] if len(head) < len(whole) else [])
+    shown: list[Piece] = []
+    for at, piece in enumerate(pieces):
+        if piece.quotes:
+            shown.append(piece)
+            continue
+        head = _head(piece.text, context) if at > 0 else ""
+        tail = _tail(piece.text, context) if at + 1 < len(pieces) else ""
+        if len(head) + len(tail) + SHORTEST_CUT > len(piece.text):
+            shown.append(piece)
+            continue
+        shown += [
+            part for part in (Piece(head), Piece("", cut=True), Piece(tail)) if part != Piece("")
+        ]
+    return shown
+
+
+def _head(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return text[: max(text.rfind(" ", 0, limit), 0) or limit]
+
+
+def _tail(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    cut = text.find(" ", len(text) - limit)
+    return text[len(text) - limit :] if cut < 0 else text[cut + 1 :]
+
+
+Kind = Literal["text", "list", "table"]
+
+_ITEM = "- "
+
+
+class Block(NamedTuple):
+    """Lines of one kind.
+
+    Attributes:
+        kind: a ``list`` has an item a line, without its dash; each line of a ``table`` is one quote,
+            which `cells` cuts.
+        lines: the parts of each line, in reading order.
+    """
+
+    kind: Kind
+    lines: list[list[Part]]
+
+
+def blocks(answer: QuotedAnswer, question: str = "") -> list[Block]:
+    r"""Cut an answer into blocks, in reading order; nothing but line ends and dashes is left out.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> source = Source("Fee | 5\nTax | 2")
+        >>> answer = QuotedAnswer.parse("So:\n- this\n[ 1 Fee | 5 ]\n[ 1 Tax | 2 ]", [source])
+        >>> [block.kind for block in blocks(answer)]
+        ['text', 'list', 'table']
+    """
+    found: list[Block] = []
+    lines = _lines(parts(answer, question))
+    for (given, _), group in itertools.groupby(lines, key=_kind):
+        members = list(group)
+        kind: Kind = (
+            "text" if given == "table" and len(members) < 2 else given
+        )  # no table of one row
+        if kind == "list":
+            members = [_without_dash(line) for line in members]
+        if found and found[-1].kind == kind == "text":
+            found[-1].lines.extend(members)
+        else:
+            found.append(Block(kind, members))
+    return found
+
+
+def cells(quote: Quote) -> list[str]:
+    """Return the cells of a row of a table."""
+    return [cell.strip() for cell in quote.text.strip(" |").split("|")]
+
+
+def _lines(found: Iterable[Part]) -> Iterator[list[Part]]:
+    line: list[Part] = []
+    for part in found:
+        if not isinstance(part, str):
+            line.append(part)
+            continue
+        first, *more = part.split("\n")
+        line.append(first)
+        for text in more:
+            yield line
+            line = [text]
+    yield line
+
+
+def _kind(line: list[Part]) -> tuple[Kind, int]:
+    """Return the kind of a line, and of a row of a table its number of cells, else 0."""
+    told = [part for part in line if not isinstance(part, str) or part.strip()]
+    if len(told) == 1 and isinstance(told[0], Quote) and told[0].verified and "|" in told[0].text:
+        return "table", len(cells(told[0]))
+    if line and isinstance(line[0], str) and line[0].startswith(_ITEM):
+        return "list", 0
+    return "text", 0
+
+
+def _without_dash(line: list[Part]) -> list[Part]:
+    first, *more = line
+    return [first.removeprefix(_ITEM) if isinstance(first, str) else first, *more]

@@ -1,0 +1,433 @@
+"""Exemplars: solved questions to show to a model, and how to choose them: `knn`, `random` or `fixed`."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from semqa.data.jsonl import shown
+from semqa.errors import InputError
+from semqa.prompting.prompt import Exemplar, ExemplarSelector
+from semqa.quotes import QuotedAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from semqa.data.quotesum import Question, Reference
+    from semqa.retrieval.encoder import TextEncoder
+
+__all__ = [
+    "STRATEGIES",
+    "CountedSelector",
+    "ExemplarPool",
+    "FixedExemplars",
+    "NearestExemplars",
+    "SeededExemplars",
+    "UpTo",
+    "best_reference",
+    "check_strategy",
+    "create_selector",
+    "named_qids",
+    "question_key",
+]
+
+
+_IGNORED = frozenset("PZC")
+"""Unicode categories that do not tell questions apart: punctuation, spaces, control characters."""
+
+
+def question_key(question: str) -> str:
+    """Return what two spellings of one question have in common.
+
+    Case, white space, punctuation and compatibility forms (full width, ligatures) do not count.
+
+    Example:
+        >>> question_key("Who's  sang it?") == question_key("whos sang IT")
+        True
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", question).casefold())
+    kept = "".join(c for c in folded if unicodedata.category(c)[0] not in _IGNORED)
+    return unicodedata.normalize("NFKC", kept)
+
+
+class ExemplarPool:
+    """Exemplars, each question once: the first of those that are the same question.
+
+    A question never sees itself. It is known by its text (`question_key`), and by its qid where the
+    pool was told which questions will be asked.
+
+    Args:
+        exemplars: what may be chosen.
+        asked: text and qid of questions that will be asked.
+
+    Attributes:
+        exemplars: what may be chosen, in the order given.
+    """
+
+    def __init__(
+        self, exemplars: Iterable[Exemplar], asked: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        once: dict[str, Exemplar] = {}
+        for exemplar in exemplars:
+            once.setdefault(question_key(exemplar.question), exemplar)
+        self.exemplars = tuple(once.values())
+        self._keys = tuple(once)
+        self._qids: dict[str, set[str]] = {}
+        for text, qid in asked:
+            self._qids.setdefault(question_key(text), set()).add(qid)
+
+    @classmethod
+    def of(
+        cls, questions: Iterable[Question], asked: Iterable[tuple[str, str]] = ()
+    ) -> ExemplarPool:
+        """Make a pool of QuoteSum questions, each with its `best_reference`."""
+        return cls(map(_exemplar, questions), asked)
+
+    def candidates(self, question: str, count: int) -> list[int]:
+        """Return the places of the exemplars that a question may see.
+
+        Args:
+            question: the question that is asked.
+            count: how many there must be at least.
+
+        Raises:
+            InputError: there are fewer.
+        """
+        key = question_key(question)
+        qids = self._qids.get(key, set())
+        kept = [
+            place
+            for place, (own, exemplar) in enumerate(zip(self._keys, self.exemplars, strict=True))
+            if own != key and exemplar.qid not in qids
+        ]
+        if len(kept) < count:
+            left_out = len(self.exemplars) - len(kept)
+            itself = " besides the question itself" if left_out else ""
+            raise InputError(
+                f"must be at most {len(kept)}, the number of questions to choose from{itself}, got {count}.",
+                field="shots",
+                value=count,
+            )
+        return kept
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of all that is in the pool."""
+        digest = hashlib.sha256()
+        for exemplar in self.exemplars:
+            digest.update(repr(exemplar).encode("utf-8", "backslashreplace") + b"\0")
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.exemplars)
+
+
+def _exemplar(question: Question) -> Exemplar:
+    reference = best_reference(question.references, question)
+    return Exemplar(
+        question.question, question.sources, reference.text, question.qid, reference.unique_id
+    )
+
+
+def best_reference(references: Sequence[Reference], question: Question) -> Reference:
+    """Choose the answer that shows best what is wanted.
+
+    That is one that quotes, all verified; of those, the one that quotes the most sources; of
+    those, the first in the file.
+    """
+
+    def goodness(reference: Reference) -> tuple[bool, int]:
+        answer = QuotedAnswer.parse(reference.text, question.sources)
+        return answer.verified, len({quote.source for quote in answer.quotes if quote.verified})
+
+    return max(references, key=goodness)  # the first of equals
+
+
+class FixedExemplars:
+    """Chooses the first exemplars of a pool, or those that are named.
+
+    The first is taken for the most useful: in a prompt it stands next to the question and is the
+    last to be dropped. The next one takes the place of one that is the question itself.
+
+    Args:
+        pool: what may be chosen.
+        qids: the ones to choose, the most useful first; None for all, in the pool's order.
+
+    Raises:
+        InputError: a qid is not in the pool.
+    """
+
+    def __init__(self, pool: ExemplarPool, qids: Sequence[str] | None = None) -> None:
+        self._pool = pool
+        by_qid = {exemplar.qid: place for place, exemplar in enumerate(pool.exemplars)}
+        for qid in qids or ():
+            if qid not in by_qid:
+                raise InputError(
+                    f"names the qid {shown(qid)}, which is none of the {len(by_qid)} questions.",
+                    field="exemplars",
+                    value=qid,
+                )
+        self._places = range(len(pool)) if qids is None else [by_qid[qid] for qid in qids]
+        self._qids = None if qids is None else list(qids)
+
+    def select(self, question: str, count: int) -> list[Exemplar]:
+        """Choose `count` exemplars, the most useful first.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        allowed = set(self._pool.candidates(question, count))
+        chosen = [place for place in dict.fromkeys(self._places) if place in allowed][:count]
+        if len(chosen) < count:
+            raise InputError(
+                f"must name at least {count} exemplars besides the question itself, got {len(chosen)}.",
+                field="exemplars",
+            )
+        return [self._pool.exemplars[place] for place in chosen]
+
+    def available(self, question: str) -> int:
+        """Return how many of them there are for a question, itself not counted."""
+        return len(set(self._pool.candidates(question, 0)).intersection(self._places))
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """See that there are enough for each question.
+
+        Raises:
+            InputError: there are not.
+        """
+        for question in questions:
+            self.select(question, count)
+
+    def identity(self) -> dict[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+        return {"strategy": "fixed", "qids": self._qids, "pool_sha256": self._pool.sha256}
+
+
+class SeededExemplars:
+    """Chooses at random, by a seed and the question.
+
+    The choice depends neither on the order in which questions are asked, nor on that of the pool:
+    each exemplar draws a lot from seed, question and its own question, and the lowest lots win.
+    Hence a choice of fewer is the beginning of a choice of more.
+
+    Args:
+        pool: what may be chosen.
+        seed: another one gives another choice.
+    """
+
+    def __init__(self, pool: ExemplarPool, seed: int = 0) -> None:
+        self._pool = pool
+        self._seed = seed
+
+    def select(self, question: str, count: int) -> list[Exemplar]:
+        """Choose `count` exemplars, the first drawn first.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        key = question_key(question)
+
+        def lot(exemplar: Exemplar) -> bytes:
+            text = f"{self._seed}\0{key}\0{question_key(exemplar.question)}"
+            return hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
+
+        candidates = self._pool.candidates(question, count)
+        return sorted((self._pool.exemplars[place] for place in candidates), key=lot)[:count]
+
+    def available(self, question: str) -> int:
+        """Return how many exemplars there are for a question, itself not counted."""
+        return len(self._pool.candidates(question, 0))
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """See that there are enough for each question.
+
+        Raises:
+            InputError: there are not.
+        """
+        for question in questions:
+            self._pool.candidates(question, count)
+
+    def identity(self) -> dict[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+        return {"strategy": "random", "seed": self._seed, "pool_sha256": self._pool.sha256}
+
+
+class NearestExemplars:
+    """Chooses by the cosine similarity of embedded questions, the nearest first.
+
+    Equally near ones keep the order of the pool. The pool is embedded when it is first needed.
+
+    Args:
+        pool: what may be chosen.
+        encoder: embeds texts, `semqa.retrieval.encoder.SentenceEncoder` for one.
+    """
+
+    def __init__(self, pool: ExemplarPool, encoder: TextEncoder) -> None:
+        self._pool = pool
+        self._encoder = encoder
+        self._vectors: NDArray[np.float32] | None = None
+        self._known: dict[str, NDArray[np.float32]] = {}
+
+    def select(self, question: str, count: int) -> list[Exemplar]:
+        """Choose `count` exemplars, the nearest first.
+
+        Raises:
+            InputError: there are not so many, or the encoder is not usable.
+        """
+        places = np.array(self._pool.candidates(question, count), dtype=np.intp)
+        if question not in self._known:
+            self.prepare([question], count)
+        vectors = self._pool_vectors()  # [exemplars, width]
+        similarity = vectors[places] @ self._known[question]  # [candidates]
+        # Rounded, so that the last bits of a sum do not decide between equals.
+        nearest = np.argsort(-similarity.round(6), kind="stable")[:count]
+        return [self._pool.exemplars[place] for place in places[nearest]]
+
+    def available(self, question: str) -> int:
+        """Return how many exemplars there are for a question, itself not counted."""
+        return len(self._pool.candidates(question, 0))
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """Embed the pool and these questions.
+
+        Raises:
+            InputError: there are not `count` exemplars for one of them, or the encoder is not
+                usable.
+        """
+        for question in questions:
+            self._pool.candidates(question, count)
+        self._pool_vectors()
+        new = [question for question in dict.fromkeys(questions) if question not in self._known]
+        if not new:
+            return
+        for question, vector in zip(new, _unit(self._encoder.encode(new)), strict=True):
+            self._known[question] = vector
+
+    def identity(self) -> dict[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+        return {
+            "strategy": "knn",
+            "encoder": self._encoder.name,
+            "encoder_id": self._encoder.identity(),
+            "pool_sha256": self._pool.sha256,
+        }
+
+    def _pool_vectors(self) -> NDArray[np.float32]:
+        if self._vectors is None:
+            texts = [exemplar.question for exemplar in self._pool.exemplars]
+            self._vectors = _unit(self._encoder.encode(texts))
+        return self._vectors
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale each row to length 1; a row of zeros stays one."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit: NDArray[np.float32] = vectors / np.where(lengths > 0, lengths, np.float32(1))
+    return unit
+
+
+class CountedSelector(ExemplarSelector, Protocol):
+    """A selector that knows how many it can choose."""
+
+    def available(self, question: str) -> int:
+        """Return how many exemplars there are for a question, itself not counted."""
+        ...
+
+
+class UpTo:
+    """Chooses what another selector chooses, and fewer where there are fewer, but at least one.
+
+    Args:
+        selector: the other selector.
+    """
+
+    def __init__(self, selector: CountedSelector) -> None:
+        self._selector = selector
+
+    def select(self, question: str, count: int) -> Sequence[Exemplar]:
+        """Choose up to `count` exemplars, the most useful first.
+
+        Raises:
+            InputError: there is none.
+        """
+        return self._selector.select(question, self._count(question, count))
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """Do for many questions at once what `select` needs.
+
+        Raises:
+            InputError: there is none for one of the questions.
+        """
+        counts = {question: self._count(question, count) for question in questions}
+        self._selector.prepare(questions, min(counts.values(), default=1))
+
+    def identity(self) -> Mapping[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+        return {**self._selector.identity(), "up_to": True}
+
+    def _count(self, question: str, count: int) -> int:
+        return min(count, max(1, self._selector.available(question)))
+
+
+STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
+"""What `create_selector` takes."""
+
+
+def check_strategy(strategy: str) -> None:
+    """See that there is such a strategy, before anything is read for it.
+
+    Raises:
+        InputError: there is none.
+    """
+    name, colon, qids = strategy.partition(":")
+    if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
+        raise InputError(
+            f"must be one of {', '.join(STRATEGIES)}, got {strategy!r}.",
+            field="exemplars",
+            value=strategy,
+        )
+
+
+def named_qids(strategy: str) -> list[str]:
+    """Return the qids that ``fixed:QID,QID`` names, each once; none for other strategies.
+
+    Example:
+        >>> named_qids("fixed:q3, q1,q3")
+        ['q3', 'q1']
+    """
+    named = (qid.strip() for qid in strategy.partition(":")[2].split(","))
+    return list(dict.fromkeys(qid for qid in named if qid))
+
+
+def create_selector(
+    strategy: str,
+    pool: ExemplarPool,
+    *,
+    seed: int = 0,
+    encoder: Callable[[], TextEncoder],
+) -> CountedSelector:
+    """Create a selector from the name of its strategy.
+
+    Args:
+        strategy: ``knn`` for the nearest questions, ``random``, ``fixed`` for the first of the
+            pool, or ``fixed:`` with qids, separated by commas.
+        pool: what may be chosen.
+        seed: for ``random``.
+        encoder: makes the encoder; called for ``knn`` only.
+
+    Raises:
+        InputError: there is no such strategy, or a qid is not in the pool.
+    """
+    check_strategy(strategy)
+    name, _, _ = strategy.partition(":")
+    if name == "knn":
+        return NearestExemplars(pool, encoder())
+    if name == "random":
+        return SeededExemplars(pool, seed)
+    return FixedExemplars(pool, named_qids(strategy) or None)
