@@ -34,9 +34,8 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         brings = ", ".join(_requirements(extra))
         raise MissingExtraError(
-            f"{purpose} needs packages that are not installed: got no module {error.name}, expected "
-            f"those of the extra {extra}{f' ({brings})' if brings else ''}; run, in a clone "
-            f"of semqa: pip install -e '.[{extra}]'"
+            f"{purpose} needs the extra {extra}{f' ({brings})' if brings else ''}; {error.name} is "
+            f"missing. In a clone of semqa, run: pip install '.[{extra}]'"
         ) from error
 
 

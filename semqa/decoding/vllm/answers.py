@@ -132,7 +132,7 @@ class Answers:
         if prompt_length is None:
             self.fail(
                 slot,
-                "prompt: got embeddings, expected tokens, which are counted; send a text or ids",
+                "A constrained prompt must be text or token ids, not embeddings.",
             )
             return
         room = self._most_tokens - prompt_length
@@ -194,11 +194,10 @@ class Answers:
             return
         for place in np.flatnonzero(status != -1).tolist():
             found = int(status[place])
-            what = f"token {tokens[place][found]}" if found >= 0 else "a state of no constraint"
+            what = f"Token {tokens[place][found]}" if found >= 0 else "A state of no constraint"
             self.fail(
                 int(slots[place]),
-                f"got {what} after the constraint, expected one that it allows; leave out what "
-                "forces tokens",
+                f"{what} was chosen against the constraint. Leave out what forces tokens.",
             )
 
     def _room(self, rows: int) -> NDArray[np.int32]:
@@ -251,8 +250,8 @@ class Answers:
             if not alive.all():
                 dead = np.flatnonzero(~alive)
                 _logger.error(
-                    "semqa: no token is left for %d answers, which are ended: got minus infinity or no "
-                    "number for all that their constraints allow; leave out what forbids tokens",
+                    "semqa: ended %d answers without a token left: all that their constraints allow "
+                    "had a logit of -inf or NaN. Leave out what forbids tokens.",
                     len(dead),
                 )
                 _end_only(logits, places[dead], end)

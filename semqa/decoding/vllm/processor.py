@@ -87,7 +87,7 @@ class CopyConstraintProcessor(_FirstInterface, _SecondInterface):  # type: ignor
         except InputError as error:
             raise ValueError(str(error)) from None
         except Exception as error:  # anything else would be a fault of the server
-            raise ValueError(f"request with sources: got {error!r}, correct it") from error
+            raise ValueError(f"Invalid request with sources: {error!r}.") from error
 
     def is_argmax_invariant(self) -> bool:
         """Tell that greedy answers are masked as well."""

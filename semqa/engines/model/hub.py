@@ -171,8 +171,7 @@ def explained(
 
     if isinstance(error, ImportError):
         return MissingExtraError(
-            f"model {name}: a package is missing: got {first_line(error)!r}, expected what it "
-            "needs; install it with pip"
+            f"Model {name} needs a package: {first_line(error)}. Install it with pip."
         )
     if caused_by(errors.GatedRepoError):
         return InputError(

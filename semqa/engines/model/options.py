@@ -317,15 +317,14 @@ def free_options(options: _Options, max_new_tokens: int, *, sample: bool = False
 
 
 def check_fits(tokens: int, limit: int) -> None:
-    """See that a prompt fits into a model's context.
+    """Check that a prompt fits into a model's context.
 
     Raises:
         PromptTooLongError: it does not.
     """
     if tokens > limit:
         raise PromptTooLongError(
-            f"the prompt is too long for the model: got {tokens:,} tokens, expected at most "
-            f"{limit:,}; shorten it"
+            f"The prompt has {tokens:,} tokens; at most {limit:,} fit. Shorten it."
         )
 
 

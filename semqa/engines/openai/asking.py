@@ -120,7 +120,7 @@ TOO_LONG = re.compile(
 )
 """What endpoints say of a prompt that does not fit into the model's context."""
 
-_TOO_MUCH = re.compile(r"semqa_sources: got [0-9,]+ bytes")
+_TOO_MUCH = re.compile(r"semqa_sources holds [0-9,]+ bytes")
 
 
 class Written(NamedTuple):

@@ -310,15 +310,15 @@ class Sink(Protocol):
 
 
 class RefusedError(InputError):
-    """The endpoint understood a request and refuses it.
+    """The endpoint refused a request.
 
     Attributes:
-        status: of HTTP.
-        detail: what it says, in its own words.
+        status: HTTP status.
+        detail: the endpoint's own message.
     """
 
-    def __init__(self, message: str, status: int, detail: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, status: int, detail: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.status = status
         self.detail = detail
 
@@ -508,12 +508,12 @@ class Transport:
         if status in _RETRIED or status >= 500:
             raise _PassingError(shown, pause_asked(response.headers.get("Retry-After")))
         advice = {
-            401: "a key that it takes; set SEMQA_API_KEY",
-            403: "a key that may do this; set SEMQA_API_KEY",
-            404: "a path and a model that it has; check --base-url (such as …/v1) and the model",
-        }.get(status, "a request that it takes; change what it names")
+            401: "Set SEMQA_API_KEY to a valid key.",
+            403: "Set SEMQA_API_KEY to a key with permission.",
+            404: "Check --base-url (such as …/v1) and the model.",
+        }.get(status)
         raise RefusedError(
-            f"{self.endpoint.url}{path}: refused: got {shown}, expected {advice}", status, detail
+            f"{self.endpoint.url}{path} refused the request: {shown}.", status, detail, hint=advice
         )
 
     async def _json(self, response: httpx.Response) -> object:

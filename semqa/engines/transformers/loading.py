@@ -173,10 +173,10 @@ def _weights_options(options: TransformersOptions, device: str | None) -> dict[s
         given["attn_implementation"] = options.attn_implementation
     quantised = options.load_in_8bit or options.load_in_4bit
     if quantised or options.device_map is not None:
-        _require_package("accelerate", "device_map or quantised weights")
+        _require_package("accelerate", "device_map or quantized weights")
         given["device_map"] = options.device_map or {"": device}
     if quantised:
-        _require_package("bitsandbytes", "quantised weights")
+        _require_package("bitsandbytes", "quantized weights")
         given["quantization_config"] = transformers.BitsAndBytesConfig(
             load_in_8bit=options.load_in_8bit, load_in_4bit=options.load_in_4bit
         )
@@ -185,10 +185,7 @@ def _weights_options(options: TransformersOptions, device: str | None) -> dict[s
 
 def _require_package(package: str, purpose: str) -> None:
     if find_spec(package) is None:
-        raise MissingExtraError(
-            f"{purpose}: a package is missing: got no {package}, expected it; run: pip install "
-            f"{package}"
-        )
+        raise MissingExtraError(f"{purpose} needs {package}. Run: pip install {package}")
 
 
 _UNLIMITED = 1 << 30

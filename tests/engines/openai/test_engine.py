@@ -124,7 +124,9 @@ def test_a_way_that_is_not_offered_is_an_error(way: str, fake: Any) -> None:
 def test_a_server_that_refuses_everything_is_no_answer_to_the_question(status: int) -> None:
     with serving(error(status, "no such model")) as server:
         engine = engine_for(server, constraint="auto")
-        with pytest.raises(InputError, match=f"refused: got HTTP status {status}.*no such model"):
+        with pytest.raises(
+            InputError, match=f"refused the request: HTTP status {status}.*no such model"
+        ):
             engine.warm_up()
         engine.close()
 
@@ -380,7 +382,9 @@ def test_one_that_fails_ends_the_others() -> None:
         engine = engine_for(server)
         requests = [Request(question, SOURCES) for question in ("good?", "bad?", "good?")]
         started = time.monotonic()
-        with pytest.raises(InputError, match="refused: got HTTP status 400 Bad Request: no"):
+        with pytest.raises(
+            InputError, match="refused the request: HTTP status 400 Bad Request: no"
+        ):
             engine.generate(requests)
         assert time.monotonic() - started < 4
         released.set()

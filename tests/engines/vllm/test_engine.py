@@ -177,15 +177,13 @@ def test_completions_are_free_greedy_and_the_same_together(engine: VllmEngine) -
     texts = engine.complete(prompts, max_new_tokens=12)
     assert texts == [engine.complete([prompt], max_new_tokens=12)[0] for prompt in prompts]
     assert all(len(text) <= 200 for text in texts)
-    with pytest.raises(
-        InputError, match=r"tokens without any exemplar for the model: got [\d,]+ tokens"
-    ):
+    with pytest.raises(InputError, match=r"[\d,]+ tokens without any exemplar"):
         engine.complete(["word " * 3000], max_new_tokens=12)
 
 
 def test_what_cannot_be_answered_is_refused_and_the_engine_goes_on(engine: VllmEngine) -> None:
     long = [Source("word " * 3000)]
-    with pytest.raises(InputError, match=r"tokens without any exemplar: got [\d,]+ tokens"):
+    with pytest.raises(InputError, match=r"[\d,]+ tokens without any exemplar"):
         engine.answer("Who?", long)
     with pytest.raises(InputError, match=r"blank"):
         engine.answer(" ", SOURCES)
@@ -204,7 +202,7 @@ def test_an_engine_that_died_says_so_and_one_that_is_closed_too(folder: Path) ->
     mine = sorted(workers, key=lambda one: one.create_time())[-2:]
     for one in mine:
         one.kill()
-    with pytest.raises(UnavailableError, match=r"^vLLM stopped working: got .+; set VLLM_LOGGING"):
+    with pytest.raises(UnavailableError, match=r"^vLLM stopped working .+ Set VLLM_LOGGING"):
         made.generate(REQUESTS)
     made.close()
     made.close()
