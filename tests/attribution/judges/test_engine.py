@@ -114,7 +114,5 @@ def test_completions_in_a_batch_are_those_of_single_prompts(models: Path) -> Non
     prompts = ["Who built the bridge?", "When?", "Say what you see in the rain, word for word."]
     texts = engine.complete(prompts, max_new_tokens=6)
     assert texts == [engine.complete([prompt], max_new_tokens=6)[0] for prompt in prompts]
-    with pytest.raises(
-        PromptTooLongError, match=r"the prompt is too long for the model: got [0-9,]+ tokens"
-    ):
+    with pytest.raises(PromptTooLongError, match=r"[0-9,]+ tokens"):
         engine.complete(["word " * 3000], max_new_tokens=6)

@@ -91,7 +91,7 @@ def test_a_judge_of_models_names_what_is_missing(monkeypatch: pytest.MonkeyPatch
         "semqa.attribution.judges.transformers.find_spec",
         lambda name: None if name == "torch" else object(),
     )
-    with pytest.raises(MissingExtraError, match=r"the judge transformers:nli=a/b needs packages"):
+    with pytest.raises(MissingExtraError, match=r"the judge transformers:nli=a/b needs"):
         create_judge("transformers:nli=a/b")
 
 
