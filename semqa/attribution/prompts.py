@@ -52,12 +52,12 @@ class JudgePrompt:
         """Load a prompt by its name, or from a file.
 
         Raises:
-            InputError: there is none, or it is no template.
+            InputError: the prompt is not found, or is not a template.
 
         Example:
             >>> JudgePrompt.load("no-such-prompt")  # doctest: +ELLIPSIS
             Traceback (most recent call last):
-            semqa.errors.InputError: unknown prompt of a judge: got 'no-such-prompt', ...
+            semqa.errors.InputError: Prompt 'no-such-prompt' not found. ...
         """
         given = str(prompt)
         if given in cls.names():
@@ -66,9 +66,10 @@ class JudgePrompt:
         if not (path.exists() or path.suffix or path.name != given):
             close = difflib.get_close_matches(given, cls.names(), n=1, cutoff=0.5)
             raise InputError(
-                f"unknown prompt of a judge: got {given!r}, expected one of "
-                f"{', '.join(cls.names())} or the path of a template; "
-                f"{f'did you mean {close[0]}?' if close else 'choose one, or name a file'}"
+                f"Prompt {given!r} not found.",
+                hint=f"Did you mean {close[0]}?"
+                if close
+                else f"Choose a template file or one of {', '.join(cls.names())}.",
             )
         with open_input(path, ByteBudget(MAX_BYTES)) as file:
             return cls(path.stem, file.read_all(), file.name)
@@ -83,8 +84,8 @@ class JudgePrompt:
             return str(self._template.render(values)).strip()
         except Exception as error:  # a template may fail in any way
             raise InputError(
-                f"{self._where}: the prompt failed: got {str(error) or type(error).__name__!r}, "
-                f"expected text made of {', '.join(values)}; correct it"
+                f"The prompt failed: {str(error) or type(error).__name__}. It may use {', '.join(values)}.",
+                where=self._where,
             ) from error
 
 
@@ -107,6 +108,5 @@ def _compile(text: str, where: str) -> Any:
         return environment.from_string(text)
     except TemplateSyntaxError as error:
         raise InputError(
-            f"{where}:{error.lineno}: not a template: got {error.message!r}, expected Jinja; "
-            "correct it"
+            f"Not a Jinja template: {error.message}.", where=f"{where}:{error.lineno}"
         ) from error

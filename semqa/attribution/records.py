@@ -24,6 +24,7 @@ __all__ = [
     "Record",
     "describe_judge",
     "kind_of",
+    "must_be",
     "read_record",
     "read_record_rows",
     "versions",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 MAX_BYTES = 1 << 30
-"""At most this much of a record is read, for it holds more than what it was made from."""
+"""Largest record: it contains more than the data that it was made from."""
 
 
 class Record:
@@ -47,6 +48,19 @@ class Record:
         self.name = name
         self.fields = fields
         self.rows = rows
+
+
+def must_be(row: Row, field: str, rule: str) -> InputError:
+    """Return the error of a row whose field is missing or invalid.
+
+    Example:
+        >>> str(must_be(Row("r.jsonl:1", {"score": "x"}), "score", "a number"))
+        'r.jsonl:1: score must be a number, got the string "x".'
+    """
+    value = row.fields.get(field)
+    return InputError(
+        f"must be {rule}, got {describe(value)}.", field=field, value=value, where=row.where
+    )
 
 
 def describe_judge(judge: Judge) -> dict[str, Any]:
@@ -68,14 +82,14 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a record, atomically; its rows stand one a line.
+    """Write a record, atomically; one row per line.
 
     Args:
         path: the file.
         record: with the rows as ``rows``.
 
     Raises:
-        InputError: it holds what is no JSON, or the file cannot be written.
+        InputError: a value is not JSON, or the file cannot be written.
         UnavailableError: the disk failed or is full.
     """
     head = encode_row({name: value for name, value in record.items() if name != "rows"})
@@ -92,15 +106,16 @@ def read_record(path: Path | str, kind: str) -> Record:
         kind: what its field ``kind`` must say.
 
     Raises:
-        InputError: the file is no such record.
+        InputError: the file is not such a record.
     """
     with open_input(path, ByteBudget(MAX_BYTES)) as file:
         value = decode_json(decode_text(file.read_all(), file.name), file.name)
     said = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(value, dict) or said != kind:
         raise InputError(
-            f"{file.name}: not a record: got {describe(value if said is None else said)}, expected one "
-            f"of the kind {kind!r}, as --out writes it; check the file"
+            f"is {describe(said)}, not {kind!r}: this is not a record that --out wrote.",
+            field="kind",
+            where=file.name,
         )
     fields = {name: part for name, part in value.items() if name != "rows"}
     return Record(file.name, fields, _rows(value, file.name))
@@ -146,7 +161,5 @@ def read_record_rows(path: Path | str) -> list[Row]:
 def _rows(value: dict[str, Any], name: str) -> list[Row]:
     rows = value.get("rows")
     if not isinstance(rows, list):
-        raise InputError(
-            f"{name}: not a record: got {describe(rows)} as 'rows', expected an array; check the file"
-        )
+        raise InputError(f"must be an array, got {describe(rows)}.", field="rows", where=name)
     return [as_row(row, f"{name}: row {number}") for number, row in enumerate(rows, 1)]

@@ -26,7 +26,7 @@ _NEVER_LAST = _words(
 """Abbreviations that something follows: a sentence hardly ever ends with one."""
 
 _BEFORE_NUMBERS = _words("no nos vol vols fig figs p pp ch sec art eq")
-"""Words that are abbreviations where a number follows."""
+"""Words that are abbreviations if a number follows."""
 
 _PERHAPS_LAST = _words(
     "jr sr inc ltd co corp bros etc al dept univ st mt ft est ave blvd rd a.m p.m "
@@ -43,7 +43,7 @@ _STARTERS = _words(
 
 
 def sentence_ranges(text: str, *, any_case: bool = False) -> list[tuple[int, int]]:
-    r"""Return where the sentences stand: (start, end), end exclusive, without the blanks around.
+    r"""Return the spans of the sentences: (start, end), end exclusive, without blanks around.
 
     A sentence ends at the end of a line; and at ``.``, ``!`` or ``?``, with the quotation marks and
     brackets that close after it, where white space follows and then anything but a lower-case

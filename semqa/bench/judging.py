@@ -11,19 +11,18 @@ from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers
-from semqa.attribution.ais.auto_report import summarise_checks
+from semqa.attribution.ais.auto import MARGIN, ToCheck, check_answers, summarise_checks
 from semqa.attribution.citations import CitedAnswer, cited_sentences, score_citations
-from semqa.attribution.citations.asqa import (
+from semqa.attribution.citations.examples import AnswerExample, ShortAnswers, sub_questions
+from semqa.attribution.citations.reading import remove_citations
+from semqa.attribution.citations.scores import (
     DisambigScores,
     disambig_scores,
     dr_score,
     score_pair,
 )
-from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
-from semqa.attribution.citations.sub_questions import sub_questions
-from semqa.attribution.citations.text import remove_citations
 from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, PatientJudge
+from semqa.attribution.judges.base import abilities_of, able
 from semqa.bench.results import RESAMPLES, SEED, score_item
 from semqa.errors import InputError
 from semqa.metrics.bootstrap import geometric_interval, question_mean
@@ -86,10 +85,11 @@ def judge_records(items: Sequence[Item], records: Sequence[Record], judge: Judge
         {"id": record.id, "prediction": record.prediction} for record in records
     ]
     too_long = 0
-    if isinstance(judge, EntailmentJudge):
-        too_long += _judge_support(items, records, judge, summary, rows)
-    if isinstance(judge, AnsweringJudge):
-        too_long += _judge_readings(items, records, judge, summary, rows)
+    known = abilities_of(judge)
+    if "entailment" in known:
+        too_long += _judge_support(items, records, able(judge, "entailment"), summary, rows)
+    if "answer" in known:
+        too_long += _judge_readings(items, records, able(judge, "answer"), summary, rows)
     summary |= {"unparsed": getattr(judge, "unparsed", 0), "too_long": too_long}
     return Judged(summary, rows)
 

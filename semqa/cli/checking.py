@@ -52,12 +52,12 @@ def open_named_judge(
             if name in typed:
                 raise InputError(f"needs {needs}.", field=name)
         return None
-    from semqa.attribution.judges import AnsweringJudge
-    from semqa.cli.eval.judging import entailment_judge, open_judge
+    from semqa.attribution.judges.base import abilities_of, able
+    from semqa.cli.eval.judging import JudgeOptions
 
-    opened = open_judge(judge, cache, no_cache=no_cache, device=device, base_url=base_url)
-    if not (reads and isinstance(opened, AnsweringJudge)):
-        entailment_judge(opened)
+    opened = JudgeOptions(judge, cache, no_cache, judge_device=device, judge_url=base_url).open()
+    if not (reads and "answer" in abilities_of(opened)):
+        able(opened, "entailment")
     return opened
 
 
@@ -66,14 +66,12 @@ def judge_answers(
 ) -> list[AnswerCheck]:
     """Have answers of a question judged, and let go of the judge."""
     from semqa.attribution.ais.auto import ToCheck, check_answers
-    from semqa.cli.eval.judging import entailment_judge, judge_progress, unparsed_note
+    from semqa.cli.eval.judging import judge_progress, unparsed_note
     from semqa.cli.output import say
 
     try:
         with judge_progress(judge, "judging"):
-            checks = check_answers(
-                [ToCheck(question, answer) for answer in answers], entailment_judge(judge)
-            )
+            checks = check_answers([ToCheck(question, answer) for answer in answers], judge)
     finally:
         judge.close()
     for note in unparsed_note(judge):

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from semqa.errors import InputError
 
-__all__ = ["Command", "use_help"]
+__all__ = ["Command", "Group", "use_help"]
 
 
 class Command(TyperCommand):
@@ -45,7 +45,7 @@ class Command(TyperCommand):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            flags = {}
+            flags: dict[str | None, str] = {}
             for param in self.params:
                 if (flag := param.opts[0]).startswith("--"):
                     flags |= dict.fromkeys((param.name, flag[2:].replace("-", "_")), flag)
@@ -69,7 +69,7 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
 
-class _Group(TyperGroup):
+class Group(TyperGroup):
     """A group whose commands are listed by panel."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -87,7 +87,9 @@ class _Group(TyperGroup):
 
 def use_help(app: typer.Typer) -> None:
     """Give an app and all its commands and groups this help."""
-    app.info.cls = _Group
+    own: Any = app.info.cls
+    if not (isinstance(own, type) and issubclass(own, Group)):
+        app.info.cls = Group
     app.rich_markup_mode = None
     for command in app.registered_commands:
         if command.cls is None or command.cls is TyperCommand:

@@ -3,7 +3,7 @@
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
 engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
 `AbstainingEngine`, `BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`,
-`ConstrainedEngine`, `SharingEngine`, `CompletingEngine`.
+`ConstrainedEngine`, `SharingEngine`, `CompletingEngine`, `SchemaEngine`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ __all__ = [
     "PromptTooLongError",
     "PromptedEngine",
     "Request",
+    "SchemaEngine",
     "SharingEngine",
     "StreamingEngine",
     "check_request",
@@ -199,8 +200,10 @@ class SharingEngine(Engine, Protocol):
 class CompletingEngine(Engine, Protocol):
     """An engine that asks its model whatever it is told to, without sources."""
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
-        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
+    ) -> list[str]:
+        """Return what the model writes after each prompt, freely, without the prompt.
 
         White space around what it writes is left out.
 
@@ -208,10 +211,34 @@ class CompletingEngine(Engine, Protocol):
             prompts: what is asked, each in the form that the engine gives its prompts in: as one
                 message of a user where the model chats, or else as a text to go on with.
             max_new_tokens: most tokens of a reply.
+            sample: sample as the engine's options say; otherwise decode greedily.
 
         Raises:
             PromptTooLongError: a prompt does not fit into the model's context; none is cut.
             UnavailableError: the model was not reached.
+        """
+        ...
+
+
+@runtime_checkable
+class SchemaEngine(CompletingEngine, Protocol):
+    """An engine whose model can be held to a JSON schema."""
+
+    def complete_json(
+        self,
+        prompts: Sequence[str],
+        schema: Mapping[str, object],
+        *,
+        max_new_tokens: int = 256,
+        sample: bool = False,
+    ) -> list[str]:
+        """Complete prompts as `complete` does, with JSON that conforms to a schema.
+
+        If the model or its endpoint does not support schemas, replies are free text.
+
+        Raises:
+            PromptTooLongError: as `complete`.
+            UnavailableError: as `complete`.
         """
         ...
 

@@ -17,9 +17,9 @@ from semqa.attribution.ais.auto import (
     Support,
     ToCheck,
     check_answers,
+    summarise_checks,
 )
-from semqa.attribution.ais.auto_report import summarise_checks
-from semqa.attribution.ais.resting import resting_sentences
+from semqa.attribution.citations.reading import resting_sentences
 from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
 from semqa.data.jsonl import Row
 from semqa.quotes import QuotedAnswer, Source

@@ -191,8 +191,8 @@ def test_mistakes_of_several_runs_are_told_at_once(bench: Bench) -> None:
 
 def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
     text = "engine: lead-1\njudge: nli\n"
-    assert wrong(bench(text)).startswith("runs.yaml:3: unknown judge")
-    assert wrong(bench("engine: lead-1\n", "--judge", "nli")).startswith("unknown judge")
+    assert wrong(bench(text)).startswith("runs.yaml:3: judge: Judge 'nli'")
+    assert wrong(bench("engine: lead-1\n", "--judge", "nli")).startswith("Judge 'nli' not found")
 
 
 def test_a_model_is_loaded_once_for_its_runs(bench: Bench) -> None:

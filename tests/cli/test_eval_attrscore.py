@@ -67,6 +67,26 @@ def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Pat
     assert len((tmp_path / "e.jsonl").read_text().splitlines()) == 24
 
 
+def test_the_mean_over_the_papers_four_prompts(semqa: Command, tmp_path: Path) -> None:
+    rows = [
+        {"answer": "It is red.", "reference": "It is red.", "label": "Attributable"},
+        {"answer": "It is blue.", "reference": "It rained.", "label": "Extrapolatory"},
+    ]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = ("eval", "attrscore", "run", "d.jsonl", "--family", "all")
+    found = semqa(*run, "--out", "r.json", "--json").json
+    assert list(found["families"]) == [
+        "attribution-defined",
+        "fact-checking",
+        "nli",
+        "summarization",
+    ]
+    values = [each["micro_f1"] for each in found["families"].values()]
+    assert found["mean"]["micro_f1"] == pytest.approx(sum(values) / 4)
+    assert (tmp_path / "r.nli.json").exists()
+    assert "mean" in semqa(*run).out
+
+
 def test_outputs_from_elsewhere_are_scored(semqa: Command) -> None:
     rows = [
         {"label": "Extrapolatory", "output": "Not Enough Information"},
@@ -114,22 +134,22 @@ def test_related_data_are_mapped(semqa: Command, tmp_path: Path) -> None:
 def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("query,answer,reference,label\nq,a,r,Supported\n")
     attrscore = ("eval", "attrscore")
-    assert "e.csv:2: not a label" in fails(*attrscore, "run", "e.csv")
+    assert "e.csv:2: label must" in fails(*attrscore, "run", "e.csv")
     (tmp_path / "e.csv").write_text("query,answer,reference,label\nq,a,r,Attributable\n")
     run = (*attrscore, "run", "e.csv", "--no-judge-cache")
-    assert "prompt family: got 'nly'" in fails(*run, "--family", "nly")
-    assert "--shots: got 7, expected at most 6" in fails(*run, "--shots", "7")
-    assert "--by: got entailment with a prompt" in fails(*run, "--by", "entailment", "--shots", "1")
+    assert "family must" in fails(*run, "--family", "nly")
+    assert "--shots" in fails(*run, "--shots", "7")
+    assert "--by entailment has no prompt" in fails(*run, "--by", "entailment", "--shots", "1")
     assert "would overwrite an input" in fails(*run, "--out", "e.csv")
-    assert "missing what the model wrote" in fails(*attrscore, "score", "e.csv")
-    assert "--label-word: got 'x'" in fails(
+    assert "e.csv:2: There is" in fails(*attrscore, "score", "e.csv")
+    assert "--label-word must be" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o", "--label-word", "x"
     )
-    assert "e.csv:2: unknown label" in fails(
+    assert "e.csv:2: label is unknown" in fails(
         *attrscore, "map", "e.csv", "--as", "nli", "--out", "o.csv"
     )
-    assert "epochs: got 0" in fails(
+    assert "epochs must" in fails(
         *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
     )
     (tmp_path / "r.json").write_text('{"format": "other"}')
-    assert "not a record of AttrScore" in fails(*attrscore, "score", "r.json")
+    assert "r.json: format must" in fails(*attrscore, "score", "r.json")

@@ -1,31 +1,46 @@
 """AIS (Rashkin et al. 2023): attributable to identified sources, as people and models rate it.
 
-People: a `Sitting` asks one annotator and gives a `Rating`; `consensus` makes verdicts of ratings,
-and the released files hold verdicts already. `system_rates`, `compare_systems`, the agreement of
-annotators, `compare_designs` and `completion_times` look at them.
+`ratings` has what annotators say and the consensus of it, `released` the files of the paper; `rates`
+computes rates, tests, agreement and times, and `report` all of them. `auto` asks a judge in place of
+people.
 """
 
-from semqa.attribution.ais.annotators import (
+from semqa.attribution.ais.rates import (
+    MEASURES,
     Agreement,
+    Comparison,
+    DesignComparison,
+    Measure,
+    Rate,
+    SystemRates,
+    Times,
     agreement_of_counts,
     agreement_of_ratings,
+    compare_designs,
+    compare_systems,
+    completion_times,
+    judged,
+    paired,
+    system_rates,
 )
-from semqa.attribution.ais.comparison import Comparison, compare_systems, paired
-from semqa.attribution.ais.consensus import RatedUnit, consensus
-from semqa.attribution.ais.designs import DesignComparison, compare_designs
-from semqa.attribution.ais.oddities import drop_doubles, oddities
-from semqa.attribution.ais.rates import MEASURES, Measure, Rate, SystemRates, judged, system_rates
-from semqa.attribution.ais.rating import Rating, read_ratings, write_ratings
+from semqa.attribution.ais.ratings import (
+    RatedUnit,
+    Rating,
+    SentenceVerdicts,
+    Verdict,
+    consensus,
+    join_sentences,
+    read_ratings,
+    write_ratings,
+)
 from semqa.attribution.ais.released import (
     ReleasedFile,
     ReleasedRow,
+    data_checks,
+    drop_doubles,
     read_released,
     write_released,
 )
-from semqa.attribution.ais.sentences import SentenceVerdicts, join_sentences
-from semqa.attribution.ais.sitting import Sitting, Subject, View
-from semqa.attribution.ais.times import Times, completion_times
-from semqa.attribution.ais.verdict import Verdict
 
 __all__ = [
     "MEASURES",
@@ -39,22 +54,19 @@ __all__ = [
     "ReleasedFile",
     "ReleasedRow",
     "SentenceVerdicts",
-    "Sitting",
-    "Subject",
     "SystemRates",
     "Times",
     "Verdict",
-    "View",
     "agreement_of_counts",
     "agreement_of_ratings",
     "compare_designs",
     "compare_systems",
     "completion_times",
     "consensus",
+    "data_checks",
     "drop_doubles",
     "join_sentences",
     "judged",
-    "oddities",
     "paired",
     "read_ratings",
     "read_released",

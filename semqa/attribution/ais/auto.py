@@ -1,14 +1,15 @@
-"""AutoAIS: whether what a sentence quotes or cites supports it, as a judge of entailment says.
+"""AutoAIS: does what a sentence quotes or cites support it, according to a judge of entailment?
 
-This is a judgement and no verification: it says nothing on whether quotes are verbatim, and changes
-nothing about them.
+This is a judgement, not a verification: it says nothing about whether quotes are verbatim, and changes
+nothing about them. A record holds all answers and probabilities, so that it can be scored again with
+another margin and without a judge.
 
-Source: Rashkin et al. 2023, "Measuring Attribution in Natural Language Generation Models", whose
-question this asks of a model in place of people; Bohnet et al. 2022, "Attributed Question
-Answering", and Gao et al. 2023 (ALCE), who do so with ``google/t5_xxl_true_nli_mixture``. As in the
-former, the question stands before what is judged, for an answer is read in its light; as in the
-latter, the unit is the sentence, and its premise all that it cites. Differs in that a probability
-near one half is called unclear, and in that an answer is attributable only where every sentence is.
+Source: Rashkin et al. 2023, whose question this asks of a model in place of people; Bohnet et al. 2022,
+"Attributed Question Answering", and Gao et al. 2023 (ALCE), who do so with
+``google/t5_xxl_true_nli_mixture``. As in the former, the question precedes what is judged, because an
+answer is read in its light; as in the latter, the unit is the sentence, and its premise all that it
+cites. Differs in that a probability near one half is called unclear, and in that an answer is
+attributable only if every sentence is.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.attribution.ais.resting import resting_sentences
-from semqa.attribution.citations.passages import premise
-from semqa.attribution.judges.base import Entailment, Pair
-from semqa.attribution.judges.length import TooLongError, unless_too_long
+from semqa.attribution.citations.reading import premise, resting_sentences
+from semqa.attribution.judges.base import Entailment, Pair, TooLongError, unless_too_long
+from semqa.attribution.records import must_be, read_record, versions
 from semqa.data.jsonl import as_row, describe
 from semqa.errors import InputError
+from semqa.metrics.statistics import wilson_interval
 from semqa.quotes.render.common import Judged, JudgedSentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from semqa.attribution.ais.resting import RestingSentence
+    from semqa.attribution.citations.reading import RestingSentence
     from semqa.attribution.judges.base import EntailmentJudge
     from semqa.data.jsonl import Row
     from semqa.quotes import QuotedAnswer, Source
 
-__all__ = ["MARGIN", "AnswerCheck", "SentenceCheck", "Support", "ToCheck", "check_answers"]
 
 MARGIN = 0.1
 """How near to one half a probability of entailment is unclear."""
@@ -73,8 +74,8 @@ class SentenceCheck:
         start, end: its place in the plain answer.
         sources: numbers of the sources that it was held against.
         support: the outcome.
-        entailment: the probabilities; None where the judge said nothing.
-        reason: why the judge said nothing; empty where it did.
+        entailment: the probabilities; None if the judge said nothing.
+        reason: why the judge said nothing; empty if it did.
     """
 
     text: str
@@ -140,14 +141,14 @@ class AnswerCheck:
 
     @property
     def share(self) -> float | None:
-        """The share of sentences that are supported, 0 to 1; None where there is no sentence."""
+        """The share of sentences that are supported, 0 to 1; None if there is no sentence."""
         if not self.sentences:
             return None
         return self.counts[Support.SUPPORTED] / len(self.sentences)
 
     @property
     def supported(self) -> bool | None:
-        """Whether every sentence is supported; None where there is no sentence."""
+        """Whether every sentence is supported; None if there is no sentence."""
         return None if not self.sentences else self.counts[Support.SUPPORTED] == len(self.sentences)
 
     def shown(self) -> Judged:
@@ -204,7 +205,7 @@ def check_answers(
         answers: the answers; the judge is asked once for all of their sentences.
         judge: says what follows from what.
         margin: how near to one half a probability of entailment is unclear, from 0 to 0.5.
-        with_question: whether the question stands before each sentence.
+        with_question: whether the question precedes each sentence.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -244,7 +245,7 @@ def _hypothesis(question: str, sentence: str) -> str:
     asked = " ".join(question.split())
     if not asked:
         return sentence
-    # So that whoever reads it knows where the question ends.
+    # The question must end visibly.
     return f"{asked if asked[-1] in '?.!:？。' else asked + '?'} {sentence}"
 
 
@@ -278,27 +279,215 @@ def _read_entailment(row: Row, given: object) -> Entailment:
     if any(
         isinstance(v, bool) or not isinstance(v, (int, float)) or not 0 <= v <= 1 for v in found
     ):
-        raise InputError(
-            f"{row.where}: wrong value in field 'entailment': got {describe(given)}, expected an "
-            f"object of probabilities {', '.join(Entailment._fields)}; correct it"
-        )
+        raise must_be(row, "entailment", f"the probabilities {', '.join(Entailment._fields)}")
     return Entailment(*(float(v) for v in found))  # type: ignore[arg-type]  # looked at above
 
 
 def _array(row: Row, name: str) -> list[object]:
     found = row.fields.get(name)
     if not isinstance(found, list):
-        raise InputError(
-            f"{row.where}: wrong type in field {name!r}: got {describe(found)}, expected an array; "
-            "correct it"
-        )
+        raise must_be(row, name, "an array")
     return found
 
 
 def _whole(row: Row, value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(
-            f"{row.where}: wrong value in field {name!r}: got {describe(value)}, expected a whole "
-            "number from 0; correct it"
+            f"must be a whole number from 0, got {describe(value)}.", field=name, where=row.where
         )
     return value
+
+
+RESAMPLES = 1_000
+NO_SENTENCE = "no answer has a sentence"
+
+
+def summarise_checks(
+    checks: Sequence[AnswerCheck],
+    *,
+    qids: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, object]:
+    """Summarise a judge's checks of many answers.
+
+    Args:
+        checks: one per answer.
+        qids: the question of each answer; None if each answers a question of its own.
+        resamples: bootstrap resamples; 0 for none, and no interval that needs it.
+        seed: random seed.
+
+    Returns:
+        ``sentences``: the share of all sentences that are supported, in percent, with an interval
+        over resamples of questions (sentences of one answer are not independent); ``answers``: the
+        share of answers in which every sentence is, with Wilson's interval, or one over resamples
+        where a question has several answers; ``mean``: the mean over answers of their sentences'
+        share; ``counts`` of sentences by outcome; ``too_long``: how many of these the judge could
+        not read; ``n``. An answer without a sentence counts nowhere but in ``empty``.
+    """
+    named = range(len(checks)) if qids is None else qids
+    groups: dict[object, list[AnswerCheck]] = {}
+    for qid, check in zip(named, checks, strict=True):
+        if check.sentences:
+            groups.setdefault(qid, []).append(check)
+    scored = [check for group in groups.values() for check in group]
+    counts = {support.value: sum(check.counts[support] for check in scored) for support in Support}
+    total = sum(counts.values())
+    record: dict[str, object] = {
+        "sentences": None,
+        "sentences_interval": None,
+        "answers": None,
+        "answers_interval": None,
+        "mean": None,
+        "counts": counts,
+        "too_long": sum(each.reason == TOO_LONG for check in scored for each in check.sentences),
+        "n": {"answers": len(scored), "sentences": total, "empty": len(checks) - len(scored)},
+    }
+    if not scored:
+        return record | {"unscored": NO_SENTENCE}
+    whole = sum(bool(check.supported) for check in scored)
+    around = None
+    if len(groups) == len(scored):
+        around = [100 * end for end in wilson_interval(whole, len(scored))]
+    elif resamples:
+        around = _resampled(groups.values(), _of_answer, resamples, seed)
+    return record | {
+        "sentences": 100 * counts[Support.SUPPORTED] / total,
+        "sentences_interval": _resampled(groups.values(), _of_sentences, resamples, seed)
+        if resamples
+        else None,
+        "answers": 100 * whole / len(scored),
+        "answers_interval": around,
+        "mean": 100 * sum(check.share or 0.0 for check in scored) / len(scored),
+    }
+
+
+def _of_sentences(check: AnswerCheck) -> list[float]:
+    return [100.0 * (each.support is Support.SUPPORTED) for each in check.sentences]
+
+
+def _of_answer(check: AnswerCheck) -> list[float]:
+    return [100.0 * bool(check.supported)]
+
+
+def _resampled(
+    groups: Iterable[Sequence[AnswerCheck]],
+    values: Callable[[AnswerCheck], list[float]],
+    resamples: int,
+    seed: int,
+) -> list[float] | None:
+    """Return the 95% percentile interval of a mean, questions drawn with replacement, if any."""
+    from semqa.metrics.bootstrap import mean_interval
+
+    drawn = [[value for check in group for value in values(check)] for group in groups]
+    around = mean_interval(drawn, resamples=resamples, seed=seed)
+    return None if around is None else list(around)
+
+
+KIND = "auto-ais"
+
+
+class CheckedExample(NamedTuple):
+    """One answer and what a judge says of it.
+
+    Attributes:
+        key: names it in the run.
+        question: what it answers.
+        answer: with its marks.
+        verdict: what checking its quotes showed, which is no judgement; None in older records.
+        check: the judgement.
+    """
+
+    key: str
+    question: str
+    answer: str
+    verdict: str | None
+    check: AnswerCheck
+
+
+class CheckedRun(NamedTuple):
+    """Answers that one judge judged.
+
+    Attributes:
+        judge: its name, identity and how many of its replies could not be read.
+        margin: how near to one half a probability is unclear.
+        with_question: whether the question preceded each sentence.
+        seed: random seed.
+        examples: the answers.
+    """
+
+    judge: Mapping[str, Any]
+    margin: float
+    with_question: bool
+    seed: int
+    examples: Sequence[CheckedExample]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record, ready for JSON."""
+        return {
+            "kind": KIND,
+            "results": summarise_checks([each.check for each in self.examples], seed=self.seed),
+            "judge": dict(self.judge),
+            "margin": self.margin,
+            "with_question": self.with_question,
+            "seed": self.seed,
+            "versions": versions(),
+            "rows": [
+                {
+                    "id": each.key,
+                    "question": each.question,
+                    "answer": each.answer,
+                    "verdict": each.verdict,
+                    "checks": each.check.to_dict(),
+                }
+                for each in self.examples
+            ],
+        }
+
+
+def read_run(path: Path, margin: float | None = None) -> CheckedRun:
+    """Read a record and apply the margin to its probabilities again.
+
+    Args:
+        path: what `CheckedRun.to_dict` was written to; ``-`` is standard input.
+        margin: another margin; None for that of the record.
+
+    Raises:
+        InputError: it is not such a record.
+    """
+    record = read_record(path, KIND)
+    fields = record.fields
+    if not (
+        isinstance(fields.get("judge"), dict)
+        and _is_margin(fields.get("margin"))
+        and isinstance(fields.get("with_question"), bool)
+    ):
+        raise InputError(
+            "Not a record of AutoAIS: judge, margin or with_question is missing or invalid.",
+            where=record.name,
+        )
+    used = float(fields["margin"]) if margin is None else margin
+    seed = fields.get("seed")
+    found = []
+    for one in record.rows:
+        checks = as_row(one.fields.get("checks"), f"{one.where}: checks")
+        found.append(
+            CheckedExample(
+                one.text("id"),
+                one.text("question", ""),
+                one.text("answer"),
+                one.text("verdict") if one.fields.get("verdict") is not None else None,
+                AnswerCheck.read(checks, used),
+            )
+        )
+    return CheckedRun(
+        fields["judge"],
+        used,
+        fields["with_question"],
+        seed if isinstance(seed, int) and seed >= 0 else 0,
+        found,
+    )
+
+
+def _is_margin(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 0.5

@@ -1,13 +1,12 @@
-"""The released files of verdicts: one CSV a task, a row an output.
+"""The released files of verdicts: one CSV per task, one row per output.
 
-Columns: ``ex-idx`` (with or without spaces around it), ``doc-url``, ``doc-url-hash``,
-``model-name``, ``output``, ``INT``, ``INT & AIS``, ``Flagged``, ``Q1``, ``Q2`` (the wording that
-the majority chose) and ``# agree (INT)``, ``# agree (AIS)`` (the readme calls these ``Q1 agree``
-and ``Q2 agree``). Names are compared without case and spaces around them; other columns are kept.
+Columns: ``ex-idx``, ``doc-url``, ``doc-url-hash``, ``model-name``, ``output``, ``INT``, ``INT & AIS``,
+``Flagged``, ``Q1``, ``Q2`` (the wording that the majority chose) and ``# agree (INT)``, ``# agree
+(AIS)`` (the readme calls these ``Q1 agree`` and ``Q2 agree``). Names are compared without case and
+spaces around them; other columns are kept.
 
-What counts is the three numbers INT, INT & AIS and Flagged. Q2 may answer where INT is 0, labels
-may carry stray characters, and counts may be of another number of annotators than five:
-`semqa.attribution.ais.oddities` counts what is odd.
+What counts is the three numbers INT, INT & AIS and Flagged. `data_checks` counts rows that look wrong; they
+are never silently corrected.
 
 Source: github.com/google-research-datasets/AIS, readme.
 """
@@ -15,28 +14,22 @@ Source: github.com/google-research-datasets/AIS, readme.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from semqa.attribution.ais.verdict import (
-    ATTRIBUTABLE,
-    CLEAR,
-    NOT_ATTRIBUTABLE,
-    UNCLEAR,
-    Verdict,
-)
+from semqa.attribution.ais.ratings import ATTRIBUTABLE, CLEAR, NOT_ATTRIBUTABLE, UNCLEAR, Verdict
 from semqa.data.csv_rows import CsvFile, CsvRecord, read_csv, write_csv
 from semqa.data.files import STDIN
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from semqa.data.files import ByteBudget
 
-__all__ = ["COLUMNS", "ReleasedFile", "ReleasedRow", "read_released", "write_released"]
 
 COLUMNS = (
     "ex-idx",
@@ -72,14 +65,14 @@ _NUMBER = re.compile(r"\s*(-?\d{1,9})(\.0*)?\s*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRow:
-    """One row: the verdict, and what else stands there.
+    """One row: the verdict and the other cells.
 
     Attributes:
         verdict: what the row's numbers say.
         int_label: the cell Q1.
         ais_label: the cell Q2.
-        remarks: what is odd about the row's numbers; see `oddities`.
-        record: the cells as read; None where the row was made.
+        remarks: what is odd about the row's numbers; see `data_checks`.
+        record: the cells as read; None if the row was made.
     """
 
     verdict: Verdict
@@ -95,7 +88,7 @@ class ReleasedFile:
 
     Attributes:
         rows: in file order.
-        csv: what it was read from; None where it was made.
+        csv: what it was read from; None if it was made.
     """
 
     rows: tuple[ReleasedRow, ...]
@@ -159,27 +152,26 @@ def write_released(path: Path | str, file: ReleasedFile) -> None:
 
 
 def _columns(file: CsvFile) -> dict[str, int]:
-    """Return where the released columns stand.
+    """Return the positions of the released columns.
 
     Raises:
-        InputError: one that is needed is missing, or one stands there twice.
+        InputError: a required column is missing, or a column is there twice.
     """
     found: dict[str, int] = {}
     for place, cell in enumerate(file.header):
         name = _NAMES.get(" ".join(cell.split()).lower())
         if name in found:
             raise InputError(
-                f"{file.name}: doubled column: got {shown(name)} in columns {found[name] + 1} and "
-                f"{place + 1}, expected it once; drop one of them"
+                f"The column {shown(name)} is there twice, in columns {found[name] + 1} and {place + 1}.",
+                where=file.name,
             )
         if name is not None:
             found[name] = place
     for name in _REQUIRED:
         if name not in found:
             raise InputError(
-                f"{file.name}: missing column {shown(name)}: got "
-                f"{', '.join(map(shown, file.header))}, expected those of a released AIS file "
-                f"({', '.join(_REQUIRED)}); check that this is the right file"
+                f"The column {shown(name)} is missing; a released AIS file has {', '.join(_REQUIRED)}.",
+                where=file.name,
             )
     return found
 
@@ -197,10 +189,7 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
         match = _NUMBER.fullmatch(text)
         if match is None or (highest is not None and not 0 <= int(match[1]) <= highest):
             rule = "0 or 1" if highest == 1 else "a whole number"
-            raise InputError(
-                f"{record.where}: not a count in column {shown(name)}: got {shown(text)}, "
-                f"expected {rule}; correct the cell"
-            )
+            raise InputError(f"must be {rule}, got {shown(text)}.", field=name, where=record.where)
         return int(match[1])
 
     def agreeing(name: str) -> int | None:
@@ -230,10 +219,7 @@ def _row(record: CsvRecord, columns: Mapping[str, int], task: str) -> ReleasedRo
         doc_url_hash=_given(cell("doc-url-hash")),
     )
     if not verdict.system:
-        raise InputError(
-            f"{record.where}: no system: got an empty cell in column 'model-name', expected a "
-            "name; add it"
-        )
+        raise InputError("is empty.", field="model-name", where=record.where)
     return ReleasedRow(verdict, cell("Q1"), cell("Q2"), tuple(remarks), record)
 
 
@@ -267,3 +253,55 @@ def _given(cell: str) -> str:
 
 def _label(answer: bool | None, yes: str, no: str) -> str:
     return "" if answer is None else yes if answer else no
+
+
+_STRAY = "{}[] \t\r\n"
+_OF_FIVE = (3, 4, 5)
+
+
+def data_checks(rows: Sequence[ReleasedRow]) -> dict[str, int]:
+    """Count the rows that look wrong, by what looks wrong.
+
+    None of it changes a rate: what counts is INT, INT & AIS and Flagged.
+
+    Args:
+        rows: of one file.
+    """
+    found: Counter[str] = Counter()
+    for row in rows:
+        found.update(_of_row(row))
+    full = Counter(row.record.cells for row in rows if row.record is not None)
+    found["the same as an earlier row in every cell"] = full.total() - len(full)
+    outputs = Counter(row.verdict.key for row in rows)
+    found["of an item and system that an earlier row has"] = outputs.total() - len(outputs)
+    return {name: count for name, count in found.items() if count}
+
+
+def drop_doubles(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the first verdict on each item and system."""
+    kept: dict[tuple[str, ...], Verdict] = {}
+    for verdict in verdicts:
+        kept.setdefault(verdict.key, verdict)
+    return list(kept.values())
+
+
+def _of_row(row: ReleasedRow) -> list[str]:
+    verdict = row.verdict
+    found = list(row.remarks)
+    labels = (row.int_label, row.ais_label)
+    if any(label.strip() and label.strip(_STRAY) != label for label in labels):
+        found.append("stray characters in a label")
+    # By their first word: the wording differs between tasks, and "NA" is no "no".
+    second = row.ais_label.strip(_STRAY).partition(" ")[0].rstrip(",.").lower()
+    answered = second in ("yes", "no")
+    if answered and verdict.interpretable is False:
+        found.append("Q2 is answered though INT is 0")
+    if verdict.interpretable and not answered:
+        found.append("Q2 is not answered though INT is 1")
+    if second == "yes" and not verdict.attributable and not row.remarks:
+        found.append("Q2 says yes though INT & AIS is 0")
+    if verdict.interpretable is not None and verdict.agree_int not in _OF_FIVE:
+        found.append("# agree (INT) is not 3 to 5")
+    if verdict.attributable is not None and verdict.agree_ais not in _OF_FIVE:
+        found.append("# agree (AIS) is not 3 to 5")
+    return found

@@ -1,33 +1,38 @@
-"""All that can be said of released files and single ratings, in one record."""
+"""One report on released files and ratings: rates, tests, agreement, designs and times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from semqa.attribution.ais.annotators import agreement_of_counts, agreement_of_ratings
-from semqa.attribution.ais.comparison import compare_systems
-from semqa.attribution.ais.consensus import consensus
-from semqa.attribution.ais.designs import compare_designs
-from semqa.attribution.ais.oddities import drop_doubles, oddities
-from semqa.attribution.ais.rates import system_rates
-from semqa.attribution.ais.sentences import join_sentences
-from semqa.attribution.ais.times import completion_times
+from semqa.attribution.ais.rates import (
+    agreement_of_counts,
+    agreement_of_ratings,
+    compare_designs,
+    compare_systems,
+    completion_times,
+    system_rates,
+)
+from semqa.attribution.ais.ratings import consensus, join_sentences
+from semqa.attribution.ais.released import data_checks, drop_doubles
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from semqa.attribution.ais.annotators import Agreement
-    from semqa.attribution.ais.comparison import Comparison, SystemTest
-    from semqa.attribution.ais.consensus import RatedUnit, Ties
-    from semqa.attribution.ais.designs import DesignComparison
-    from semqa.attribution.ais.rates import IntervalKind, Measure, SystemRates
-    from semqa.attribution.ais.rating import Rating
+    from semqa.attribution.ais.rates import (
+        Agreement,
+        Comparison,
+        DesignComparison,
+        Grouping,
+        IntervalKind,
+        Measure,
+        SystemRates,
+        SystemTest,
+        Times,
+    )
+    from semqa.attribution.ais.ratings import RatedUnit, Rating, SentenceVerdicts, Ties, Verdict
     from semqa.attribution.ais.released import ReleasedFile
-    from semqa.attribution.ais.sentences import SentenceVerdicts
-    from semqa.attribution.ais.times import Grouping, Times
-    from semqa.attribution.ais.verdict import Verdict
     from semqa.metrics.statistics import Alternative, Correction
 
 __all__ = ["COMPARED", "Report", "Settings", "TaskReport", "report"]
@@ -81,7 +86,7 @@ class TaskReport:
         total: rates of all outputs together.
         comparisons: in each of `COMPARED`.
         agreement: of annotators; from counts where the origin is ``released``.
-        oddities: of the file's rows.
+        data_checks: of the file's rows.
         ties: questions that half answered each way, of the ratings.
         sentences: answers that were rated by the sentence.
         verdicts: what the rates are made of.
@@ -95,7 +100,7 @@ class TaskReport:
     comparisons: list[Comparison]
     agreement: list[Agreement]
     verdicts: list[Verdict] = field(repr=False)
-    oddities: dict[str, int] = field(default_factory=dict)
+    data_checks: dict[str, int] = field(default_factory=dict)
     ties: dict[str, int] = field(default_factory=dict)
     sentences: list[SentenceVerdicts] = field(default_factory=list)
 
@@ -114,7 +119,7 @@ class TaskReport:
             "total": total,
             "comparisons": [each.to_dict() for each in self.comparisons],
             "agreement": [each.to_dict() for each in self.agreement],
-            "oddities": self.oddities,
+            "data_checks": self.data_checks,
             "ties": self.ties,
             "sentences": [each.to_dict() for each in self.sentences],
         }
@@ -194,7 +199,7 @@ def _released(file: ReleasedFile, settings: Settings) -> TaskReport:
         [],
         agreement_of_counts(verdicts) if settings.agreement else [],
         verdicts,
-        oddities=oddities(rows),
+        data_checks=data_checks(rows),
     )
 
 
@@ -243,7 +248,7 @@ def _systems(files: Sequence[ReleasedFile]) -> list[str]:
 
 
 def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Settings) -> None:
-    """See that systems that are named are there, once the others are left out."""
+    """Check that systems that are named are there, once the others are left out."""
     for name in settings.without:
         if name not in known:
             raise _unknown(name, "to leave out", known)
@@ -254,6 +259,5 @@ def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Se
 
 def _unknown(name: str, role: str, known: Sequence[str]) -> InputError:
     return InputError(
-        f"unknown system: got {name!r} {role}, expected one of "
-        f"{', '.join(dict.fromkeys(known)) or 'none, for there is none'}; name one of them"
+        f"The system {name!r} {role} is none of {', '.join(dict.fromkeys(known)) or 'those given'}."
     )

@@ -1,22 +1,39 @@
 """AttrScore (Yue et al. 2023): attributable, extrapolatory or contradictory.
 
 Claims are put to a judge in one of the paper's prompt families or as entailment (`judging`), what a
-language model says is parsed by stated rules (`parsing`) or as the released code does
+language model says is parsed by `semqa.attribution.judges.replies`, or as the released code does
 (`official`), and labels are scored (`scores`). `simulation` makes training data from question
 answering, `mapping` takes it from related tasks, and `training` fine-tunes a model on it.
 """
 
-from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.family import FAMILIES, Family, family_named
 from semqa.attribution.attrscore.files import read_examples, write_examples
-from semqa.attribution.attrscore.judging import Judged, judge_by_entailment, judge_by_prompt, way_of
-from semqa.attribution.attrscore.label import LABELS, Label
-from semqa.attribution.attrscore.official import OfficialScores, official_scores
-from semqa.attribution.attrscore.outputs import read_outputs
-from semqa.attribution.attrscore.parsing import Parsed, parse_label, parse_output
-from semqa.attribution.attrscore.prompting import AttrPrompt, Shot, read_shots, shipped_shots
-from semqa.attribution.attrscore.record import RunRecord, read_record, write_record
-from semqa.attribution.attrscore.scores import AttrScores, LabelScores, score_labels
+from semqa.attribution.attrscore.judging import (
+    AttrPrompt,
+    Judged,
+    Shot,
+    judge_by_entailment,
+    judge_by_prompt,
+    read_shots,
+    shipped_shots,
+    way_of,
+)
+from semqa.attribution.attrscore.labels import (
+    FAMILIES,
+    LABELS,
+    Example,
+    Family,
+    Label,
+    family_named,
+    parse_label,
+)
+from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_record, write_record
+from semqa.attribution.attrscore.scores import (
+    AttrScores,
+    LabelScores,
+    OfficialScores,
+    official_scores,
+    score_labels,
+)
 
 __all__ = [
     "FAMILIES",
@@ -29,7 +46,6 @@ __all__ = [
     "Label",
     "LabelScores",
     "OfficialScores",
-    "Parsed",
     "RunRecord",
     "Shot",
     "family_named",
@@ -37,7 +53,6 @@ __all__ = [
     "judge_by_prompt",
     "official_scores",
     "parse_label",
-    "parse_output",
     "read_examples",
     "read_outputs",
     "read_record",

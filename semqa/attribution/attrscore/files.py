@@ -1,7 +1,7 @@
 """Files of examples: read from CSV, TSV or JSON lines, written as CSV or JSON lines.
 
-The columns are those of the released files: ``query``, ``answer``, ``reference``, ``label``; an
-``id`` may stand beside them, and so may anything else.
+The columns are those of the released files: ``query``, ``answer``, ``reference``, ``label``, perhaps with
+an ``id``; others are ignored.
 
 Source: the data sets AttrEval-GenSearch and AttrEval-Simulation at Hugging Face, osunlp/AttrScore.
 """
@@ -12,21 +12,91 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.label import LABELS, label_named
-from semqa.attribution.attrscore.table import DELIMITERS, read_table
-from semqa.data.csv_rows import encode_record
-from semqa.data.files import write_atomic
-from semqa.data.jsonl import describe, encode_row
+from semqa.attribution.attrscore.labels import LABELS, Example, label_named
+from semqa.data.csv_rows import encode_record, read_csv
+from semqa.data.files import decode_text, display_name, open_input, write_atomic
+from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from semqa.attribution.attrscore.label import Label
-    from semqa.data.jsonl import Row
+    from semqa.attribution.attrscore.labels import Label
+    from semqa.data.files import InputFile
 
-__all__ = ["read_examples", "write_examples"]
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+"""The sign between the columns of a file, by the end of its name."""
+
+
+def read_table(path: Path | str) -> Iterator[Row]:
+    """Read the rows of a file.
+
+    Args:
+        path: a ``.csv`` or ``.tsv`` with a header, a ``.json`` array, a ``.txt`` that is one of TSV
+            and JSON lines, else JSON lines; ``-`` is standard input, as JSON lines.
+
+    Raises:
+        InputError: the file or a row is invalid; the message names the file and line.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".csv":
+        file = read_csv(path)
+        header = _header(file.header, file.name)
+        for record in file.records:
+            yield Row(record.where, dict(zip(header, record.cells, strict=True)))
+        return
+    with open_input(path) as opened:
+        if suffix == ".json":
+            yield from _array(opened)
+            return
+        lines = lines_of(opened)
+        if suffix not in (".tsv", ".txt"):
+            yield from map(decode_row, lines)
+            return
+        header = ()
+        for line in lines:
+            text = decode_text(line.raw, line.where, line.offset).rstrip("\r\n")
+            if suffix == ".txt" and not header and text.startswith("{"):
+                yield decode_row(line)
+                continue
+            cells = text.split("\t")
+            if not header:
+                header = _header(cells, opened.name)
+                continue
+            # Files of SNLI and MultiNLI leave out empty cells at the end.
+            if len(cells) > len(header):
+                raise InputError(
+                    f"There are {len(cells)} cells, but {len(header)} in the header.",
+                    where=line.where,
+                )
+            cells += [""] * (len(header) - len(cells))
+            yield Row(line.where, dict(zip(header, cells, strict=True)))
+
+
+def _header(cells: tuple[str, ...] | list[str], name: str) -> tuple[str, ...]:
+    header = tuple(cell.strip() for cell in cells)
+    doubled = next((cell for cell in header if cell and header.count(cell) > 1), None)
+    if doubled is not None:
+        raise InputError(f"The column {doubled!r} is there twice.", where=f"{name}:1")
+    return header
+
+
+def _array(file: InputFile) -> Iterator[Row]:
+    """Read one JSON array of objects, or JSON lines under this name."""
+    text = decode_text(file.read_all(), file.name)
+    if not text.lstrip().startswith("["):
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                where = f"{file.name}:{number}"
+                yield as_row(decode_json(line, where), where)
+        return
+    values = decode_json(text, display_name(file.name))
+    if not isinstance(values, list):
+        raise InputError(f"Not an array of objects: {describe(values)}.", where=file.name)
+    for number, value in enumerate(values, start=1):
+        yield as_row(value, f"{file.name}: item {number}")
+
 
 COLUMNS = ("query", "answer", "reference", "label")
 _MISSING = "nan"
@@ -41,7 +111,7 @@ def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
         labelled: whether each must have a label.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     examples = []
     places: dict[str, str] = {}
@@ -49,16 +119,12 @@ def read_examples(path: Path | str, *, labelled: bool = False) -> list[Example]:
         example = _example(row, number, labelled)
         if example.id in places:
             raise InputError(
-                f"{row.where}: doubled id: got {example.id!r} as at {places[example.id]}, expected "
-                "each id once; correct or drop the ids"
+                f"The id {example.id!r} is there already, at {places[example.id]}.", where=row.where
             )
         places[example.id] = row.where
         examples.append(example)
     if not examples:
-        raise InputError(
-            f"{path}: no examples: got a header alone, expected rows under it; check that the file "
-            "was written completely"
-        )
+        raise InputError("There are no examples below the header.", where=str(path))
     return examples
 
 
@@ -67,10 +133,7 @@ def _example(row: Row, number: int, labelled: bool) -> Example:
     answer, reference = row.text("answer"), row.text("reference")
     for name, text in (("answer", answer), ("reference", reference)):
         if not text.strip():
-            raise InputError(
-                f"{row.where}: empty field {name!r}: got no text, expected some; fill it in or drop "
-                "the row"
-            )
+            raise InputError("is empty.", field=name, where=row.where)
     return Example(
         id=_id(row, number),
         query="" if query.strip().lower() == _MISSING else query,
@@ -97,8 +160,10 @@ def _label(row: Row, labelled: bool) -> Label | None:
     if found is None:
         what = "no field 'label'" if "label" not in row.fields else describe(given)
         raise InputError(
-            f"{row.where}: not a label: got {what}, expected one of {', '.join(LABELS)}; correct it "
-            "(semqa eval attrscore map translates those of other data sets)"
+            f"must be one of {', '.join(LABELS)}, got {what}.",
+            field="label",
+            where=row.where,
+            hint="semqa eval attrscore map translates those of other data sets.",
         )
     return found
 
@@ -120,7 +185,8 @@ def write_examples(path: Path | str, examples: Sequence[Example]) -> None:
         InputError: the path cannot be written.
         UnavailableError: the disk failed or is full.
     """
-    delimiter = DELIMITERS.get(Path(path).suffix.lower())
+    path = Path(path)
+    delimiter = DELIMITERS.get(path.suffix.lower())
     if delimiter is None:
         write_atomic(path, (encode_row(example.to_dict()) for example in examples))
     else:

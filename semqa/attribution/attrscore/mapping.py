@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.label import LABELS
-from semqa.attribution.attrscore.table import read_table
+from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.labels import LABELS, Example
+from semqa.attribution.records import must_be
 from semqa.data.jsonl import describe
 from semqa.errors import InputError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.attrscore.label import Label
+    from semqa.attribution.attrscore.labels import Label
     from semqa.data.jsonl import Row
 
 __all__ = ["TASKS", "Mapped", "Task", "balanced", "map_examples"]
@@ -80,7 +80,7 @@ TASKS: Final[Mapping[str, Task]] = {
             _LABEL_COLUMNS,
             _spellings(
                 "supports supported support true",
-                "notenoughinfo notenoughinformation notenoughevidence nei",
+                "notenoughinfo notenoughinformation notenoughevidence nei unproven mixture",
                 "refutes refuted refute contradict contradicts false",
                 "conflictingevidencecherrypicking conflictingevidence disputed",
             ),
@@ -103,10 +103,12 @@ TASKS: Final[Mapping[str, Task]] = {
             ("source", "document", "article", "reference", "premise", "text"),
             ("label", "hallucination_type", "gold_label"),
             _spellings(
-                "factual faithful consistent correct support supported supports attributable",
-                "extrinsic extrinsichallucination extrinsicerror notenoughinformation neutral",
+                "factual faithful consistent correct support supported supports attributable"
+                " nonhallucinated",
+                "extrinsic extrinsichallucination extrinsicerror notenoughinformation neutral"
+                " incorrect nonfactualhallucination factualhallucination",
                 "intrinsic intrinsichallucination intrinsicerror contradict contradicts refuted"
-                " contradiction incorrect",
+                " contradiction",
                 "inconsistent unfaithful",
             ),
         ),
@@ -138,14 +140,14 @@ def map_examples(
     Args:
         path: the file: CSV, TSV, JSON lines or a JSON array.
         task: what it is of.
-        claim: the column of the claim, where it has another name than usual.
+        claim: the column of the claim, if its name is unusual.
         reference: the column of the reference, likewise; a list of texts is joined.
         label: the column of the label, likewise.
-        query: a column with a question that goes with the claim; by default there is none.
+        query: a column with a question that goes with the claim; None for no question.
         words: further spellings of labels; None skips rows.
 
     Raises:
-        InputError: the file or a row is not usable, or a label is of no known spelling; the message
+        InputError: the file or a row is invalid, or a label is of no known spelling; the message
             names file and line.
     """
     known = {**task.words, **{_key(word): meant for word, meant in (words or {}).items()}}
@@ -159,9 +161,10 @@ def map_examples(
             continue
         if spelled not in known:
             raise InputError(
-                f"{row.where}: unknown label: got {describe(row.fields[column])}, expected one of "
-                f"{', '.join(sorted(word for word in known if word))}; say what it stands for with "
-                "--label-word WORD=LABEL"
+                f"is unknown: {describe(row.fields[column])}. Known are {', '.join(sorted(word for word in known if word))}.",
+                field=column,
+                where=row.where,
+                hint="Say what it stands for with --label-word WORD=LABEL.",
             )
         meant = known[spelled]
         if meant is None:
@@ -187,12 +190,12 @@ def map_examples(
 
 
 def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> tuple[Example, ...]:
-    """Return as many examples of each label, drawn and put in order by the seed.
+    """Return equally many examples of each label, in random order.
 
     Args:
         examples: labelled examples.
-        per_label: at most so many of each; None for as many as the rarest label has.
-        seed: of draw and order.
+        per_label: at most this many of each; None for as many as the rarest label has.
+        seed: random seed.
 
     Raises:
         InputError: a label has no example.
@@ -201,8 +204,8 @@ def balanced(examples: Sequence[Example], per_label: int | None, seed: int) -> t
     missing = [label for label, some in by_label.items() if not some]
     if missing:
         raise InputError(
-            f"examples: no balance: got none that is {missing[0]}, expected some of each label; "
-            "leave out --per-label and --balance"
+            f"No example is {missing[0]}, so labels cannot be balanced.",
+            hint="Leave out --per-label and --balance.",
         )
     count = min(len(some) for some in by_label.values())
     count = count if per_label is None else min(count, per_label)
@@ -221,10 +224,7 @@ def _spelling(row: Row, column: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InputError(
-            f"{row.where}: not a label: got {describe(value)} in {column!r}, expected a word or a "
-            "number; name the right column with --label-column"
-        )
+        raise must_be(row, column, "a word or a number; --label-column names another column")
     if isinstance(value, int) or value.strip().lstrip("-").isdigit():
         return "" if int(value) < 0 else str(int(value))
     return _key(value) if value.strip() != "-" else "-"
@@ -238,8 +238,9 @@ def _column(
     found = next((name for name in usual if name in row.fields and name != but), None)
     if found is None:
         raise InputError(
-            f"{row.where}: no {what}: got the columns {', '.join(map(repr, row.fields)) or 'none'}, "
-            f"expected {' or '.join(map(repr, usual))}; name it with --{what}-column"
+            f"There is no {what}: none of {', '.join(map(repr, usual))} among {', '.join(map(repr, row.fields)) or 'no columns'}.",
+            hint=f"Name it with --{what}-column.",
+            where=row.where,
         )
     return found
 
@@ -249,9 +250,9 @@ def _text(row: Row, column: str) -> str:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return " ".join(text for part in value if (text := str(part).strip()))
     if not isinstance(value, str):
-        raise InputError(
-            f"{row.where}: not a text: got {describe(value)} in {column!r}, expected a text or an "
-            "array of texts (FEVER's own files hold numbers of sentences; join the sentences in "
-            "first); correct it, or name another column"
+        raise must_be(
+            row,
+            column,
+            "a string or an array of strings (FEVER's own files have numbers of sentences: join the sentences in first)",
         )
     return value.strip()

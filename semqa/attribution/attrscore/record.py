@@ -1,7 +1,7 @@
-"""The record of a run: settings, every example with what was said of it, and the scores.
+"""Outputs with gold labels, and the record of a run: settings, examples, what was said, scores.
 
-One JSON file that needs nothing besides: `read_record` makes each label again from what the judge
-said, by the rules of the semqa that reads it, and so its scores.
+A record is one JSON file that needs nothing else: `read_record` parses what the judge said again, and so
+computes the scores anew.
 """
 
 from __future__ import annotations
@@ -10,13 +10,20 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from semqa.attribution.attrscore.example import Example
-from semqa.attribution.attrscore.judging import TOO_LONG, Judged
-from semqa.attribution.attrscore.label import LABELS, label_named, label_of_relation
-from semqa.attribution.attrscore.official import official_label, official_scores
-from semqa.attribution.attrscore.parsing import parse_output
-from semqa.attribution.attrscore.scores import score_labels
+from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.judging import Judged
+from semqa.attribution.attrscore.labels import (
+    DEFAULT_FAMILY,
+    LABELS,
+    Example,
+    label_named,
+    label_of_relation,
+    official_label,
+    parse_label,
+)
+from semqa.attribution.attrscore.scores import official_scores, score_labels
 from semqa.attribution.judges import Entailment
+from semqa.attribution.records import must_be
 from semqa.data.files import decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, describe
 from semqa.errors import InputError
@@ -25,9 +32,59 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from semqa.attribution.attrscore.label import Label
+    from semqa.attribution.attrscore.labels import Label
+    from semqa.data.jsonl import Row
 
-__all__ = ["FORMAT", "RunRecord", "official_figures", "read_record", "write_record"]
+
+_OUTPUT = ("output", "Prediction", "prediction", "response")
+_LABEL = ("label", "Label", "gold")
+
+
+def read_outputs(path: Path | str) -> tuple[Judged, ...]:
+    """Read rows of a gold label and an output; CSV, TSV, JSON lines or a JSON array.
+
+    Args:
+        path: the file. The output stands under ``output``, ``prediction`` or ``response``, the label
+            under ``label`` or ``gold``; the released code's ``predictions.json`` is such a file.
+
+    Raises:
+        InputError: the file or a row is invalid; the message names the file and line.
+    """
+    return tuple(
+        _judged_output(row, number) for number, row in enumerate(read_table(path), start=1)
+    )
+
+
+def _judged_output(row: Row, number: int) -> Judged:
+    given = row.text(_field(row, _LABEL, "gold label"))
+    label = label_named(given)
+    if label is None:
+        raise InputError(
+            f"must be one of {', '.join(LABELS)}, got {describe(given)}.",
+            field="label",
+            where=row.where,
+        )
+    output = row.text(_field(row, _OUTPUT, "output"))
+    example = Example(
+        str(row.fields.get("id") or number),
+        row.text("query", ""),
+        row.text("answer", ""),
+        row.text("reference", ""),
+        label,
+        where=row.where,
+    )
+    return Judged(example, parse_label(output), output=output)
+
+
+def _field(row: Row, names: tuple[str, ...], what: str) -> str:
+    found = next((name for name in names if name in row.fields), None)
+    if found is None:
+        raise InputError(
+            f"There is no {what}: none of {', '.join(map(repr, names))} among {', '.join(map(repr, row.fields)) or 'no fields'}.",
+            where=row.where,
+        )
+    return found
+
 
 FORMAT = "semqa-attrscore-run/1"
 
@@ -42,13 +99,13 @@ class RunRecord:
         settings: judge, way, prompt, data and versions, ready for JSON.
         judged: the examples in order.
         family: the prompt family, by whose words outputs are parsed.
-        resamples: of the intervals' bootstrap.
-        seed: of its draws.
+        resamples: bootstrap resamples.
+        seed: random seed.
     """
 
     settings: Mapping[str, Any]
     judged: tuple[Judged, ...]
-    family: str = "attribution"
+    family: str = DEFAULT_FAMILY
     resamples: int = 1_000
     seed: int = 0
 
@@ -73,10 +130,10 @@ class RunRecord:
     @property
     def too_long(self) -> int:
         """How many examples the judge could not read."""
-        return sum(each.rule == TOO_LONG for each in self.judged)
+        return sum(each.too_long for each in self.judged)
 
     def official(self) -> dict[str, Any] | None:
-        """Score as the released code does, from outputs; None where there are none."""
+        """Score as the released code does, from outputs; None if missing."""
         pairs = [
             (each.example.label, official_label(each.output, self.family))
             for each in self.judged
@@ -133,26 +190,19 @@ def read_record(path: Path | str) -> RunRecord:
     """Read a record.
 
     Raises:
-        InputError: it is none; the message names the file and the row.
+        InputError: it is invalid; the message names the file and the row.
     """
     with open_input(path) as file:
         name = file.name
         top = as_row(decode_json(decode_text(file.read_all(), name), name), name)
     if top.fields.get("format") != FORMAT:
-        raise InputError(
-            f"{name}: not a record of AttrScore: got {describe(top.fields.get('format'))} for its "
-            f"format, expected {FORMAT!r}; give a file that `semqa eval attrscore run` wrote"
-        )
+        raise must_be(top, "format", f"{FORMAT!r}, as semqa eval attrscore run writes it")
     rows = top.fields.get("rows")
     if not isinstance(rows, list):
-        raise InputError(
-            f"{name}: not a record of AttrScore: got {describe(rows)} for its rows, expected an "
-            "array; give the whole file"
-        )
+        raise must_be(top, "rows", "an array")
     family = top.text("family")
     judged = tuple(
-        _judged(as_row(row, f"{name}: row {number}"), family)
-        for number, row in enumerate(rows, start=1)
+        _judged(as_row(row, f"{name}: row {number}")) for number, row in enumerate(rows, start=1)
     )
     made = ("format", "family", "resamples", "seed", "scores", "official", "too_long", "rows")
     settings = {key: value for key, value in top.fields.items() if key not in made}
@@ -162,15 +212,14 @@ def read_record(path: Path | str) -> RunRecord:
 def _whole(row: Row, name: str) -> int:
     value = row.fields.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 1_000_000:
-        raise InputError(
-            f"{row.where}: wrong value in field {name!r}: got {describe(value)}, expected a whole "
-            "number from 0 to 1,000,000; correct it"
-        )
+        raise must_be(row, name, "a whole number from 0 to 1,000,000")
     return value
 
 
 def _row(judged: Judged) -> dict[str, object]:
-    row = judged.example.to_dict() | {"predicted": judged.label, "rule": judged.rule}
+    row = judged.example.to_dict() | {"predicted": judged.label}
+    if judged.too_long:
+        row["too_long"] = True
     if judged.output is not None:
         row["output"] = judged.output
     if judged.entailment is not None:
@@ -178,14 +227,11 @@ def _row(judged: Judged) -> dict[str, object]:
     return row
 
 
-def _judged(row: Row, family: str) -> Judged:
+def _judged(row: Row) -> Judged:
     given = row.fields.get("label")
     label = label_named(row.text("label")) if given is not None else None
     if given is not None and label is None:
-        raise InputError(
-            f"{row.where}: not a label: got {describe(given)}, expected one of {', '.join(LABELS)}; "
-            "correct it"
-        )
+        raise must_be(row, "label", f"one of {', '.join(LABELS)}")
     how = row.fields.get("how")
     example = Example(
         row.text("id"),
@@ -199,12 +245,9 @@ def _judged(row: Row, family: str) -> Judged:
     output = row.fields.get("output")
     found = row.fields.get("entailment")
     if output is None and found is None:
-        if row.fields.get("rule") == TOO_LONG:
-            return Judged(example, None, TOO_LONG)
-        raise InputError(
-            f"{row.where}: nothing said: got neither 'output' nor 'entailment', expected one of "
-            "them; drop the row"
-        )
+        if row.fields.get("too_long"):
+            return Judged(example, None, too_long=True)
+        raise InputError("There is neither an output nor an entailment.", where=row.where)
     probabilities = None
     if found is not None:
         usable = (
@@ -213,20 +256,10 @@ def _judged(row: Row, family: str) -> Judged:
             and all(isinstance(p, int | float) and 0 <= p <= 1 for p in found)
         )
         if not usable:
-            raise InputError(
-                f"{row.where}: not probabilities: got {describe(found)} for 'entailment', expected "
-                "three numbers from 0 to 1; correct it"
-            )
+            raise must_be(row, "entailment", "three numbers from 0 to 1")
         probabilities = cast("tuple[float, float, float]", tuple(cast("list[float]", found)))
     text = None if output is None else row.text("output")
-    return _judged_again(Judged(example, None, "", text, probabilities), family)
-
-
-def _judged_again(judged: Judged, family: str) -> Judged:
-    if judged.output is not None:
-        parsed = parse_output(judged.output, family)
-        return Judged(judged.example, parsed.label, parsed.rule, judged.output, judged.entailment)
-    found = Entailment(*(judged.entailment or (0.0, 1.0, 0.0)))
-    return Judged(
-        judged.example, label_of_relation(found), "most probable", None, judged.entailment
-    )
+    if text is not None:
+        return Judged(example, parse_label(text), text, probabilities)
+    relation = label_of_relation(Entailment(*(probabilities or (0.0, 1.0, 0.0))))
+    return Judged(example, relation, None, probabilities)

@@ -1,17 +1,21 @@
 """The scores of AttrScore: F1 of each label, micro and macro, with what could not be parsed.
 
 The paper's overall figure is the accuracy over all examples, an output without a label being wrong;
-that is `micro_f1` here. The released code leaves such outputs out: see `official`.
+that is `micro_f1` here. The released code (`official_scores`) leaves such outputs out, and is NaN for a
+class that is never predicted.
 
 Source: Yue et al. 2023, metrics.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.label import LABELS
+from semqa.attribution.attrscore.labels import LABELS
 from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
@@ -20,9 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from semqa.attribution.attrscore.label import Label
+    from semqa.attribution.attrscore.labels import Label
 
-__all__ = ["AttrScores", "LabelScores", "score_labels"]
+__all__ = ["AttrScores", "LabelScores", "mean_scores", "score_labels"]
 
 CONFIDENCE = 0.95
 UNPARSED = "unparsed"
@@ -121,8 +125,8 @@ def score_labels(
     Args:
         true: the gold labels.
         predicted: a label for each, or None for an unparsed output.
-        resamples: of the bootstrap over examples; 0 for no intervals.
-        seed: of its draws.
+        resamples: bootstrap resamples; 0 for no intervals.
+        seed: random seed.
 
     Raises:
         ValueError: the two differ in length.
@@ -132,14 +136,13 @@ def score_labels(
         >>> scores.micro_f1, scores.parsed_accuracy, scores.labels["Contradictory"].f1
         (0.5, 1.0, 0.0)
     """
-    pairs = list(zip(true, predicted, strict=True))
-    columns = (*LABELS, None)
-    confusion = tuple(tuple(pairs.count((gold, guess)) for guess in columns) for gold in LABELS)
+    confusion = _confusion(true, predicted)
     labels = {label: _label_scores(confusion, i) for i, label in enumerate(LABELS)}
     unparsed = sum(row[-1] for row in confusion)
     hits = sum(confusion[i][i] for i in range(len(LABELS)))
     f1s = [each.f1 for each in labels.values() if each.f1 is not None]
-    n, parsed = len(pairs), len(pairs) - unparsed
+    n = sum(map(sum, confusion))
+    parsed = n - unparsed
     unscored = {}
     if not n:
         unscored = dict.fromkeys(("micro_f1", "macro_f1", "micro_f1_labels"), _NOTHING)
@@ -157,6 +160,86 @@ def score_labels(
         intervals=_intervals(confusion, resamples, seed) if n and resamples else {},
         unscored=unscored,
     )
+
+
+def mean_scores(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the mean F1 over several prompts, of each label and overall, as the paper reports it.
+
+    Args:
+        scores: those of each prompt, as `AttrScores.to_dict` gives them.
+
+    Returns:
+        ``micro_f1``, ``macro_f1`` and ``f1 LABEL``; None if a prompt lacks the score.
+    """
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return fmean(known) if known and len(known) == len(values) else None
+
+    found = {name: mean([each[name] for each in scores]) for name in ("micro_f1", "macro_f1")}
+    return found | {
+        f"f1 {label}": mean([each["labels"][label]["f1"] for each in scores]) for label in LABELS
+    }
+
+
+def _confusion(
+    true: Sequence[Label], predicted: Sequence[Label | None]
+) -> tuple[tuple[int, ...], ...]:
+    """Count pairs: rows are true labels, columns predicted ones and last the unparsed."""
+    counts = Counter(zip(true, predicted, strict=True))
+    return tuple(tuple(counts[gold, guess] for guess in (*LABELS, None)) for gold in LABELS)
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialScores:
+    """The released code's figures, in the order of `LABELS`; NaN if it divides by zero.
+
+    Attributes:
+        confusion: rows are true labels, columns predicted ones; outputs without a label are in
+            none.
+        micro_f1: the accuracy over outputs with a label, contrary to the paper's over all.
+    """
+
+    confusion: tuple[tuple[int, ...], ...]
+    precision: tuple[float, ...]
+    recall: tuple[float, ...]
+    f1: tuple[float, ...]
+    micro_f1: float
+    macro_f1: float
+
+
+def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) -> OfficialScores:
+    """Score as the released code does.
+
+    Args:
+        true: the gold labels.
+        predicted: a label for each, or None if there was none to read.
+
+    Raises:
+        ValueError: the two differ in length.
+    """
+    confusion = tuple(row[:-1] for row in _confusion(true, predicted))
+    precision, recall, f1 = [], [], []
+    for i in range(len(LABELS)):
+        hits = confusion[i][i]
+        p = _ratio(hits, sum(row[i] for row in confusion))
+        r = _ratio(hits, sum(confusion[i]))
+        precision.append(p)
+        recall.append(r)
+        f1.append(_ratio(2 * p * r, p + r))
+    return OfficialScores(
+        confusion=confusion,
+        precision=tuple(precision),
+        recall=tuple(recall),
+        f1=tuple(f1),
+        micro_f1=_ratio(sum(confusion[i][i] for i in range(len(LABELS))), sum(map(sum, confusion))),
+        macro_f1=sum(f1) / len(f1),
+    )
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Divide; 0/0 and everything with NaN in it is NaN."""
+    return part / whole if whole else math.nan
 
 
 def _label_scores(confusion: Sequence[Sequence[int]], i: int) -> LabelScores:

@@ -1,7 +1,6 @@
 """Citations at sentences: ALCE's recall and precision, and ASQA's Disambig-F1."""
 
-from semqa.attribution.citations.passages import CitedAnswer, CitedSentence
-from semqa.attribution.citations.quoted import cited_sentences
+from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, cited_sentences
 from semqa.attribution.citations.scores import (
     CitationScores,
     SentenceScore,

@@ -1,18 +1,20 @@
-"""Answers to be scored: runs of ALCE, answers of ASQA, and quoted answers."""
+"""Answers to be scored: runs of ALCE, answers of ASQA, quoted answers, and QuoteSum's sub-questions."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from semqa.attribution.citations.passages import CitedAnswer
-from semqa.attribution.citations.quoted import cited_sentences
-from semqa.attribution.citations.text import (
+from semqa.attribution.citations.reading import (
+    CitedAnswer,
+    cited_sentences,
     official_output,
     read_cited,
     remove_citations,
     remove_citations_officially,
 )
+from semqa.attribution.records import must_be
 from semqa.data.files import STDIN, ByteBudget, decode_text, open_input
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, lines_of, shown
 from semqa.errors import InputError
@@ -23,16 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from semqa.data.quotesum import Question
     from semqa.quotes.answer import QuotedAnswer
-
-__all__ = ["AnswerExample", "ShortAnswers", "looks_like_alce", "read_alce", "read_asqa"]
 
 
 class ShortAnswers(NamedTuple):
     """A question that a complete answer settles.
 
     Attributes:
-        question: in full, without what was ambiguous; may be empty where nobody asks it.
+        question: in full, disambiguated; may be empty.
         answers: short answers to it, of which one is enough.
     """
 
@@ -52,7 +53,7 @@ class AnswerExample:
         passages: passage *k* is ``passages[k - 1]``.
         references: what people answered.
         short_answers: what a complete answer holds.
-        quoted: the answer, where it is a quoted one.
+        quoted: the answer, if it is a quoted one.
     """
 
     key: str
@@ -87,7 +88,7 @@ class AnswerExample:
 def looks_like_alce(path: Path | str) -> bool:
     """Whether a file begins like a run of ALCE: a JSON object or array of outputs.
 
-    Standard input, which can be read once, is none.
+    False for standard input, which can be read only once.
     """
     if str(path) == STDIN:
         return False
@@ -108,13 +109,13 @@ def read_alce(path: Path | str) -> list[AnswerExample]:
         path: the file; ``-`` is standard input.
 
     Raises:
-        InputError: the file or an output is not usable.
+        InputError: the file or an output is invalid.
     """
     value, name = _read(path)
     if not _is_alce(value):
         raise InputError(
-            f"{name}: not a run of ALCE: got {describe(value)}, expected an object with 'data', an "
-            "array of objects with 'output'; check the file"
+            f"Not a run of ALCE: {describe(value)} in place of an object whose data is an array of objects with output.",
+            where=name,
         )
     data: list[object] = value["data"] if isinstance(value, dict) else value  # type: ignore[assignment]
     found = []
@@ -151,32 +152,33 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
         split: of ASQA.json.
 
     Raises:
-        InputError: a file is not usable, an answer has no instance, or an instance no answer.
+        InputError: a file is invalid, an answer has no instance, or an instance no answer.
     """
     value, name = _read(path)
     if not isinstance(value, dict):
-        raise InputError(
-            f"{name}: not ASQA: got {describe(value)}, expected an object; check the file"
-        )
+        raise InputError(f"Not ASQA: {describe(value)} in place of an object.", where=name)
     instances: dict[str, Any] = value
     if not any(isinstance(each, dict) and "qa_pairs" in each for each in value.values()):
         if split not in value or not isinstance(value[split], dict):
             raise InputError(
-                f"{name}: unknown split: got {split!r}, expected one of {', '.join(value)}; choose one"
+                f"must be one of {', '.join(value)}, got {split!r}.",
+                field="split",
+                value=split,
+                where=name,
             )
         instances = value[split]
     answers = _answers(predictions)
     for key in answers:
         if key not in instances:
             raise InputError(
-                f"{predictions}: unknown key: got {shown(key)}, expected one of the {len(instances)} "
-                f"of {name}; check that they belong together"
+                f"{shown(key)} is none of the {len(instances)} keys of {name}.",
+                where=str(predictions),
             )
     missing = [key for key in instances if key not in answers]
     if missing:
         raise InputError(
-            f"{predictions}: missing answers: got none for {len(missing)} of {len(instances)} "
-            f"instances ({shown(missing[0])}), expected one for each; add them"
+            f"There is no answer to {len(missing)} of {len(instances)} instances, such as {shown(missing[0])}.",
+            where=str(predictions),
         )
     found = []
     for key, instance in instances.items():
@@ -223,10 +225,7 @@ def _rows(row: Row, field: str) -> list[Row]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise InputError(
-            f"{row.where}: wrong type in field {field!r}: got {describe(value)}, expected an array; "
-            "correct it"
-        )
+        raise must_be(row, field, "an array")
     return [as_row(each, f"{row.where}: {field} {number}") for number, each in enumerate(value, 1)]
 
 
@@ -248,9 +247,67 @@ def _short_answers(row: Row) -> tuple[ShortAnswers, ...]:
     for pair in _rows(row, "qa_pairs"):
         answers = pair.fields.get("short_answers")
         if not isinstance(answers, list) or not all(isinstance(each, str) for each in answers):
-            raise InputError(
-                f"{pair.where}: wrong type in field 'short_answers': got {describe(answers)}, expected "
-                "an array of strings; correct it"
-            )
+            raise must_be(pair, "short_answers", "an array of strings")
         found.append(ShortAnswers(pair.text("question", ""), tuple(answers)))
     return tuple(found)
+
+
+_BETWEEN = re.compile(r"\s+\|\s+")
+
+NO_SUB_QUESTIONS = "the question has no sub-questions"
+
+
+class SubQuestions(NamedTuple):
+    """Sub-questions, or why there are none.
+
+    Attributes:
+        pairs: each with its short answers.
+        unscored: why they are missing, or None.
+    """
+
+    pairs: tuple[ShortAnswers, ...]
+    unscored: str | None = None
+
+
+def sub_questions(question: Question) -> SubQuestions:
+    """Return the readings of a question with the short answers of the sources that they go with.
+
+    A reading that several sources answer is one sub-question, and any of its short answers will do. Of
+    several wordings of one the first is asked.
+    Readings that cannot be told to which source they belong are left alone.
+
+    Args:
+        question: with the columns ``disambig_questions`` and ``short_ans_k`` in its references.
+
+    Source: Stelmakh et al. 2022, ASQA, section 4, whose question-answer pairs are these.
+
+    Example:
+        >>> from semqa.data.quotesum import Question, Reference
+        >>> row = Reference("r", "", "", ("1942", "1943"), "When in the US? | When in the UK?")
+        >>> sub_questions(Question("q", "When?", (), (row,))).pairs[1]
+        ShortAnswers(question='When in the UK?', answers=('1943',))
+    """
+    answers: dict[int, list[str]] = {}
+    for reference in question.references:
+        for number, answer in enumerate(reference.source_answers, 1):
+            if answer.strip() and answer not in answers.setdefault(number, []):
+                answers[number].append(answer)
+    numbers = [number for number in sorted(answers) if answers[number]]
+    said = [each.disambiguation for each in question.references if each.disambiguation.strip()]
+    if not said:
+        return SubQuestions((), NO_SUB_QUESTIONS)
+    wordings = [part.split("|") for part in _BETWEEN.split(said[0].strip())]
+    asked = [next((each.strip() for each in part if each.strip()), "") for part in wordings]
+    if len(asked) != len(numbers):
+        numbers = list(question.numbers)  # a part for each source, answered or not
+    if len(asked) != len(numbers):
+        return SubQuestions(
+            (), "the question has another number of sub-questions than of sources and short answers"
+        )
+    merged: dict[str, tuple[str, list[str]]] = {}
+    for part, number in zip(asked, numbers, strict=True):
+        if part and answers.get(number):
+            _, kept = merged.setdefault(" ".join(part.casefold().split()), (part, []))
+            kept += [answer for answer in answers[number] if answer not in kept]
+    pairs = tuple(ShortAnswers(part, tuple(kept)) for part, kept in merged.values())
+    return SubQuestions(pairs, None if pairs else NO_SUB_QUESTIONS)

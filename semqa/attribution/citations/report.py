@@ -1,4 +1,4 @@
-"""Scores of a set of answers: rows an example, means with intervals, and both again from a record."""
+"""Scores of a set of answers: one row per example, means with intervals, and both again from a record."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.citations.answers import rouge_l, string_match
-from semqa.attribution.citations.asqa import DisambigScores, dr_score, score_pair
 from semqa.attribution.citations.examples import ShortAnswers
-from semqa.attribution.citations.scores import score_citations
+from semqa.attribution.citations.scores import (
+    DisambigScores,
+    dr_score,
+    rouge_l,
+    score_citations,
+    score_pair,
+    string_match,
+)
 from semqa.errors import InputError
 from semqa.metrics.bootstrap import mean_with_interval
 
@@ -113,7 +118,7 @@ def summarise_disambig(
 
 
 def rows_again(record: Record) -> list[dict[str, Any]]:
-    """Return the rows of a record with their scores computed anew from what was judged.
+    """Return the rows of a record with their scores computed again from the judgements.
 
     Raises:
         InputError: a row is not as it was written.
@@ -125,8 +130,8 @@ def rows_again(record: Record) -> list[dict[str, Any]]:
             rows.append(again(dict(row.fields)))
         except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             raise InputError(
-                f"{row.where}: not a row of {record.fields['kind']}: got {type(error).__name__} "
-                f"({error}), expected what --out wrote; write it again"
+                f"Not a row of {record.fields['kind']}: {type(error).__name__} ({error}).",
+                where=row.where,
             ) from error
     return rows
 

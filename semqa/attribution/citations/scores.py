@@ -1,38 +1,46 @@
-"""Citation recall and precision: does what a sentence cites support it, and is each needed?
+"""Citation recall and precision, short answers and ROUGE-L (ALCE), Disambig-F1 and DR (ASQA).
 
-A sentence is recalled where the union of the passages that it cites entails it. A citation is
-precise where its sentence is recalled and it is needed: its passage entails the sentence alone, or
-the others together do not.
+A sentence is recalled if the union of the passages that it cites entails it. A citation is precise if
+its sentence is recalled and it is needed: its passage entails the sentence alone, or the others together
+do not. String exact match is the share of a question's sub-questions one of whose short answers is in
+the answer, both normalised as SQuAD does; a *hit* is an answer that has them all. ROUGE-L is that of the
+closest reference, with one sentence per line. For Disambig-F1 a judge answers each sub-question from the
+answer; its F1 with the best short answer is averaged over sub-questions, then over questions. DR is the
+geometric mean of Disambig-F1 and ROUGE-L of the corpus.
 
-Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE),
-section 4, and its eval.py, whose default judge is ``google/t5_xxl_true_nli_mixture``. Differs, but
-for ``official=True``, in what the paper leaves open: a passage cited twice in a sentence counts
-once; a citation of a passage that does not exist is imprecise and spoils no other; an answer
-without citations has no precision, where eval.py takes 0; all citations count, where eval.py takes
-the first three of a sentence.
+Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations" (ALCE), section
+4, and its eval.py, whose default judge is ``google/t5_xxl_true_nli_mixture``; Stelmakh et al. 2022, ASQA,
+section 4, and google-research/language, asqa/scoring.py, whose judge is RoBERTa-large trained on SQuAD
+2.0. Differs, except with ``official=True``, in what the papers leave open: a passage cited twice in a
+sentence counts once; a citation of a passage that does not exist is imprecise and spoils no other; an
+answer without citations has no precision (eval.py: 0); all citations count (eval.py: the first three of
+a sentence); a short answer that normalises to nothing is in no answer (there: in all); ROUGE does not
+stem; a question without sub-questions is unscored (scoring.py fails).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cache
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.citations.passages import CitedAnswer, CitedSentence, premise
-from semqa.attribution.judges.base import Pair
+from semqa.attribution.citations.reading import CitedAnswer, CitedSentence, premise
+from semqa.attribution.judges.base import Pair, Reading
+from semqa.attribution.sentences import split_sentences
+from semqa.extras import require
+from semqa.metrics.rouge import rouge_scores
+from semqa.metrics.statistics import Statistic
+from semqa.metrics.text import exact_match, normalise_answer, token_f1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.judges.base import Entailment, EntailmentJudge
+    from semqa.attribution.citations.examples import AnswerExample, ShortAnswers
+    from semqa.attribution.judges.base import AnsweringJudge, Entailment, EntailmentJudge
     from semqa.quotes.answer import QuotedAnswer
 
-__all__ = [
-    "OFFICIAL_AT_MOST",
-    "CitationScores",
-    "SentenceScore",
-    "citation_scores",
-    "score_citations",
-]
 
 OFFICIAL_AT_MOST = 3
 """Citations of a sentence that eval.py counts, by default."""
@@ -48,7 +56,7 @@ class SentenceScore:
     Attributes:
         text: the sentence without citations.
         citations: the citations that count, in order.
-        entailment: what the judge said of the union of the cited passages; None where there was
+        entailment: what the judge said of the union of the cited passages; None if there was
             nothing to ask, for nothing that exists is cited.
         precise: for each citation whether it is precise.
     """
@@ -80,7 +88,7 @@ class CitationScores:
 
     Attributes:
         recall: sentences that are supported by what they cite, 0-100; None without a sentence.
-        precision: citations that are precise, 0-100; None where nothing is cited.
+        precision: citations that are precise, 0-100; None if nothing is cited.
         sentences: how each sentence fared.
         unscored: for each score that is None, the reason.
     """
@@ -137,7 +145,7 @@ def citation_scores(
     Args:
         answer: the answer with its sources.
         judge: says what follows from what.
-        at_most: count only so many citations a sentence, the first ones; None for all.
+        at_most: count at most this many citations per sentence; None for all.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -152,7 +160,7 @@ def citation_scores(
         >>> scores.n_supported, scores.n_sentences, scores.precision
         (2, 3, 100.0)
     """
-    from semqa.attribution.citations.quoted import cited_sentences
+    from semqa.attribution.citations.reading import cited_sentences
 
     cited = CitedAnswer(cited_sentences(answer), answer.sources)
     return score_citations([cited], judge, at_most=at_most)[0]
@@ -170,7 +178,7 @@ def score_citations(
     Args:
         answers: the answers.
         judge: says what follows from what.
-        at_most: count only so many citations a sentence, the first ones; None for all, and with
+        at_most: count at most this many citations per sentence; None for all, and with
             `official` for `OFFICIAL_AT_MOST`.
         official: count as ALCE's eval.py does, defects and all (see `docs/attribution/citations.md`).
     """
@@ -276,3 +284,176 @@ def _summed_up(sentences: Sequence[SentenceScore], *, official: bool) -> Citatio
     else:
         unscored["precision"] = NO_CITATIONS if sentences else NO_SENTENCES
     return CitationScores(recall, precision, scores.sentences, unscored)
+
+
+NO_SHORT_ANSWERS = "the question has no short answers"
+NO_REFERENCE = "the question has no reference"
+
+
+def string_match(text: str, wanted: Sequence[ShortAnswers], *, official: bool = False) -> Statistic:
+    """Return the share of sub-questions that an answer holds a short answer to, 0-100.
+
+    Args:
+        text: the answer, without citations.
+        wanted: the sub-questions.
+        official: count short answers that normalise to nothing as found.
+
+    Example:
+        >>> from semqa.attribution.citations.examples import ShortAnswers
+        >>> string_match("In the U.S., 1943.", [ShortAnswers("", ("US",)), ShortAnswers("", ("1942",))])
+        Statistic(value=50.0, n=2, unscored=None)
+    """
+    if not wanted:
+        return Statistic.none(NO_SHORT_ANSWERS)
+    within = normalise_answer(text)
+    found = 0
+    for each in wanted:
+        normalised = map(normalise_answer, each.answers)
+        found += any(answer in within for answer in normalised if answer or official)
+    return Statistic(100 * found / len(wanted), len(wanted))
+
+
+def rouge_l(text: str, references: Sequence[str], *, official: bool = False) -> Statistic:
+    """Return ROUGE-L (summary level) against the closest reference, 0-100.
+
+    Args:
+        text: the answer, without citations.
+        references: what people wrote.
+        official: stem words, and look at the first two references alone, as eval.py does.
+
+    Raises:
+        MissingExtraError: official, and rouge-score is not installed.
+
+    Example:
+        >>> rouge_l("It rained. It snowed.", ["It snowed. It rained."]).value
+        100.0
+    """
+    if not references:
+        return Statistic.none(NO_REFERENCE)
+
+    def lines(given: str) -> str:
+        # The scripts make letters small before they look for sentences.
+        return "\n".join(split_sentences(given, any_case=official)).lower()
+
+    if official:
+        scorer = _scorer()
+        scores = [
+            100 * scorer.score(lines(reference), lines(text))["rougeLsum"].fmeasure
+            for reference in references[:2]
+        ]
+    else:
+        scores = [rouge_scores(lines(reference), lines(text)).rougeLsum for reference in references]
+    return Statistic(max(scores), len(references))
+
+
+@cache
+def _scorer() -> Any:
+    package = require(
+        "rouge_score.rouge_scorer", extra="eval", purpose="ROUGE with stems, as ALCE has it,"
+    )
+    return package.RougeScorer(["rougeLsum"], use_stemmer=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """How one sub-question fares.
+
+    Attributes:
+        question: in full.
+        short_answers: of which one is enough.
+        found: what the judge read off the answer; empty for nothing.
+        f1: with the best short answer, in [0, 1].
+        exact: whether it equals one, once normalised.
+    """
+
+    question: str
+    short_answers: tuple[str, ...]
+    found: str
+    f1: float
+    exact: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a JSON-ready object."""
+        row = {name: getattr(self, name) for name in self.__slots__}
+        return row | {"short_answers": list(self.short_answers)}
+
+
+@dataclass(frozen=True, slots=True)
+class DisambigScores:
+    """How one answer fares.
+
+    Attributes:
+        pairs: its sub-questions.
+        unscored: why there are no scores; None if there are.
+    """
+
+    pairs: tuple[PairScore, ...]
+    unscored: str | None = None
+
+    @property
+    def f1(self) -> float | None:
+        """Disambig-F1 of the answer, 0-100."""
+        return 100 * fmean(pair.f1 for pair in self.pairs) if self.pairs else None
+
+    @property
+    def exact(self) -> float | None:
+        """Sub-questions answered exactly, 0-100."""
+        return 100 * fmean(pair.exact for pair in self.pairs) if self.pairs else None
+
+    @property
+    def hit(self) -> float | None:
+        """100 if all sub-questions are answered exactly, else 0."""
+        return 100.0 * all(pair.exact for pair in self.pairs) if self.pairs else None
+
+
+def disambig_scores(
+    examples: Sequence[AnswerExample], judge: AnsweringJudge, *, official: bool = False
+) -> list[DisambigScores]:
+    """Score answers together: the judge gets one batch.
+
+    Args:
+        examples: answers with sub-questions; one without is unscored.
+        judge: reads answers off a text.
+        official: strip citations as ALCE's eval.py does.
+    """
+    # eval.py gives an empty answer as a blank, for its model takes no empty passage.
+    texts = [example.plain(official=official) or " " for example in examples]
+    found = iter(
+        judge.answer(
+            [
+                Reading(pair.question, text)
+                for example, text in zip(examples, texts, strict=True)
+                for pair in example.short_answers
+            ]
+        )
+    )
+    scores = []
+    for example in examples:
+        pairs = []
+        for wanted in example.short_answers:
+            span = next(found)
+            pairs.append(score_pair(wanted, "" if span is None else span.text))
+        reason = None if pairs else NO_SHORT_ANSWERS
+        scores.append(DisambigScores(tuple(pairs), reason))
+    return scores
+
+
+def score_pair(wanted: ShortAnswers, found: str) -> PairScore:
+    """Score an extracted answer against the short answers."""
+    return PairScore(
+        wanted.question,
+        wanted.answers,
+        found,
+        max((token_f1(answer, found) for answer in wanted.answers), default=0.0),
+        any(exact_match(answer, found) for answer in wanted.answers),
+    )
+
+
+def dr_score(disambig_f1: float | None, rouge: float | None) -> float | None:
+    """Return DR, 0-100: the geometric mean; None if one of the two is.
+
+    Example:
+        >>> round(dr_score(26.373514957680307, 39.151834028242725), 4)
+        32.1337
+    """
+    return None if disambig_f1 is None or rouge is None else math.sqrt(disambig_f1 * rouge)

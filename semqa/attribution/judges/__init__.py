@@ -1,4 +1,4 @@
-"""Judges: who says whether a text supports a claim."""
+"""Judges: they say whether a text supports a claim."""
 
 from semqa.attribution.judges.base import (
     AnsweringJudge,
@@ -10,10 +10,10 @@ from semqa.attribution.judges.base import (
     Pair,
     Reading,
     Span,
+    TooLongError,
+    unless_too_long,
 )
-from semqa.attribution.judges.cached import CachedJudge
-from semqa.attribution.judges.length import TooLongError, unless_too_long
-from semqa.attribution.judges.patient import PatientJudge
+from semqa.attribution.judges.cached import CachedJudge, PatientJudge
 from semqa.attribution.judges.registry import create_judge
 
 __all__ = [

@@ -1,28 +1,33 @@
 """The protocol of judges: four questions, of which a judge answers some.
 
-All four take many inputs at once and give one result an input, in order: batches are the judge's
-own matter. A judge is deterministic: the same input gives the same result, whatever stands beside
-it in a batch, so that results can be kept on disk by content.
+Each takes many inputs at once and returns one result per input, in order. A judge is deterministic: the
+same input gives the same result, whatever its batch, so that results can be cached by content. (A sampled
+language model is deterministic by its seed, as far as its engine is.)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    overload,
+    runtime_checkable,
+)
+
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = [
-    "AnsweringJudge",
-    "AskingJudge",
-    "CompletingJudge",
-    "Entailment",
-    "EntailmentJudge",
-    "Judge",
-    "Pair",
-    "Reading",
-    "Span",
-]
+
+Schema = Mapping[str, object]
+Relation = Literal["entailment", "neutral", "contradiction"]
+"""The relation of a hypothesis to a premise, or of a claim to its source."""
 
 
 class Pair(NamedTuple):
@@ -42,7 +47,16 @@ class Entailment(NamedTuple):
     @property
     def entailed(self) -> bool:
         """Whether entailment is the most probable, and no other is as probable."""
-        return self.entailment > max(self.neutral, self.contradiction)
+        return self.relation == "entailment"
+
+    @property
+    def relation(self) -> Relation:
+        """The most probable relation; neutral if two are equally probable."""
+        if self.entailment > max(self.neutral, self.contradiction):
+            return "entailment"
+        if self.contradiction > max(self.entailment, self.neutral):
+            return "contradiction"
+        return "neutral"
 
 
 class Reading(NamedTuple):
@@ -83,7 +97,7 @@ class EntailmentJudge(Judge, Protocol):
     """A judge of whether one text follows from another."""
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise."""
+        """Return the relation of each hypothesis to its premise."""
         ...
 
 
@@ -92,7 +106,7 @@ class AnsweringJudge(Judge, Protocol):
     """A judge that answers questions by a span of a passage."""
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None where the passage does not."""
+        """Return the span that answers each question, or None if the passage does not."""
         ...
 
 
@@ -104,8 +118,8 @@ class AskingJudge(Judge, Protocol):
         """Return questions whose answer is given, best first.
 
         Args:
-            readings: (answer, passage) pairs; the answer stands in the passage.
-            count: at most so many questions a pair, 1 or more (the beams, for a model).
+            readings: (answer, passage) pairs; the answer is in the passage.
+            count: most questions per pair, at least 1 (for a model, the beams).
         """
         ...
 
@@ -114,6 +128,91 @@ class AskingJudge(Judge, Protocol):
 class CompletingJudge(Judge, Protocol):
     """A judge that writes on from a prompt."""
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
-        """Return what is written after each prompt, greedily, without the prompt."""
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
+        """Complete each prompt; replies do not repeat it.
+
+        Args:
+            prompts: what is asked.
+            max_new_tokens: most tokens of a reply.
+            schema: JSON schema of the replies; a judge that does not support schemas ignores it.
+        """
         ...
+
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+Ability = Literal["entailment", "answer", "ask", "complete"]
+_ABILITIES: dict[Ability, tuple[str, str]] = {
+    "entailment": ("judge entailment", "lexical, engine:SPEC or transformers:nli=MODEL"),
+    "answer": ("answer questions", "lexical, engine:SPEC or transformers:qa=MODEL"),
+    "ask": ("ask questions", "lexical, engine:SPEC or transformers:qg=MODEL"),
+    "complete": ("answer prompts", "engine:openai:MODEL or transformers:lm=MODEL"),
+}
+"""What each ability is called in errors, and judges that have it."""
+
+
+def abilities_of(judge: Judge) -> frozenset[Ability]:
+    """Return what a judge can do: its ``abilities`` if it states them, else the methods that it has."""
+    stated: frozenset[Ability] | None = getattr(judge, "abilities", None)
+    if stated is not None:
+        return stated
+    return frozenset(ability for ability in _ABILITIES if hasattr(judge, ability))
+
+
+@overload
+def able(judge: Judge, ability: Literal["entailment"]) -> EntailmentJudge: ...
+@overload
+def able(judge: Judge, ability: Literal["answer"]) -> AnsweringJudge: ...
+@overload
+def able(judge: Judge, ability: Literal["ask"]) -> AskingJudge: ...
+@overload
+def able(judge: Judge, ability: Literal["complete"]) -> CompletingJudge: ...
+def able(judge: Judge, ability: Ability) -> Any:
+    """Return a judge as one that has an ability.
+
+    Raises:
+        InputError: it does not have it.
+    """
+    if ability not in abilities_of(judge):
+        what, others = _ABILITIES[ability]
+        raise InputError(f"The judge {judge.name} cannot {what}.", hint=f"Choose {others}.")
+    return judge
+
+
+class TooLongError(InputError):
+    """A text is too long for a judge, and cutting it would change the judgement."""
+
+
+def unless_too_long(
+    judge: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In]
+) -> list[_Out | TooLongError]:
+    """Judge all that is not too long.
+
+    Args:
+        judge: a method of a judge.
+        inputs: its inputs, asked in one batch; in halves if one of them is too long.
+
+    Returns:
+        One result per input, in order; for an input that is too long, the error.
+
+    Example:
+        >>> def lengths(texts):
+        ...     if any(len(text) > 3 for text in texts):
+        ...         raise TooLongError("too long")
+        ...     return [len(text) for text in texts]
+        >>> unless_too_long(lengths, ["ab", "abcd"])
+        [2, TooLongError('too long')]
+    """
+    if not inputs:
+        return []
+    try:
+        return list(judge(inputs))
+    except TooLongError as error:
+        if len(inputs) == 1:
+            return [error]
+    half = len(inputs) // 2
+    return [*unless_too_long(judge, inputs[:half]), *unless_too_long(judge, inputs[half:])]

@@ -1,7 +1,6 @@
-"""A judge that remembers: every result is kept on disk, by its content.
+"""Judges that wrap another: one caches its results on disk, one skips texts that are too long.
 
-This is how runs resume: what was asked once is never asked again, by whichever process, whatever
-killed the one that asked. Knows nothing of what is judged.
+The cache is how runs resume: what was asked once is never asked again, by any process.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.attribution.judges.base import (
-    AnsweringJudge,
-    AskingJudge,
-    CompletingJudge,
     Entailment,
-    EntailmentJudge,
     Span,
+    TooLongError,
+    abilities_of,
+    unless_too_long,
 )
 from semqa.data.sqlite import use_write_ahead_log
 from semqa.errors import InputError, UnavailableError
@@ -29,9 +27,9 @@ from semqa.errors import InputError, UnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Judge, Pair, Reading
+    from semqa.attribution.judges.base import Ability, Judge, Pair, Reading, Schema
 
-__all__ = ["FILE_NAME", "CachedJudge"]
+__all__ = ["FILE_NAME", "CachedJudge", "PatientJudge"]
 
 FILE_NAME = "judgements.sqlite3"
 """The file in a folder of judgements."""
@@ -50,12 +48,11 @@ _Out = TypeVar("_Out")
 
 
 class CachedJudge:
-    """Asks another judge only what was never asked before.
+    """Asks another judge only inputs that are not in the cache.
 
-    It can what the other judge can, so that ``isinstance(cached, EntailmentJudge)`` tells. Equal
-    inputs are asked once. Results are written after every `chunk` inputs, each time in one
-    transaction: a process that is killed loses at most the chunk that it was at. Several processes
-    and threads may share a file.
+    Equal inputs are asked once. Results are written after every `chunk` inputs, each time in one
+    transaction: a process that is killed loses at most its last chunk. Several processes and threads
+    may share a file.
 
     Args:
         judge: the judge to ask.
@@ -71,7 +68,7 @@ class CachedJudge:
         on_progress: called with how many inputs of a call are done, and of how many.
 
     Raises:
-        InputError: the file is no such file, is damaged, or cannot be written.
+        InputError: the file is not a cache, is damaged, or cannot be written.
     """
 
     def __init__(self, judge: Judge, path: Path | str | None, *, chunk: int = 64) -> None:
@@ -83,54 +80,53 @@ class CachedJudge:
         self.on_progress: Callable[[int, int], None] | None = None
         self._chunk = chunk
         self._store = _Store(None if path is None else _file(Path(path)))
-        self._own: Any = judge
         through: Any = getattr(judge, "through", None)
-        if through is not None:
-            # What a language model replied is kept, and read anew each time.
-            self._own = through(self._complete)
-            self.entailment, self.answer = self._own.entailment, self._own.answer
-            self.ask, self.complete = self._own.ask, self._complete
-            return
-        # Only what the other judge can: `isinstance` looks for the methods.
-        if isinstance(judge, EntailmentJudge):
-            self.entailment = self._entailment
-        if isinstance(judge, AnsweringJudge):
-            self.answer = self._answer
-        if isinstance(judge, AskingJudge):
-            self.ask = self._ask
-        if isinstance(judge, CompletingJudge):
-            self.complete = self._complete
+        # A language model's replies are cached, and parsed again each time.
+        self._model: Any = None if through is None else through(self._kept_replies)
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """Those of the other judge."""
+        return abilities_of(self.judge)
 
     @property
     def on_disk(self) -> bool:
-        """Whether what was judged outlives the process."""
+        """Whether results outlive the process."""
         return self._store.on_disk
 
     @property
     def unparsed(self) -> int:
-        """How many replies of a language model could not be read; 0 for judges that are none."""
-        return int(getattr(self._own, "unparsed", 0))
+        """How many replies of a language model were unparsed; 0 for other judges."""
+        return int(getattr(self._model or self.judge, "unparsed", 0))
 
     def close(self) -> None:
-        """Close the file, and the other judge where it can be closed."""
+        """Close the file and the other judge."""
         self._store.close()
         close: Any = getattr(self.judge, "close", None)
         if close is not None:
             close()
 
-    def _entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return the relation of each hypothesis to its premise."""
         judge: Any = self.judge
+        if self._model is not None:
+            found: list[Entailment] = self._model.entailment(pairs)
+            return found
         return self._all(
             "entailment", {}, pairs, judge.entailment, list, lambda kept: Entailment(*kept)
         )
 
-    def _answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None."""
         judge: Any = self.judge
+        if self._model is not None:
+            spans: list[Span | None] = self._model.answer(readings)
+            return spans
 
         def write(span: Span | None) -> object:
             return None if span is None else [span.start, span.end, span.score]
 
-        # The text is not kept a second time: it stands in the passage that was asked.
+        # The text is not stored: it is part of the passage.
         found: list[list[Any] | None] = self._all(
             "answer", {}, readings, lambda some: map(write, judge.answer(some)), _same, _same
         )
@@ -141,19 +137,32 @@ class CachedJudge:
             for reading, kept in zip(readings, found, strict=True)
         ]
 
-    def _ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return questions whose answer is given."""
         judge: Any = self.judge
+        if self._model is not None:
+            questions: list[list[str]] = self._model.ask(readings, count=count)
+            return questions
         return self._all(
             "ask", {"count": count}, readings, lambda some: judge.ask(some, count=count), list, list
         )
 
-    def _complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
+        """Complete each prompt."""
+        return self._kept_replies(prompts, max_new_tokens=max_new_tokens, schema=schema)
+
+    def _kept_replies(
+        self, prompts: Sequence[str], *, max_new_tokens: int, schema: Schema | None = None
+    ) -> list[str]:
         judge: Any = self.judge
+        asked: dict[str, object] = {"max_new_tokens": max_new_tokens}
         return self._all(
             "complete",
-            {"max_new_tokens": max_new_tokens},
+            asked if schema is None else {**asked, "schema": schema},
             prompts,
-            lambda some: judge.complete(some, max_new_tokens=max_new_tokens),
+            lambda some: judge.complete(some, max_new_tokens=max_new_tokens, schema=schema),
             str,
             str,
         )
@@ -167,7 +176,7 @@ class CachedJudge:
         write: Callable[[Any], object],
         read: Callable[[Any], _Out],
     ) -> list[_Out]:
-        """Return the result of each input, asking for those that are not kept."""
+        """Return the result of each input, asking for those that are not cached."""
         keys = [_key(self.identity, kind, settings, each) for each in inputs]
         results = self._store.get(keys)
         missing = {key: each for key, each in zip(keys, inputs, strict=True) if key not in results}
@@ -192,6 +201,68 @@ class CachedJudge:
     def _tell(self, done: int, total: int) -> None:
         if self.on_progress is not None:
             self.on_progress(done, total)
+
+
+_NEUTRAL = Entailment(0.0, 1.0, 0.0)
+
+
+class PatientJudge:
+    """Asks another judge, and counts inputs that are too long instead of failing.
+
+    Such a pair is neutral, a reading has no answer, an answer has no questions, and a prompt an empty
+    reply. This is for measures without a place for the reason why something is not judged; others
+    call `unless_too_long`.
+
+    Args:
+        judge: the judge to ask.
+
+    Attributes:
+        name: that of the other judge.
+        identity: that of the other judge.
+        too_long: how many inputs were too long so far.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self.name, self.identity = judge.name, judge.identity
+        self.too_long = 0
+        self._judge: Any = judge
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """Those of the other judge."""
+        return abilities_of(self._judge)
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return the relation of each hypothesis to its premise."""
+        return self._all(self._judge.entailment, pairs, _NEUTRAL)
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None."""
+        return self._all(self._judge.answer, readings, None)
+
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return questions whose answer is given."""
+        return self._all(lambda some: self._judge.ask(some, count=count), readings, [])
+
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
+        """Complete each prompt."""
+
+        def replies(some: Sequence[str]) -> list[str]:
+            found: list[str] = self._judge.complete(
+                some, max_new_tokens=max_new_tokens, schema=schema
+            )
+            return found
+
+        return self._all(replies, prompts, "")
+
+    def _all(
+        self, ask: Callable[[Sequence[_In]], list[_Out]], inputs: Sequence[_In], nothing: _Out
+    ) -> list[_Out]:
+        results = unless_too_long(ask, inputs)
+        self.too_long += sum(isinstance(each, TooLongError) for each in results)
+        return [nothing if isinstance(each, TooLongError) else each for each in results]
 
 
 class _Store:
@@ -236,7 +307,7 @@ class _Store:
             run("COMMIT")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        """Return what is kept of these keys."""
+        """Return the results of the keys that are cached."""
         found: dict[bytes, str] = {}
         for some in _chunks(dict.fromkeys(keys), _KEYS_AT_ONCE):
             holes = ",".join("?" * len(some))
@@ -274,17 +345,15 @@ class _Store:
     def _explained(self, error: Exception) -> InputError | UnavailableError:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             return UnavailableError(
-                f"{self._path}: locked: got no turn in {_WAIT_SECONDS:g} s, expected another process "
-                "to finish writing; end it, or use another --judge-cache"
+                f"{self._path} is locked: another process has been writing for {_WAIT_SECONDS:g} s. Wait for it, or use another --judge-cache."
             )
         if isinstance(error, (OSError, sqlite3.OperationalError)):
             return UnavailableError(
-                f"{self._path}: cannot be used: got {str(error)!r}, expected a file that can be "
-                "read and written; use another --judge-cache, or --no-judge-cache"
+                f"{self._path} cannot be used: {error}. Use another --judge-cache, or --no-judge-cache."
             )
         return InputError(
-            f"{self._path}: no file of judgements, or a damaged one: got {str(error)!r}, expected "
-            "what semqa keeps there; remove it, or use another --judge-cache"
+            f"{self._path} is not a cache of judgements, or is damaged: {error}.",
+            hint="Remove it, or use another --judge-cache.",
         )
 
 
@@ -293,7 +362,7 @@ def _file(path: Path) -> Path:
 
 
 def _key(identity: str, kind: str, settings: Mapping[str, object], given: object) -> bytes:
-    """Return the key of an input: a digest of who is asked, what, and how."""
+    """Return the key of an input: a digest of the judge, the question and its settings."""
     content = json.dumps([identity, kind, dict(settings), given], ensure_ascii=True)
     return hashlib.sha256(content.encode("ascii")).digest()
 

@@ -1,19 +1,23 @@
-"""A language model as a judge, through any engine of semqa that asks one.
+"""A language model as a judge, through any engine that asks one.
 
-The model writes freely, greedily, in the form that the engine gives prompts in. What it replies is
-read by `semqa.attribution.judges.replies`; a reply that cannot be read counts as neutral, or as no
+Replies are parsed by `semqa.attribution.judges.replies`. An unparsed reply counts as neutral, or as no
 answer, and is counted in `EngineJudge.unparsed`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Self
 
-from semqa.attribution.judges.base import Entailment
-from semqa.attribution.judges.length import TooLongError
-from semqa.attribution.judges.replies import read_questions, read_span, read_verdict
+from semqa.attribution.judges.base import Entailment, TooLongError
+from semqa.attribution.judges.replies import (
+    read_questions,
+    read_relation,
+    read_span,
+    verdict_schema,
+)
 from semqa.attribution.prompts import JudgePrompt
-from semqa.engines.base import CompletingEngine, PromptTooLongError
+from semqa.engines.base import CompletingEngine, PromptTooLongError, SchemaEngine
 from semqa.engines.model.hub import model_identity
 from semqa.engines.openai.client import default_url
 from semqa.errors import InputError
@@ -21,7 +25,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Pair, Reading, Span
+    from semqa.attribution.judges.base import Pair, Reading, Schema, Span
 
 __all__ = ["PROMPTS", "EngineJudge"]
 
@@ -31,6 +35,10 @@ PROMPTS = {"entailment": "engine-entailment", "answer": "engine-answer", "ask": 
 _VERDICT_TOKENS = 64
 _SPAN_TOKENS = 96
 _QUESTION_TOKENS = 48
+_JSON_TOKENS = 32
+"""What the braces and names of a JSON reply take."""
+
+_VERDICT = verdict_schema("verdict", ("Entailment", "Neutral", "Contradiction"))
 _WHERE_MODELS_RUN = ("base_url", "batch_size", "device", "dtype", "trust_remote_code")
 _HARMLESS = ("base_url", "batch_size", "device", "say", "prompts", "warm", "constraint")
 """Options that change no result."""
@@ -41,27 +49,31 @@ _SURE = {
     "contradiction": Entailment(0.0, 0.0, 1.0),
 }
 _UNREAD = Entailment(0.49, 0.51, 0.0)
-"""Neutral, and near enough to one half to be called unclear where that is told apart."""
+"""Neutral, and close enough to one half to be called unclear."""
 
 
 class EngineJudge:
-    """Judges by what a language model says.
+    """Judges by what a language model writes.
 
-    It says a word and no probability: entailment is 1 or 0.
+    It gives a verdict and no probability: entailment is 1 or 0. If the endpoint supports JSON schemas,
+    verdicts are requested as JSON.
 
     Args:
         engine: asks the model.
-        identity: what tells the model from others.
-        prompts: templates by question (the keys of `PROMPTS`), by name or file; what is not given is
-            that of `PROMPTS`.
+        identity: tells the model and its settings from others.
+        prompts: templates by question (the keys of `PROMPTS`), by name or file; the rest are those
+            of `PROMPTS`.
+        sample: sample as the engine's options say; otherwise decode greedily.
+        name: the specification that creates this judge again; by default that of the engine.
+        complete: completes prompts in place of the engine, such as from a cache; as `complete`.
 
     Attributes:
         name: the specification that creates this judge again.
         identity: the engine, its model's digest, its options and the prompts' digests.
-        unparsed: how many replies could not be read so far.
+        unparsed: how many replies were unparsed so far.
 
     Raises:
-        InputError: a prompt is not usable.
+        InputError: a prompt is invalid.
     """
 
     def __init__(
@@ -69,16 +81,22 @@ class EngineJudge:
         engine: CompletingEngine,
         identity: str,
         prompts: Mapping[str, str] | None = None,
+        *,
+        sample: bool = False,
+        name: str | None = None,
+        complete: Callable[..., list[str]] | None = None,
     ) -> None:
         self._engine = engine
-        chosen = PROMPTS | dict(prompts or {})
-        self._prompts = {kind: JudgePrompt.load(name) for kind, name in chosen.items()}
-        self.name = f"engine:{engine.name}"
+        self._given = (engine, identity, dict(prompts or {}))
+        chosen = PROMPTS | self._given[2]
+        self._prompts = {kind: JudgePrompt.load(template) for kind, template in chosen.items()}
+        self._schema = _VERDICT if chosen["entailment"] == PROMPTS["entailment"] else None
+        self._sample = sample
+        self._complete = complete or self._ask_engine
+        self.name = name or f"engine:{engine.name}"
         digests = ",".join(self._prompts[kind].sha256[:16] for kind in sorted(self._prompts))
-        self._engine_identity = identity
         self.identity = f"{identity};prompts={digests}"
         self.unparsed = 0
-        self._complete: Callable[..., list[str]] = engine.complete
 
     @classmethod
     def create(
@@ -87,11 +105,12 @@ class EngineJudge:
         options: Mapping[str, object] | None = None,
         prompts: Mapping[str, str] | None = None,
     ) -> Self:
-        """Create the judge of an engine's specification, such as ``transformers:MODEL``.
+        """Create the judge of an engine's specification.
 
         Args:
-            spec: the specification.
-            options: of the engine; where models run is left out where the engine has no such option.
+            spec: such as ``transformers:MODEL``; options of the engine may follow, such as
+                ``openai:MODEL,temperature=0.7,seed=1``.
+            options: more of them. Where models run is ignored by engines without such an option.
             prompts: templates by question, as for the class.
 
         Raises:
@@ -100,43 +119,41 @@ class EngineJudge:
         """
         from semqa.engines import accepted_options, create_engine
 
+        given_spec = spec
+        spec, settings = _settings(spec)
         accepted = accepted_options(spec)
         if accepted is not None and "prompts" not in accepted:
             raise InputError(
-                f"judge: got engine:{spec}, expected an engine that asks a language model; choose "
-                "such as engine:transformers:MODEL or engine:openai:MODEL"
+                f"engine:{spec} asks no language model.",
+                hint="Choose one such as engine:transformers:MODEL or engine:openai:MODEL.",
             )
         given = {
             name: value
-            for name, value in (options or {}).items()
+            for name, value in {**(options or {}), **settings}.items()
             if accepted is None or name in accepted or name not in _WHERE_MODELS_RUN
         }
         more = {"constraint": "off", "warm": False} if accepted is not None else {}
         engine = create_engine(spec, {**given, **more})
         if not isinstance(engine, CompletingEngine):
-            raise InputError(
-                f"judge: got engine:{spec}, expected an engine that writes on from a prompt; choose "
-                "another"
-            )
+            raise InputError(f"engine:{spec} does not complete prompts.")
         kept = sorted((k, v) for k, v in given.items() if k not in _HARMLESS)
-        # What stands behind an endpoint it alone knows: its address has to do.
+        # Only the endpoint knows which model it serves: its address has to do.
         where = None
         if spec.startswith("openai:"):
             where = given.get("base_url") or default_url()
         digest = model_identity(spec, given.get("revision"))
-        return cls(engine, f"engine:{spec}@{digest or where};{kept}", prompts)
+        temperature = given.get("temperature")
+        return cls(
+            engine,
+            f"engine:{spec}@{digest or where};{kept}",
+            prompts,
+            sample=isinstance(temperature, int | float) and temperature > 0,
+            name=f"engine:{given_spec}",
+        )
 
     def through(self, complete: Callable[..., list[str]]) -> EngineJudge:
-        """Return this judge with its replies coming from elsewhere, such as from a cache of them.
-
-        Args:
-            complete: as `complete`.
-        """
-        other = EngineJudge.__new__(EngineJudge)
-        other.__dict__.update(self.__dict__)
-        other.unparsed = 0
-        other._complete = complete
-        return other
+        """Return the same judge with its replies from elsewhere, such as a cache of them."""
+        return EngineJudge(*self._given, sample=self._sample, name=self.name, complete=complete)
 
     def close(self) -> None:
         """Close the engine."""
@@ -144,30 +161,41 @@ class EngineJudge:
         if close is not None:
             close()
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, schema: Schema | None = None
+    ) -> list[str]:
         """Return what the model writes after each prompt.
 
         Raises:
             TooLongError: one does not fit into the model's context.
         """
         try:
-            return self._complete(prompts, max_new_tokens=max_new_tokens)
+            return self._complete(prompts, max_new_tokens=max_new_tokens, schema=schema)
         except PromptTooLongError as error:
             raise TooLongError(str(error)) from error
 
+    def _ask_engine(
+        self, prompts: Sequence[str], *, max_new_tokens: int, schema: Schema | None = None
+    ) -> list[str]:
+        how = {"sample": True} if self._sample else {}
+        if schema is not None and isinstance(self._engine, SchemaEngine):
+            most = max_new_tokens + _JSON_TOKENS
+            return self._engine.complete_json(prompts, schema, max_new_tokens=most, **how)
+        return self._engine.complete(prompts, max_new_tokens=max_new_tokens, **how)
+
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise, as the model says."""
+        """Return the relation of each hypothesis to its premise."""
         prompt = self._prompts["entailment"]
         asked = [prompt.fill(premise=pair.premise, hypothesis=pair.hypothesis) for pair in pairs]
         found = []
-        for reply in self.complete(asked, max_new_tokens=_VERDICT_TOKENS):
-            verdict = read_verdict(reply)
-            self.unparsed += verdict is None
-            found.append(_UNREAD if verdict is None else _SURE[verdict])
+        for reply in self.complete(asked, max_new_tokens=_VERDICT_TOKENS, schema=self._schema):
+            relation = read_relation(reply)
+            self.unparsed += relation is None
+            found.append(_UNREAD if relation is None else _SURE[relation])
         return found
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that the model copies, or None where it copies none."""
+        """Return the span that the model copies, or None if it copies none."""
         prompt = self._prompts["answer"]
         asked = [prompt.fill(question=one.question, passage=one.passage) for one in readings]
         found = []
@@ -188,3 +216,21 @@ class EngineJudge:
             self.unparsed += not questions
             found.append(questions)
         return found
+
+
+def _settings(spec: str) -> tuple[str, dict[str, object]]:
+    """Split a specification from the options that follow it.
+
+    Example:
+        >>> _settings("openai:m,temperature=0.7,seed=2")
+        ('openai:m', {'temperature': 0.7, 'seed': 2})
+    """
+    found: dict[str, object] = {}
+    while match := re.fullmatch(r"(?P<rest>.+),\s*(?P<name>[a-z_]+)=(?P<value>[^,=]*)", spec):
+        value = match["value"].strip()
+        number = re.fullmatch(r"-?\d+(\.\d+)?", value)
+        found = {
+            match["name"]: (float(value) if number[1] else int(value)) if number else value
+        } | found
+        spec = match["rest"]
+    return spec, found

@@ -1,38 +1,272 @@
-"""A judge that needs no model: it compares words, by rules that are written here.
+"""A judge that needs no model: it compares words.
 
-It is there so that everything runs on a bare machine, and as a floor for other judges. It knows no
-synonyms, no syntax and no world: a paraphrase is neutral to it, and words that are all there in
-another order are entailed. Do not report its figures as those of a metric.
+It lets everything run on a bare machine, and is a floor for other judges. It knows no synonyms, no syntax
+and no world: a paraphrase is neutral to it, and the same words in another order are entailed. Do not report
+its figures as those of a metric.
+
+It answers prompts for verdicts, by the labels at the beginnings of lines (``Claim:``, ``Reference:`` and the
+like), and refuses other prompts: it is no language model.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.attribution.judges.base import Entailment
-from semqa.attribution.judges.lexical_prompts import judge_prompt
-from semqa.attribution.judges.lexical_questions import answer_reading, questions_for
-from semqa.attribution.judges.lexical_words import Token, read_tokens, sentences
+from semqa.attribution.judges.base import Entailment, Span
+from semqa.attribution.sentences import sentence_ranges, split_sentences
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from semqa.attribution.judges.base import Pair, Reading, Span
+    from semqa.attribution.judges.base import Pair, Reading, Schema
 
-__all__ = ["LexicalJudge"]
 
-_VERSION = 5
-"""Counted up with each change of the rules, so that no result of older ones is taken for theirs."""
+_WORD = re.compile(
+    r"(?<![^\W_])(?:[^\W\d_]\.){2,}(?:[^\W\d_](?![^\W_]))?"  # U.S., B.B.C
+    r"|[^\W_]+(?:[.,:/][0-9]+)*(?:['’][^\W_]+)*(?:%|°)?"
+)
+_ENUMERATION = re.compile(r"\([0-9]{1,2}\)")
+"""Numbers of a list, which say nothing."""
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FUNCTION = _listed(
+    """a an the this that these those there here it its itself he him his she her hers they them their
+    theirs we us our ours i me my mine you your yours who whom whose which what when where why how
+    is am are was were be been being do does did done doing has have had having will would shall
+    should can could may might must of in on at by for to from with within into onto upon about as
+    than then so and or but if because while also too very just only both either each such own same
+    one other another more most some any all many much few per via up down out over under again further
+    according source sources say says said state states stated
+    not no nor never neither none nobody nothing cannot without"""
+)
+_NEGATIONS = _listed(
+    """not no never neither nor none nobody nothing nowhere cannot without hardly scarcely barely
+    fail fails failed refuse refused refuses deny denies denied lack lacks lacked"""
+)
+_UP_TO_TWENTY = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+)
+_NUMBERS = {word: str(number) for number, word in enumerate(_UP_TO_TWENTY.split())}
+del _NUMBERS["one"]  # which is an article as often
+_ENDS = ("ational", "ations", "ation", "ings", "ing", "edly", "ies", "ied", "es", "ed", "ly", "s")
+_LEAST_STEM = 3
+
+
+class Token(NamedTuple):
+    """A word of a text: ``text[start:end]``.
+
+    Attributes:
+        key: equal for words that count as the same.
+        content: whether it says something by itself.
+        number: whether it is a number, in digits or in words.
+        fixed: whether it is a number or a name, which has no synonyms.
+        negation: whether it denies.
+    """
+
+    key: str
+    start: int
+    end: int
+    content: bool
+    number: bool
+    fixed: bool
+    negation: bool
+
+
+def read_tokens(text: str) -> list[Token]:
+    """Return the words of a text, in order.
+
+    Example:
+        >>> [token.key for token in read_tokens("Ann's bridges opened; 1,200 came.") if token.content]
+        ['ann', 'bridg', 'open', '1200', 'cam']
+    """
+    tokens = []
+    begins = True
+    last = 0
+    for match in _WORD.finditer(text):
+        begins = begins or any(mark in '.!?:\n"“' for mark in text[last : match.start()])
+        if _ENUMERATION.fullmatch(text, max(0, match.start() - 1), match.end() + 1):
+            begins = True
+            continue
+        last = match.end()
+        tokens.append(_token(match[0], match.start(), match.end(), begins=begins))
+        begins = False
+    # “Ann Lee opened it”: what stands before a name, with a capital of its own, is part of it.
+    for place in range(len(tokens) - 2, -1, -1):
+        token, following = tokens[place], tokens[place + 1]
+        together = text[token.end : following.start] == " " and text[token.start].isupper()
+        if together and following.fixed and not following.number and token.content:
+            tokens[place] = token._replace(fixed=True)
+    return tokens
+
+
+def _token(raw: str, start: int, end: int, *, begins: bool) -> Token:
+    plain = unicodedata.normalize("NFKC", raw).casefold().replace("’", "'")
+    negation = plain in _NEGATIONS or plain.endswith("n't")
+    plain = plain.removesuffix("'s")
+    if "." in plain and plain[0].isalpha():
+        plain = plain.replace(".", "")
+    digits = any(character.isdigit() for character in plain)
+    number = digits or plain in _NUMBERS
+    if number:
+        key = re.sub(r"(?<=\d),(?=\d{3})", "", _NUMBERS.get(plain, plain))
+        return Token(key, start, end, True, True, True, negation)
+    country = plain == "us" and raw.isupper()
+    content = (plain not in _FUNCTION or country) and not negation
+    # A capital at the beginning of a sentence shows nothing.
+    name = content and raw[0].isupper() and (not begins or raw[1:2].isupper())
+    key = "U.S." if country else _stem(plain)
+    return Token(key, start, end, content, False, name, negation)
+
+
+def _stem(word: str) -> str:
+    """Take off an inflection, roughly."""
+    if not word.isascii():
+        return word
+    for end in _ENDS:
+        if word.endswith(end) and len(word) - len(end) >= _LEAST_STEM and not word.endswith("ss"):
+            word = word[: -len(end)]
+            break
+    if len(word) > _LEAST_STEM and word[-1] in "eiy":
+        word = word[:-1]
+    if len(word) > _LEAST_STEM and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word
+
+
+_CLAIMS = ("claim", "hypothesis", "statement", "sentence", "response", "summary", "answer")
+_EVIDENCE = (
+    "reference",
+    "premise",
+    "evidence",
+    "context",
+    "document",
+    "dialogue",
+    "source",
+    "passage",
+    "article",
+    "knowledge",
+)
+_OTHERS = ("label", "verdict", "topic", "question", "query", "explanation", "questions")
+_LABEL = re.compile(
+    rf"^[ \t>#*]*({'|'.join((*_CLAIMS, *_EVIDENCE, *_OTHERS))})(?: [0-9]+)?[ *]*:[ *]*",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SHOWN = 60
+
+
+class _Verdicts(NamedTuple):
+    """Words that a prompt offers: for what follows, what is open, and what is contradicted."""
+
+    follows: str
+    open: str
+    contrary: str
+
+
+_OFFERED = (
+    _Verdicts("Attributable", "Extrapolatory", "Contradictory"),
+    _Verdicts("Entailment", "Neutral", "Contradiction"),
+    _Verdicts("Supported", "Not Enough Information", "Refuted"),
+    _Verdicts("Supports", "Not Enough Information", "Refutes"),
+    _Verdicts("Support", "Not Enough Information", "Contradict"),
+    _Verdicts("Consistent", "Inconsistent", "Inconsistent"),
+    _Verdicts("Supported", "Unsupported", "Unsupported"),
+    _Verdicts("Supported", "Not supported", "Not supported"),
+    _Verdicts("Yes", "No", "No"),
+    _Verdicts("True", "False", "False"),
+)
+
+
+def judge_prompt(prompt: str, entail: Callable[[str, str], Entailment]) -> str:
+    r"""Return what a prompt asks for.
+
+    Args:
+        prompt: the prompt.
+        entail: says how a hypothesis stands to a premise, in this order of arguments: premise first.
+
+    Raises:
+        InputError: what the prompt asks for takes a language model.
+
+    Example:
+        >>> from semqa.attribution.judges import Entailment
+        >>> def certain(premise, hypothesis):
+        ...     return Entailment(1.0, 0.0, 0.0)
+        >>> judge_prompt("Yes or No?\nClaim: It is red.\nReference: It is red.", certain)
+        'Yes'
+    """
+    parts = _parts(prompt)
+    verdict = _verdict(prompt, parts, entail)
+    if verdict is None:
+        shown = " ".join(prompt.split())
+        raise InputError(
+            f"The judge lexical answers prompts for verdicts only, not {shown[:_SHOWN]!r}.",
+            hint="Choose a language model, such as engine:transformers:MODEL.",
+        )
+    return verdict
+
+
+def _verdict(
+    prompt: str, parts: Mapping[str, str], entail: Callable[[str, str], Entailment]
+) -> str | None:
+    claim, evidence = _part(parts, _CLAIMS), _part(parts, _EVIDENCE)
+    offered = next((each for each in _OFFERED if _offers(prompt, each)), None)
+    if claim is None or evidence is None or offered is None:
+        return None
+    found = entail(_without_request(evidence, offered), _without_request(claim, offered))
+    if found.entailed:
+        return offered.follows
+    return offered.contrary if found.contradiction > found.neutral else offered.open
+
+
+def _parts(prompt: str) -> dict[str, str]:
+    """Return the last text of each label that is not blank."""
+    parts: dict[str, str] = {}
+    labels = list(_LABEL.finditer(prompt))
+    for place, label in enumerate(labels):
+        end = labels[place + 1].start() if place + 1 < len(labels) else len(prompt)
+        text = prompt[label.end() : end].strip()
+        if text:
+            parts[label[1].casefold()] = text
+    return parts
+
+
+def _without_request(text: str, offered: _Verdicts) -> str:
+    """Return a text without a last paragraph that asks for the verdict."""
+    *before, last = re.split(r"\n\s*\n", text)
+    asks = _says(last, offered.follows) and _says(last, offered.open)
+    return "\n\n".join(before) if before and asks else text
+
+
+def _part(parts: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((parts[name] for name in names if name in parts), None)
+
+
+def _offers(prompt: str, verdicts: _Verdicts) -> bool:
+    return all(_says(prompt, word) for word in verdicts)
+
+
+def _says(text: str, word: str) -> bool:
+    return re.search(rf"\b{re.escape(word)}\b", text, re.IGNORECASE) is not None
+
+
+_VERSION = 6
+"""Increased with each change of the rules, because results are cached."""
 
 _MIDDLE = 0.75
 """Share of the hypothesis's content words in the premise at which entailment is an even bet."""
 
 _STEEP = 14.0
 _MISSING_FIXED = 0.02
-"""Probability of entailment where the premise lacks a number or a name of the hypothesis."""
+"""Probability of entailment if the premise lacks a number or a name of the hypothesis."""
 
 _ALIKE = 0.7
 """Share of content words from which two sentences speak of the same thing, so that a negation in
@@ -51,7 +285,7 @@ class LexicalJudge:
     Answers: the sentence that holds most of the question's words, and in it the run of other words
     that stands where the question asks, and is of the kind that it asks for. Questions: the
     sentence of the answer with a question word in the answer's place. Completions: of prompts that
-    it recognises, those of semqa above all (`semqa.attribution.judges.lexical_prompts`); it refuses
+    it recognises, those of semqa above all (`semqa.attribution.judges.lexical`); it refuses
     others.
 
     Attributes:
@@ -74,19 +308,25 @@ class LexicalJudge:
         self.identity = f"lexical/{_VERSION}"
 
     def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-        """Return how each hypothesis stands to its premise, by its words."""
+        """Return the relation of each hypothesis to its premise, by its words."""
         return [_entailment(pair.premise, pair.hypothesis) for pair in pairs]
 
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
-        """Return the span that answers each question, or None where too few words are shared."""
+        """Return the span that answers each question, or None if too few words are shared."""
         return [answer_reading(reading) for reading in readings]
 
     def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
         """Return each answer's sentence with a question word in its place; no answer, no question."""
         return [questions_for(answer, passage)[:count] for answer, passage in readings]
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002  (a verdict is short)
-        """Return what each prompt asks for, such as a verdict, in the prompt's own words for it.
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,  # noqa: ARG002  (a verdict is short)
+        schema: Schema | None = None,  # noqa: ARG002
+    ) -> list[str]:
+        """Return the verdict that each prompt asks for, in the prompt's words.
 
         Raises:
             InputError: a prompt asks for anything else, which takes a language model.
@@ -137,7 +377,7 @@ def _denies(tokens: Sequence[Token]) -> bool:
 
 
 def _entailment(premise: str, hypothesis: str) -> Entailment:
-    claims = [_Claim.of(text) for text in sentences(hypothesis) if not text.endswith("?")]
+    claims = [_Claim.of(text) for text in split_sentences(hypothesis) if not text.endswith("?")]
     claims = [claim for claim in claims if claim.content]
     if not claims:
         return _of(0.0, 0.0)
@@ -151,7 +391,7 @@ def _entailment(premise: str, hypothesis: str) -> Entailment:
 def _known(premise: str) -> tuple[frozenset[str], tuple[_Claim, ...]]:
     """Return the words of a premise, and what its sentences say; a premise often comes again."""
     words = frozenset(token.key for token in read_tokens(premise))
-    return words, tuple(_Claim.of(text) for text in sentences(premise))
+    return words, tuple(_Claim.of(text) for text in split_sentences(premise))
 
 
 def _judge(claim: _Claim, known: frozenset[str], given: Sequence[_Claim]) -> tuple[float, float]:
@@ -179,3 +419,170 @@ def _judge(claim: _Claim, known: frozenset[str], given: Sequence[_Claim]) -> tup
 def _of(follows: float, contrary: float) -> Entailment:
     contradiction = contrary * (1 - follows)
     return Entailment(follows, 1 - follows - contradiction, contradiction)
+
+
+_LEAST_SHARED = 0.5
+"""Share of a question's content words that a sentence must hold to answer it."""
+
+_AROUND = 4
+"""Words on each side of the gap that are compared."""
+
+_GAP = re.compile(
+    r"\b(how (?:many|much|old|long|far|often)|(?:in |on |at )?(?:which|what) (?:year|date|day|month)"
+    r"|who|whom|whose|when|where|which|what|why|how)\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:1[0-9]|20)[0-9]{2}$")
+_DATES = (
+    "january february march april may june july august september october november december "
+    "monday tuesday wednesday thursday friday saturday sunday"
+)
+_MONTHS = frozenset(_DATES.split())
+
+
+def questions_for(answer: str, passage: str) -> list[str]:
+    """Return questions whose answer is a text, best first; empty if the passage lacks it.
+
+    Example:
+        >>> questions_for("1932", "The bridge opened in 1932. It is red.")
+        ['The bridge opened in which year?', 'The bridge opened in what?']
+    """
+    wanted = answer.strip()
+    if not wanted:
+        return []
+    found: list[str] = []
+    for start, end in sentence_ranges(passage):
+        at = _find(passage, wanted, start, end)
+        if at < 0:
+            continue
+        before, after = passage[start:at], passage[at + len(wanted) : end].rstrip(" .!?;:")
+        for word in _question_words(wanted, before):
+            shown = word if before.strip() else word.capitalize()
+            found.append(" ".join(f"{before}{shown}{after}?".split()))
+    return list(dict.fromkeys(found))
+
+
+def _find(passage: str, wanted: str, start: int, end: int) -> int:
+    at = passage.find(wanted, start, end)
+    while at >= 0:
+        edges = (passage[at - 1 : at], passage[at + len(wanted) : at + len(wanted) + 1])
+        if not any(edge.isalnum() for edge in edges):
+            return at
+        at = passage.find(wanted, at + 1, end)
+    return -1
+
+
+def _question_words(answer: str, before: str) -> list[str]:
+    tokens = read_tokens(answer)
+    if any(_YEAR.match(token.key) for token in tokens):
+        return ["which year", "what"] if len(tokens) == 1 else ["when", "what"]
+    if any(token.number for token in tokens):
+        return ["how many", "what"]
+    if answer[:1].isupper():
+        place = before.rstrip().casefold().endswith((" in", " at", " from", " near"))
+        return ["where", "what"] if place else ["who", "what"]
+    return ["what", "which"]
+
+
+def answer_reading(reading: Reading) -> Span | None:
+    """Return the span that seems to answer a question, or None.
+
+    Example:
+        >>> from semqa.attribution.judges import Reading
+        >>> answer_reading(Reading("Who built the bridge?", "Ann Lee built the bridge.")).text
+        'Ann Lee'
+    """
+    question, passage = reading
+    gap = _GAP.search(question)
+    left = read_tokens(question[: gap.start()] if gap else "")
+    right = read_tokens(question[gap.end() :] if gap else question)
+    asked = gap[1].casefold() if gap else ""
+    wanted = {token.key for token in (*left, *right) if token.content}
+    if not wanted:
+        return None
+    best: tuple[float, int, int, float] | None = None
+    for start, end in sentence_ranges(passage):
+        tokens = [
+            token._replace(start=token.start + start, end=token.end + start)
+            for token in read_tokens(passage[start:end])
+        ]
+        shared = len(wanted & {token.key for token in tokens}) / len(wanted)
+        if shared < _LEAST_SHARED:
+            continue
+        for first, last in _runs(tokens, wanted, passage):
+            score = shared + _fit(tokens, first, last, asked, left, right)
+            if best is None or score > best[0]:
+                best = (score, tokens[first].start, tokens[last].end, shared)
+    if best is None:
+        return None
+    _, start, end, shared = best
+    return Span(passage[start:end], start, end, shared)
+
+
+def _runs(tokens: Sequence[Token], wanted: set[str], passage: str) -> Iterator[tuple[int, int]]:
+    """Give runs of words that the question lacks, first to last, function words cut off."""
+    first = 0
+    while first < len(tokens):
+        if not _may_answer(tokens[first], wanted):
+            first += 1
+            continue
+        last = at = first
+        while at + 1 < len(tokens) and tokens[at + 1].key not in wanted:
+            between = passage[tokens[at].end : tokens[at + 1].start]
+            if re.search(r"[,;:()—–]", between):
+                break
+            at += 1
+            if _may_answer(tokens[at], wanted):
+                last = at
+        yield first, last
+        # Parts of it of one kind: a number, or a name.
+        inner = first
+        while inner <= last:
+            end = inner
+            if tokens[inner].fixed:
+                while end < last and tokens[end + 1].fixed:
+                    end += 1
+                if (inner, end) != (first, last):
+                    yield inner, end
+            inner = end + 1
+        first = last + 1
+
+
+def _may_answer(token: Token, wanted: set[str]) -> bool:
+    return token.content and token.key not in wanted
+
+
+def _fit(
+    tokens: Sequence[Token],
+    first: int,
+    last: int,
+    asked: str,
+    left: Sequence[Token],
+    right: Sequence[Token],
+) -> float:
+    """Return how well a run fits into the gap: by its context and its kind."""
+    before = [token.key for token in tokens[max(0, first - _AROUND) : first]][::-1]
+    after = [token.key for token in tokens[last + 1 : last + 1 + _AROUND]]
+    around = _agreeing(before, [token.key for token in left][::-1])
+    around += _agreeing(after, [token.key for token in right])
+    run = tokens[first : last + 1]
+    kind = 0.0
+    if asked.startswith("how ") and asked != "how":
+        kind = 1.0 if any(token.number for token in run) else -0.5
+    elif asked == "when" or asked.endswith(("year", "date", "day", "month")):
+        dated = any(_YEAR.match(token.key) or token.key in _MONTHS for token in run)
+        kind = 1.0 if dated else -0.5
+    elif asked in ("who", "whom", "whose", "where"):
+        kind = 0.5 if any(token.fixed and not token.number for token in run) else 0.0
+        kind = 0.5 if first == 0 and asked == "who" else kind
+    return around / _AROUND + kind - 0.01 * len(run)
+
+
+def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many words agree, from the gap on."""
+    count = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count

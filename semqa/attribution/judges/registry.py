@@ -25,13 +25,14 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
         spec: ``lexical``; ``transformers`` with any of ``nli=MODEL``, ``qa=MODEL``, ``qg=MODEL``
             and ``lm=MODEL`` after a colon, where a part without a model takes the default and
             ``transformers`` alone takes nli, qa and qg; or ``engine:`` and the specification of an
-            engine that asks a language model, such as ``engine:openai:gpt-4o-mini``.
+            engine that asks a language model, perhaps with options of it, such as
+            ``engine:openai:gpt-4o-mini,temperature=0.7``.
         options: keyword options of the judge, such as ``device`` or ``batch_size``; None values
             are left out. ``engine:`` takes those of the engine, and ``prompt``, a template of one's
             own for entailment, by name or file, which gets ``premise`` and ``hypothesis``.
 
     Raises:
-        InputError: the name is unknown, what it carries is not usable, or the judge does not take
+        InputError: the name is unknown, what it carries is invalid, or the judge does not take
             an option.
         UnavailableError: a model was not reached, or a package is missing.
 
@@ -42,16 +43,25 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
     name, _, carried = spec.partition(":")
     if name not in _FACTORIES:
         close = difflib.get_close_matches(name.casefold(), _FACTORIES, n=1, cutoff=0.6)
-        hint = f"did you mean {close[0]}?" if close else "choose one of these"
-        raise InputError(
-            f"unknown judge: got {spec!r}, expected lexical, transformers:nli=MODEL or "
-            f"engine:SPEC; {hint}"
+        hint = (
+            f"Did you mean {close[0]}?"
+            if close
+            else "Choose lexical, transformers:nli=MODEL or engine:SPEC."
         )
+        raise InputError(f"Judge {spec!r} not found.", hint=hint)
     given = {key: value for key, value in (options or {}).items() if value is not None}
+    if "temperature" in given and name != "engine":
+        raise InputError(
+            f"needs a language model, and {spec} is none.",
+            field="temperature",
+            value=given["temperature"],
+            hint="Choose a judge such as engine:openai:MODEL.",
+        )
     if "prompt" in given and name != "engine":
         raise InputError(
-            f"prompt: got {str(given['prompt'])!r} with the judge {spec}, which is asked by no prompt, "
-            "expected a judge engine:SPEC; leave it out, or choose one"
+            f"needs a judge engine:SPEC; {spec} is asked by no prompt.",
+            field="prompt",
+            value=given["prompt"],
         )
     return _FACTORIES[name](spec, carried, given)
 
@@ -60,14 +70,14 @@ def _lexical(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
     from semqa.attribution.judges.lexical import LexicalJudge
 
     if carried:
-        raise InputError(f"judge: got {spec!r}, expected lexical alone; leave the rest out")
+        raise InputError("takes nothing after it.", field="lexical", value=spec)
     # What a model needs is nothing to it: the same command serves for every judge.
     del options
     return LexicalJudge()
 
 
 def _transformers(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
-    from semqa.attribution.judges.models.settings import ModelSettings, read_parts
+    from semqa.attribution.judges.models import ModelSettings, read_parts
     from semqa.attribution.judges.transformers import TransformersJudge
 
     models, settings = read_parts(spec, carried)
@@ -81,8 +91,9 @@ def _engine(spec: str, carried: str, options: Mapping[str, object]) -> Judge:
 
     if not carried:
         raise InputError(
-            f"judge: got {spec!r}, expected an engine after the colon; write such as "
-            "engine:transformers:MODEL"
+            "needs an engine after the colon, such as engine:transformers:MODEL.",
+            field="engine",
+            value=spec,
         )
     own = {name: value for name, value in options.items() if name != "prompt"}
     prompt = options.get("prompt")

@@ -10,25 +10,29 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.judges.models.loading import load, model_digest
-from semqa.attribution.judges.models.settings import DEFAULTS, ModelSettings, read_parts
+from semqa.attribution.judges.models import DEFAULTS, ModelSettings, load, model_digest, read_parts
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.judges.base import Entailment, Pair, Reading, Span
+    from semqa.attribution.judges.base import Ability, Entailment, Pair, Reading, Schema, Span
 
 __all__ = ["DEFAULTS", "TransformersJudge", "read_parts"]
 
+_ABILITY: dict[str, Ability] = {
+    "nli": "entailment",
+    "qa": "answer",
+    "qg": "ask",
+    "lm": "complete",
+}
 _VERSION = 1
-"""Counted up where the same models come to give other results."""
+"""Increased when the same models give other results."""
 
 
 class TransformersJudge:
     """Judges with an entailment model, a reader, a questioner and a language model, or some of them.
 
-    It has the methods that it has models for, so that ``isinstance(judge, EntailmentJudge)`` tells.
     Models are those of the papers unless named: see `DEFAULTS`. Safe to call from several threads,
     which take turns.
 
@@ -40,6 +44,7 @@ class TransformersJudge:
 
     Attributes:
         name: the specification.
+        abilities: what there are models for.
         identity: the models, by the digests of their files or their commits, and the settings.
 
     Raises:
@@ -70,16 +75,7 @@ class TransformersJudge:
                 self._part(part)  # fetches it
             digests.append(f"{part}={model_digest(model)}")
         self.identity = f"transformers/{_VERSION}:{','.join(digests)};{self.settings.identity()}"
-        # Only what there is a model for: `isinstance` looks for the methods.
-        methods: dict[str, Callable[..., Any]] = {
-            "nli": self._entailment,
-            "qa": self._answer,
-            "qg": self._ask,
-            "lm": self._complete,
-        }
-        names = {"nli": "entailment", "qa": "answer", "qg": "ask", "lm": "complete"}
-        for part in self._models:
-            setattr(self, names[part], methods[part])
+        self.abilities: frozenset[Ability] = frozenset(_ABILITY[part] for part in self._models)
 
     def close(self) -> None:
         """Let go of the models."""
@@ -90,22 +86,32 @@ class TransformersJudge:
                     close()
             self._made.clear()
 
-    def _entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        """Return the relation of each hypothesis to its premise."""
         with self._lock:
             found: list[Entailment] = self._part("nli").run(pairs)
         return found
 
-    def _answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        """Return the span that answers each question, or None."""
         with self._lock:
             found: list[Span | None] = self._part("qa").run(readings)
         return found
 
-    def _ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        """Return questions whose answer is given."""
         with self._lock:
             found: list[list[str]] = self._part("qg").run(readings, count)
         return found
 
-    def _complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        schema: Schema | None = None,  # noqa: ARG002
+    ) -> list[str]:
+        """Return what the language model writes after each prompt."""
         with self._lock:
             found: list[str] = self._part("lm").complete(prompts, max_new_tokens=max_new_tokens)
         return found
@@ -130,13 +136,13 @@ class TransformersJudge:
             }
             return EngineJudge.create(f"transformers:{name}", options)
         if part == "nli":
-            from semqa.attribution.judges.models.entailing import Entailer
+            from semqa.attribution.judges.models import Entailer
 
             return Entailer(load(name, "nli", self.settings), self.settings)
         if part == "qa":
-            from semqa.attribution.judges.models.reading import Reader
+            from semqa.attribution.judges.models import Reader
 
             return Reader(load(name, "qa", self.settings), self.settings)
-        from semqa.attribution.judges.models.asking import Asker
+        from semqa.attribution.judges.models import Asker
 
         return Asker(load(name, "qg", self.settings), self.settings)

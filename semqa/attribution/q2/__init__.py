@@ -2,12 +2,12 @@
 
 from semqa.attribution.q2.baselines import (
     BASELINES,
+    BertScore,
     Overlap,
     baseline_scores,
     bleu,
     word_overlap,
 )
-from semqa.attribution.q2.bertscore import BertScore
 from semqa.attribution.q2.measure import Q2, Settings
 from semqa.attribution.q2.meta import (
     Judged,
@@ -19,11 +19,16 @@ from semqa.attribution.q2.meta import (
     response_level,
     system_level,
 )
-from semqa.attribution.q2.question import Question
 from semqa.attribution.q2.reading import Columns, ResponseFile, read_responses, with_ids
 from semqa.attribution.q2.record import Run, read_run
-from semqa.attribution.q2.response import Response, repeated
-from semqa.attribution.q2.scores import MEASURES, ResponseScore, summarise
+from semqa.attribution.q2.responses import (
+    MEASURES,
+    Question,
+    Response,
+    ResponseScore,
+    repeated,
+    summarise,
+)
 from semqa.attribution.q2.spans import InformativeSpan, RuleSpans, SpacySpans, create_span_finder
 
 __all__ = [

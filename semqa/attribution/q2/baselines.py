@@ -1,37 +1,113 @@
 """The paper's baselines: word overlap, BLEU, BERTScore and end-to-end entailment.
 
-All compare a response with its knowledge; the higher, the more consistent. Overlap, BLEU and
-BERTScore see the knowledge in lower case, as the released code does, for its responses are. One
-more, the overlap of all words, needs no package.
+All compare a response with its knowledge; the higher, the more consistent. Overlap, BLEU and BERTScore
+see the knowledge in lower case, as in the released code, because its responses are. One more, the overlap
+of all words, needs no package.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.judges.base import EntailmentJudge, Judge, Pair
-from semqa.attribution.judges.length import TooLongError, unless_too_long
-from semqa.attribution.q2.answers import entailment_score
-from semqa.attribution.q2.bertscore import BertScore
-from semqa.errors import InputError
+from semqa.attribution.judges.base import (
+    EntailmentJudge,
+    Judge,
+    Pair,
+    TooLongError,
+    able,
+    unless_too_long,
+)
+from semqa.attribution.q2.responses import entailment_score
+from semqa.errors import InputError, SemqaError
 from semqa.extras import require
 from semqa.metrics.text import bag_f1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from semqa.attribution.q2.response import Response
+    from semqa.attribution.q2.responses import Response
 
-__all__ = [
-    "BASELINES",
-    "Overlap",
-    "baseline_scores",
-    "bleu",
-    "end_to_end",
-    "end_to_end_pair",
-    "word_overlap",
-]
+
+MODEL = "roberta-large"
+"""The model that bert-score takes for English, and the paper with it."""
+
+
+class BertScore:
+    """F1 of matched tokens, of responses against the lower-cased knowledge.
+
+    Args:
+        model: a folder or a name on the Hub; bert-score knows the best layer of its own models, and
+            rescales those scores as the paper does.
+        layers: at which layer to compare; needed for a model that bert-score does not know.
+        rescale: rescale with bert-score's baseline; None to do so if it has one.
+        device: of torch; None for a GPU if there is one.
+
+    Raises:
+        InputError: a layer is needed.
+        MissingExtraError: a package is missing.
+    """
+
+    def __init__(
+        self,
+        model: str = MODEL,
+        *,
+        layers: int | None = None,
+        rescale: bool | None = None,
+        device: str | None = None,
+    ) -> None:
+        package = require("bert_score", extra="eval", purpose="the baseline BERTScore")
+        tables = require("bert_score.utils", extra="eval", purpose="the baseline BERTScore")
+        known: bool = model in tables.model2layers
+        if layers is None and not known:
+            raise InputError(
+                f"is needed: bert-score does not know the best layer of {model!r}.",
+                field="--bertscore-layer",
+            )
+        self.model, self.layers = model, layers
+        self.rescale = known and layers is None if rescale is None else rescale
+        self._package, self._device = package, device
+        self._scorer: Any = None
+
+    def scores(self, responses: Sequence[str], knowledge: Sequence[str]) -> list[float]:
+        """Return the F1 of each response, at most 1.
+
+        Raises:
+            InputError: the model cannot be loaded.
+            UnavailableError: the Hub was not reached.
+        """
+        from semqa.engines.model.hub import quiet
+
+        self.load()
+        with quiet():
+            _, _, f1 = self._scorer.score(list(responses), [text.lower() for text in knowledge])
+        return [float(value) for value in f1]
+
+    def load(self) -> None:
+        """Load the model, if it is not loaded yet; see `scores`."""
+        from semqa.engines.model.hub import explained, folder_of, is_on_disk_only, quiet
+        from semqa.engines.transformers.loading import choose_device
+
+        if self._scorer is not None:
+            return
+        if folder_of(self.model) is None:
+            is_on_disk_only(self.model, None)  # asks once, where the package would ask for a minute
+        try:
+            with quiet():
+                self._scorer = self._package.BERTScorer(
+                    model_type=self.model,
+                    num_layers=self.layers,
+                    lang="en",
+                    rescale_with_baseline=self.rescale,
+                    device=str(choose_device(self._device)),
+                )
+        except SemqaError:
+            raise
+        except Exception as error:  # the libraries below raise all sorts
+            raise explained(
+                self.model, None, error, "an encoder that bert-score can read"
+            ) from error
+
 
 BASELINES = ("overlap", "words", "bleu", "bertscore", "nli")
 """Their names; BLEU is on a scale of 0 to 100, the others end at 1."""
@@ -93,15 +169,15 @@ def bleu(response: str, knowledge: str) -> float:
 def end_to_end(
     judge: EntailmentJudge, responses: Sequence[Response], *, official: bool = False
 ) -> list[float | None]:
-    """Return 1 where the knowledge entails the response, 0 where it contradicts it, otherwise 0.5.
+    """Return 1 if the knowledge entails the response, 0 if it contradicts it, otherwise 0.5.
 
     Args:
-        judge: who says so.
+        judge: of entailment.
         responses: what to judge.
         official: lower-case the knowledge, as the released code does.
 
     Returns:
-        One score a response; None where it is too long for the judge.
+        One score a response; None if it is too long for the judge.
     """
     pairs = [end_to_end_pair(each, official=official) for each in responses]
     return [
@@ -111,7 +187,7 @@ def end_to_end(
 
 
 def end_to_end_pair(response: Response, *, official: bool = False) -> Pair:
-    """Return what is asked about a whole response: whether it follows from its knowledge."""
+    """Return the pair of a whole response and its knowledge."""
     knowledge = response.knowledge.lower() if official else response.knowledge
     return Pair(knowledge, response.text)
 
@@ -125,7 +201,7 @@ def baseline_scores(
     official: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[float | None]:
-    """Return one baseline of each response; None where it is too long for the judge.
+    """Return one baseline of each response; None if it is too long for the judge.
 
     Args:
         name: one of `BASELINES`.
@@ -133,7 +209,7 @@ def baseline_scores(
         judge: of entailment; needed for ``nli``.
         bertscore: for ``bertscore``; by default the paper's.
         official: see `end_to_end`.
-        on_progress: is called with how many are done and how many there are.
+        on_progress: called with the number done and the total.
 
     Raises:
         InputError: there is no such baseline, or no judge for it.
@@ -153,19 +229,16 @@ def baseline_scores(
             return scorer.scores([each.text for each in part], [each.knowledge for each in part])
 
     elif name == "nli":
-        if not isinstance(judge, EntailmentJudge):
-            raise InputError(
-                "the baseline nli: got no judge of entailment, expected one; give --judge, such as "
-                "transformers:nli=MODEL"
-            )
-        entails = judge
+        if judge is None:
+            raise InputError("The baseline nli needs a judge.", hint="Choose one with --judge.")
+        entails = able(judge, "entailment")
 
         def score(part: Sequence[Response]) -> Sequence[float | None]:
             return end_to_end(entails, part, official=official)
 
     else:
         raise InputError(
-            f"unknown baseline: got {name!r}, expected one of {', '.join(BASELINES)}; choose one"
+            f"must be one of {', '.join(BASELINES)}, got {name!r}.", field="--baseline", value=name
         )
     found: list[float | None] = []
     for start in range(0, len(responses), _AT_ONCE):

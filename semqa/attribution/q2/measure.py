@@ -1,8 +1,8 @@
 """Q² of responses: spans, questions, answers, comparison; many responses at a time.
 
 Source: Honovich et al. 2021. For each informative span the judge asks questions (as many as it has
-beams). Personal questions go. The best question whose answer, found in the response itself, is the
-span counts; with ``every_question`` all such do. The knowledge then answers each, or does not, and
+beams). Personal questions are dropped. The best question whose answer, found in the response itself, is
+the span counts; with ``every_question`` all of these do. The knowledge then answers each, or does not, and
 the two answers are compared.
 """
 
@@ -12,34 +12,66 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.judges.base import (
-    AnsweringJudge,
-    AskingJudge,
     EntailmentJudge,
     Judge,
     Reading,
+    TooLongError,
+    able,
+    unless_too_long,
 )
-from semqa.attribution.judges.length import TooLongError, unless_too_long
-from semqa.attribution.q2.answers import answers_agree
-from semqa.attribution.q2.comparing import compare_answers
-from semqa.attribution.q2.question import (
+from semqa.attribution.q2.baselines import end_to_end_pair
+from semqa.attribution.q2.responses import (
     ANOTHER_ANSWER,
     PERSONAL,
     TOO_LONG,
     UNANSWERED,
     Found,
     Question,
+    ResponseScore,
+    answers_agree,
+    entailment_pair,
 )
-from semqa.attribution.q2.scores import ResponseScore
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from semqa.attribution.judges.base import Span
-    from semqa.attribution.q2.response import Response
+    from semqa.attribution.judges.base import Pair, Span
+    from semqa.attribution.q2.responses import Response
     from semqa.attribution.q2.spans import SpanFinder
 
-__all__ = ["Q2", "Settings"]
+
+def compare_answers(scores: Sequence[ResponseScore], judge: EntailmentJudge) -> list[ResponseScore]:
+    """Return responses with all the entailment that their scores need, asked at once.
+
+    What is too long for the judge gets none, and leaves its response unscored.
+    """
+    pairs: list[Pair] = []
+    for score in scores:
+        pairs += [_pair(question) for question in score.questions if _open(question, score)]
+        if not score.valid:
+            pairs.append(end_to_end_pair(score.response, official=score.official))
+    judged = unless_too_long(judge.entailment, pairs)
+    found = iter([None if isinstance(each, TooLongError) else each for each in judged])
+    compared = []
+    for score in scores:
+        questions = tuple(
+            replace(question, entailment=next(found)) if _open(question, score) else question
+            for question in score.questions
+        )
+        fallback = None if score.valid else next(found)
+        compared.append(replace(score, questions=questions, fallback=fallback))
+    return compared
+
+
+def _open(question: Question, score: ResponseScore) -> bool:
+    return question.needs_entailment(official=score.official)
+
+
+def _pair(question: Question) -> Pair:
+    answer = "" if question.answer is None else question.answer.text
+    return entailment_pair(question.text, question.span, answer)
+
 
 AT_ONCE = 16
 """Responses whose questions are asked together: each is some tens of questions."""
@@ -56,7 +88,7 @@ class Settings:
         nli: compare answers by entailment too; False needs no judge of entailment, and gives the
             variant without NLI alone.
         official: compare and fall back as the released code does; see
-            `semqa.attribution.q2.answers` and `semqa.attribution.q2.scores`.
+            `semqa.attribution.q2.responses` and `semqa.attribution.q2.responses`.
     """
 
     beams: int = 5
@@ -67,7 +99,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.beams < 1:
-            raise InputError(f"--beams: got {self.beams}, expected at least 1; correct it")
+            raise InputError(
+                f"must be at least 1, got {self.beams}.", field="--beams", value=self.beams
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings for a record."""
@@ -106,17 +140,9 @@ class Q2:
 
     def __init__(self, judge: Judge, finder: SpanFinder, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        if not isinstance(judge, AskingJudge):
-            raise _lacks(judge, "asks questions", "qg")
-        self._asking = judge
-        if not isinstance(judge, AnsweringJudge):
-            raise _lacks(judge, "answers questions", "qa")
-        self._answering = judge
-        self._entails: EntailmentJudge | None = None
-        if self.settings.nli:
-            if not isinstance(judge, EntailmentJudge):
-                raise _lacks(judge, "judges entailment", "nli")
-            self._entails = judge
+        self._asking = able(judge, "ask")
+        self._answering = able(judge, "answer")
+        self._entails = able(judge, "entailment") if self.settings.nli else None
         self.finder = finder
 
     def score(
@@ -128,7 +154,7 @@ class Q2:
 
         Args:
             responses: what to score.
-            on_progress: is called with how many are done and how many there are.
+            on_progress: called with the number done and the total.
         """
         found: list[ResponseScore] = []
         for start in range(0, len(responses), AT_ONCE):
@@ -208,7 +234,7 @@ class Q2:
                     slot.waiting.clear()
 
     def _next(self, slot: _Slot) -> str | None:
-        """Return the next question of a span that is not personal; personal ones are put by."""
+        """Return the next question of a span that is not personal; personal ones are rejected."""
         while slot.waiting:
             text = slot.waiting.pop(0)
             if self.settings.keep_personal or not self.finder.personal(text):
@@ -250,10 +276,3 @@ class Q2:
             elif answer is not None:
                 found[owner][place] = replace(questions[owner][place], answer=Found(*answer))
         return found
-
-
-def _lacks(judge: Judge, what: str, option: str) -> InputError:
-    return InputError(
-        f"the judge {judge.name}: got one that does not do all, expected one that {what}; name "
-        f"another, such as lexical, or give transformers a {option}=MODEL"
-    )

@@ -1,46 +1,62 @@
 """Does a measure see what people saw? Each response on its own, and systems as wholes.
 
-Source: Honovich et al. 2021. *Response level*: a score above a threshold predicts that the response
-is consistent; one at it or below, that it is not. *System level*, after Graham and Liu 2016: systems
-are made up, each answering the same sampled contexts, with an inconsistent response in a known share
-of them; a good measure ranks them by that share.
+Source: Honovich et al. 2021. *Response level*: a score above a threshold predicts that the response is
+consistent; one at it or below, that it is not. *System level*, after Graham and Liu 2016: systems are
+simulated, each answering the same sampled contexts, with an inconsistent response in a known share of
+them; a good measure ranks them by that share.
 """
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from semqa.data.files import write_atomic
 from semqa.errors import InputError
+from semqa.extras import require
 from semqa.metrics.agreement import at_threshold, precision_recall, ranking, spearman_rows
 from semqa.metrics.statistics import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from semqa.attribution.q2.response import Response
+    from semqa.attribution.q2.responses import Response
     from semqa.metrics.agreement import AtThreshold, Detection, PrecisionRecall, Ranking
 
-__all__ = [
-    "Judged",
-    "Level",
-    "Simulation",
-    "SystemLevel",
-    "annotation_counts",
-    "contexts_of",
-    "response_level",
-    "system_level",
-]
+
+_SHOWN = {
+    "q2": "Q²",
+    "q2_no_nli": "Q² without NLI",
+    "overlap": "overlap",
+    "words": "overlap of all words",
+    "bleu": "BLEU",
+    "bertscore": "BERTScore",
+    "nli": "end-to-end NLI",
+}
+
+
+def shown_name(measure: str) -> str:
+    """Return a measure's name for a table or a picture; a user's own is its own name.
+
+    Example:
+        >>> shown_name("q2"), shown_name("mine")
+        ('Q²', 'mine')
+    """
+    return _SHOWN.get(measure, measure)
+
 
 THRESHOLD = 0.5
+_DIGITS = 9
 
 
 class Judged(NamedTuple):
-    """A response with the scores that measures gave it; None where one is unscored."""
+    """A response with the scores that measures gave it; None if one is unscored."""
 
     response: Response
     scores: Mapping[str, float | None]
@@ -56,7 +72,7 @@ class Level:
         unscored: responses with a label and none.
         at: what each threshold decides; the positives are the consistent responses.
         ranking: areas under the curves; likewise.
-        consistent: the curve of detecting consistent responses by high scores; None where there
+        consistent: the curve of detecting consistent responses by high scores; None if there
             are none.
         inconsistent: the curve of detecting inconsistent ones by low scores; its thresholds are
             those of ``1 - score``.
@@ -106,8 +122,8 @@ class Simulation:
     Attributes:
         rates: the share of inconsistent responses of each, in [0, 1].
         size: contexts that each answers, sampled with replacement; all answer the same.
-        iterations: how often all of them are made up anew.
-        seed: of the draws.
+        iterations: how often they are simulated.
+        seed: random seed.
         official: draw as the released code does (pandas and numpy's global generator), so that
             a seed gives its figures; the default draws from a generator of its own.
     """
@@ -121,13 +137,13 @@ class Simulation:
     def __post_init__(self) -> None:
         if self.size < 1 or self.iterations < 1 or self.seed < 0:
             raise InputError(
-                f"simulated systems: got size {self.size}, {self.iterations} iterations and seed "
-                f"{self.seed}, expected at least 1, 1 and 0; correct it"
+                f"Simulated systems need a size and iterations of at least 1 and a seed of at least 0, got {self.size}, {self.iterations} and {self.seed}."
             )
         if len(set(self.rates)) < 2 or not all(0 <= rate <= 1 for rate in self.rates):
             raise InputError(
-                f"--rate: got {', '.join(map(str, self.rates)) or 'none'}, expected two different "
-                "shares or more, each between 0 and 1; correct it"
+                f"needs two different shares or more, each from 0 to 1, got {', '.join(map(str, self.rates)) or 'none'}.",
+                field="--rate",
+                value=self.rates,
             )
 
     @property
@@ -143,7 +159,7 @@ class SystemLevel:
     Attributes:
         measure: its name.
         contexts: that have one consistent and one inconsistent response, both scored.
-        mean: over iterations; None where no iteration has a correlation.
+        mean: over iterations; None if no iteration has a correlation.
         interval: from the 2.5th to the 97.5th percentile; None likewise.
         unscored: iterations whose systems all scored the same.
         gap: mean score of the consistent responses minus that of the inconsistent ones.
@@ -174,7 +190,7 @@ class _Context:
 
 
 def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -> Level | None:
-    """Hold one measure to the labels.
+    """Compare one measure with the labels.
 
     BLEU is divided by 100 before the threshold is compared, and BERTScore is spread over [0, 1] by
     its smallest and largest value, as the paper does.
@@ -182,10 +198,10 @@ def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -
     Args:
         judged: the responses; those without a label do not count.
         measure: the name of the scores.
-        thresholds: to decide by; 0.5 where there is none.
+        thresholds: to decide by; 0.5 if there is none.
 
     Returns:
-        None where no response has both a label and a score.
+        None if no response has both a label and a score.
     """
     labelled = [each for each in judged if each.response.inconsistent is not None]
     pairs = [
@@ -197,14 +213,16 @@ def response_level(judged: Iterable[Judged], measure: str, *thresholds: float) -
         return None
     scores = _unit([score for score, _ in pairs], measure)
     labels = [label for _, label in pairs]
-    turned = [1 - score for score in scores]
+    # Scores that are equal but for the order of their sums must tie.
+    ranked = [round(score, _DIGITS) for score in scores]
+    turned = [round(1 - score, _DIGITS) for score in scores]
     return Level(
         measure,
         len(pairs),
         len(labelled) - len(pairs),
         tuple(at_threshold(scores, labels, each) for each in thresholds or (THRESHOLD,)),
-        ranking(scores, labels),
-        precision_recall(scores, labels),
+        ranking(ranked, labels),
+        precision_recall(ranked, labels),
         precision_recall(turned, [not label for label in labels]),
     )
 
@@ -300,7 +318,7 @@ def _draws(
     """Yield the contexts of each iteration, and the places that each system gets wrong."""
     size, counts = simulation.size, simulation.inconsistent
     if simulation.official:
-        # The old generator, seeded as numpy's global one is, but nobody else's.
+        # The old generator, seeded as numpy's global one is, without touching it.
         old = np.random.RandomState(simulation.seed)
         for _ in range(simulation.iterations):
             drawn = old.choice(contexts, size=size, replace=True)
@@ -345,3 +363,87 @@ def _decided(at: AtThreshold) -> dict[str, Any]:
 
 def _shown(detection: Detection) -> dict[str, float | None]:
     return {name: getattr(detection, name).value for name in detection._fields}
+
+
+FORMATS = ("svg", "png", "pdf")
+
+
+def plot_levels(levels: Sequence[Level], path: Path) -> None:
+    """Write a picture with four panels: two curves, and precision and recall by threshold.
+
+    Left, detecting inconsistent responses by low scores; right, consistent ones by high scores. The
+    same figures give the same bytes.
+
+    Args:
+        levels: one measure each.
+        path: its ending says the format, one of `FORMATS`.
+
+    Raises:
+        InputError: there is nothing to draw, the format is unknown, or the file cannot be written.
+        MissingExtraError: matplotlib is not installed.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise InputError(
+            f"must end in .{', .'.join(FORMATS)}, got {path.name!r}.", field="--plot", value=path
+        )
+    if not levels:
+        raise InputError(
+            "has nothing to draw: no response has both a label and a score.", field="--plot"
+        )
+    figures = require("matplotlib.figure", extra="eval", purpose="--plot")
+    settings = require("matplotlib", extra="eval", purpose="--plot")
+    stream = io.BytesIO()
+    with settings.rc_context({"svg.hashsalt": "semqa", "svg.fonttype": "path"}):
+        figure = figures.Figure(figsize=(11, 8), layout="constrained")
+        panels = figure.subplots(2, 2)
+        for column, what in enumerate(("inconsistent", "consistent")):
+            _curves(panels[0][column], levels, what)
+            _by_threshold(panels[1][column], levels, what)
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
+    write_atomic(path, [stream.getvalue()])
+
+
+def _curve(level: Level, what: str) -> PrecisionRecall | None:
+    curve: PrecisionRecall | None = getattr(level, what)
+    return curve
+
+
+def _curves(axes: Any, levels: Sequence[Level], what: str) -> None:
+    for level in levels:
+        if (curve := _curve(level, what)) is not None:
+            axes.step(curve.recall, curve.precision, where="post", label=shown_name(level.measure))
+    axes.set(
+        title=f"Detecting {what} responses",
+        xlabel="recall",
+        ylabel="precision",
+        xlim=(0, 1.01),
+        ylim=(0, 1.01),
+    )
+    axes.grid(visible=True, alpha=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="lower left")
+
+
+def _by_threshold(axes: Any, levels: Sequence[Level], what: str) -> None:
+    """Draw steps: between two scores no decision changes."""
+    low = what == "inconsistent"
+    for place, level in enumerate(levels):
+        if (curve := _curve(level, what)) is None:
+            continue
+        at = 1 - curve.thresholds if low else curve.thresholds
+        for values, style in ((curve.precision, "-"), (curve.recall, "--")):
+            # In rising order: at or below a threshold, what lies between it and the next one up
+            # is decided as at it; at or above, as at the next one.
+            points = (at[::-1], values[-2::-1]) if low else (at, values[:-1])
+            side = "post" if low else "pre"
+            axes.step(*points, where=side, color=f"C{place % 10}", linestyle=style)
+    rule = "score at most" if low else "score at least"
+    axes.set(
+        title="precision (solid) and recall (dashed)",
+        xlabel=f"threshold: {rule}",
+        xlim=(-0.01, 1.01),
+        ylim=(0, 1.01),
+    )
+    axes.grid(visible=True, alpha=0.3)

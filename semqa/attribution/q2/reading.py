@@ -2,14 +2,16 @@
 
 Four shapes, told apart by their columns:
 
-- *responses*: ``response`` and ``knowledge``, one row a response (the released files of one class);
-- *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one
-  row a context (the released cross annotation); a row gives one response a system;
-- *steps*: what the released code saves half way (see `semqa.attribution.q2.steps`);
+- *responses*: ``response`` and ``knowledge``, one row per response (the released files of one class);
+- *contexts*: ``knowledge`` and, for each system, ``<system>_response`` and ``<system>_label``, one row per
+  context (the released cross annotation);
+- *steps*: what the released code saves half way: ``id``, ``response``, ``cand`` (the span), ``question``,
+  ``knowledge``, ``knowledge_ans`` and ``score`` (the overlap; -1 if no question is valid), and perhaps
+  ``label``, with the marks ``[CLS]`` for no answer and ``NO_Q`` for no question;
 - JSON lines with the fields of the first.
 
 ``label`` is 1 (or ``inconsistent``) for an inconsistent response and 0 (or ``consistent``) for a
-consistent one. Where there is none, a file whose name holds one of the two words is of that class.
+consistent one. Without it, a file whose name contains one of the two words is of that class.
 """
 
 from __future__ import annotations
@@ -22,17 +24,84 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from semqa.attribution.q2.response import Response, repeated
-from semqa.attribution.q2.steps import STEP_COLUMNS, scores_of_steps
+from semqa.attribution.q2.responses import Found, Question, Response, ResponseScore, repeated
+from semqa.attribution.records import must_be
 from semqa.data.csv_rows import csv_of
 from semqa.data.files import ByteBudget, InputFile, open_input
-from semqa.data.jsonl import Row, decode_row, describe, lines_of, shown
+from semqa.data.jsonl import Row, decode_row, lines_of, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Columns", "ResponseFile", "read_responses", "with_ids"]
+
+STEP_COLUMNS = ("id", "response", "cand", "question", "knowledge", "knowledge_ans", "score")
+
+NO_ANSWER = "[CLS]"
+NO_QUESTION = -1.0
+
+
+def scores_of_steps(
+    rows: Sequence[Row], inconsistent: bool | None = None, *, official: bool = False
+) -> list[ResponseScore]:
+    """Return the responses of such a table with their questions, in the order of their ids' first rows.
+
+    Args:
+        rows: of the table.
+        inconsistent: the class of responses without a label.
+        official: take an empty answer for the text ``nan``, as the released code reads its own
+            file; otherwise it is no answer.
+
+    Raises:
+        InputError: a cell is invalid; the message names the row.
+    """
+    responses: dict[str, Response] = {}
+    questions: dict[str, list[Question]] = {}
+    for row in rows:
+        key = row.text("id")
+        known = responses.get(key)
+        if known is None:
+            label = row.text("label", "").strip()
+            if label not in {"", "0", "1"}:
+                raise must_be(row, "label", "1 for inconsistent or 0 for consistent")
+            responses[key] = Response(
+                key,
+                row.text("response"),
+                row.text("knowledge"),
+                label == "1" if label else inconsistent,
+                where=row.where,
+            )
+            questions[key] = []
+        elif known.knowledge != row.text("knowledge"):
+            raise must_be(row, "knowledge", "that of the other rows with its id")
+        score = _score(row)
+        if score == NO_QUESTION:
+            continue
+        answer = row.text("knowledge_ans")
+        if official:
+            answer = answer or "nan"
+        found = None if not answer or NO_ANSWER in answer else Found(answer)
+        span = row.text("cand")
+        # A file of the released code states the overlap; what has no answer has none.
+        stated = score if official or found is not None else None
+        questions[key].append(
+            Question(row.text("question"), span, span, answer=found, stated=stated)
+        )
+    return [
+        ResponseScore(response, tuple(questions[key]), official=official, spans=len(questions[key]))
+        for key, response in responses.items()
+    ]
+
+
+def _score(row: Row) -> float:
+    try:
+        score = float(row.text("score"))
+    except ValueError:
+        score = math.nan
+    if score == NO_QUESTION or 0 <= score <= 1:
+        return score
+    raise must_be(row, "score", "a number from 0 to 1, or -1 for no valid question")
+
 
 _LABELS = {
     "1": True,
@@ -103,7 +172,7 @@ def read_responses(
         measures: names of columns that hold scores, to be read too.
 
     Raises:
-        InputError: the file or a row is not usable; the message names file and line.
+        InputError: the file or a row is invalid; the message names the file and line.
     """
     columns = columns or Columns()
     with open_input(path) as file:
@@ -115,10 +184,7 @@ def read_responses(
     else:
         names, rows = _table(again)
     if not rows:
-        raise InputError(
-            f"{name}: no responses: got a file without a row, expected at least one; check that it "
-            "was written completely"
-        )
+        raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
     if inconsistent is None:
         inconsistent = _class_by_name(name)
@@ -134,9 +200,9 @@ def read_responses(
         found = _one_a_system(rows, columns, systems, measures)
     else:
         raise InputError(
-            f"{name}: no column of responses: got the columns {_listed(names)}, expected "
-            f"{columns.response!r}, or '<system>_response' for each system; name it by "
-            "--response-column"
+            f"There is no column {columns.response!r} or '<system>_response' among {_listed(names)}.",
+            hint="Name it with --response-column.",
+            where=name,
         )
     kept = found
     if drop_repeated:
@@ -151,10 +217,7 @@ def _table(file: InputFile) -> tuple[list[str], list[Row]]:
     names = [name.strip() for name in read.header]
     for name in names:
         if name and names.count(name) > 1:
-            raise InputError(
-                f"{read.name}:1: a column twice: got {shown(name)} more than once, expected each "
-                "name once; rename one of them"
-            )
+            raise InputError(f"The column {shown(name)} is there twice.", where=f"{read.name}:1")
     rows = [
         Row(record.where, {name: cell for name, cell in pairs if name})
         for record in read.records
@@ -186,8 +249,7 @@ def _one_a_row(
         key = key or str(number)
         if key in ids:
             raise InputError(
-                f"{row.where}: an id twice: got {shown(key)} as at {ids[key]}, expected each once; "
-                "correct it"
+                f"The id {shown(key)} is there already, at {ids[key]}.", where=row.where
             )
         ids[key] = row.where
         system = row.fields.get(columns.system)
@@ -228,25 +290,16 @@ def _one_a_system(
 def _text(row: Row, column: str) -> str:
     value = row.fields[column]
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(
-            f"{row.where}: wrong type in {column!r}: got {describe(value)}, expected a string; "
-            "correct it"
-        )
+        raise must_be(row, column, "a string")
     return str(value)
 
 
 def _filled(row: Row, column: str) -> str:
     if column not in row.fields:
-        raise InputError(
-            f"{row.where}: no {column!r}: got the columns {_listed(row.fields)}, expected it among "
-            "them; add it, or name another"
-        )
+        raise InputError(f"There is no {column!r} among {_listed(row.fields)}.", where=row.where)
     text = row.text(column)
     if not text.strip():
-        raise InputError(
-            f"{row.where}: nothing in {column!r}: got an empty cell, expected text; fill it, or "
-            "remove the row"
-        )
+        raise InputError("is empty.", field=column, where=row.where)
     return text
 
 
@@ -256,10 +309,7 @@ def _label(row: Row, column: str, default: bool | None) -> bool | None:
         return default
     label = _LABELS.get(str(value).strip().lower())
     if label is None or not isinstance(value, str | int | float):
-        raise InputError(
-            f"{row.where}: no label in {column!r}: got {describe(value)}, expected 1 for "
-            "inconsistent or 0 for consistent; correct it"
-        )
+        raise must_be(row, column, "1 for inconsistent or 0 for consistent")
     return label
 
 
@@ -269,18 +319,14 @@ def _measured(row: Row, measures: Sequence[str], prefix: str) -> dict[str, float
         value = row.fields.get(prefix + name)
         if value is None:
             raise InputError(
-                f"{row.where}: no {prefix + name!r}: got the columns {_listed(row.fields)}, "
-                "expected the scores of a measure among them; name another measure"
+                f"There is no {prefix + name!r} among {_listed(row.fields)}.", where=row.where
             )
         try:
             score = float(value) if isinstance(value, str | int | float) else math.nan
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise InputError(
-                f"{row.where}: no score in {prefix + name!r}: got {describe(value)}, expected a "
-                "finite number; correct it, or remove the row"
-            )
+            raise must_be(row, prefix + name, "a finite number")
         found[name] = score
     return found
 
@@ -291,7 +337,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def with_ids(files: Sequence[ResponseFile]) -> list[Response]:
-    """Return the responses of several files, with the file in their ids where there are several."""
+    """Return the responses of several files; ids contain the file if there are several."""
     if len(files) == 1:
         return list(files[0].responses)
     return [

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.q2.measure import Settings
 from semqa.attribution.q2.meta import Judged
-from semqa.attribution.q2.scores import MEASURES, ResponseScore, summarise
+from semqa.attribution.q2.responses import MEASURES, ResponseScore, summarise
+from semqa.attribution.records import must_be
 from semqa.data.files import BOM, decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json, describe
+from semqa.data.jsonl import Row, as_row, decode_json
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ class Run:
 
         Args:
             rows: with the responses.
-            resamples: of the bootstrap of the means; 0 for no intervals.
-            seed: of its draws.
+            resamples: bootstrap resamples; 0 for no intervals.
+            seed: random seed.
             confidence: mass of its intervals.
         """
 
@@ -121,7 +122,7 @@ def read_run(path: Path | str) -> Run:
     """Read a record; its scores are computed anew.
 
     Raises:
-        InputError: the file is no such record; the message names the row.
+        InputError: the file is not such a record; the message names the row.
     """
     with open_input(path) as file:
         name, raw = file.name, file.read_all()
@@ -129,10 +130,10 @@ def read_run(path: Path | str) -> Run:
 
 
 def read_if_run(path: Path) -> Run | None:
-    """Read a record where a file is one; None for any other file, and for standard input.
+    """Read a file if it is a record; None for other files and standard input.
 
     Raises:
-        InputError: it begins as a record and is none.
+        InputError: it begins as a record and is invalid.
     """
     if not path.is_file():
         return None
@@ -156,28 +157,19 @@ def run_of(record: Row) -> Run:
     """Take a decoded record.
 
     Raises:
-        InputError: it is none.
+        InputError: it is invalid.
     """
     if record.fields.get("kind") != KIND:
-        raise InputError(
-            f"{record.where}: not a record: got {describe(record.fields.get('kind'))} as its kind, "
-            f'expected "{KIND}"; give what semqa eval q2 --out wrote'
-        )
+        raise must_be(record, "kind", f'"{KIND}", as semqa eval q2 --out writes it')
     rows, files = record.fields.get("rows"), record.fields.get("files")
     settings = as_row(record.fields.get("settings"), f"{record.where}: settings").fields
     judge = as_row(record.fields.get("judge"), f"{record.where}: judge")
     baselines = as_row(record.fields.get("baselines", {}), f"{record.where}: baselines").fields
     versions = as_row(record.fields.get("versions", {}), f"{record.where}: versions").fields
     if not isinstance(rows, list):
-        raise InputError(
-            f"{record.where}: a record without rows: got {describe(rows)}, expected an array; give "
-            "what --out wrote, not what --json printed"
-        )
+        raise must_be(record, "rows", "an array, which --out writes and --json does not")
     if not isinstance(files, list):
-        raise InputError(
-            f"{record.where}: not a record: got {describe(files)} in 'files', expected an array; "
-            "make the record again"
-        )
+        raise must_be(record, "files", "an array")
     unparsed = judge.fields.get("unparsed", 0)
     chosen = _settings(settings, record.where)
     return Run(
@@ -213,7 +205,4 @@ def _settings(fields: Mapping[str, Any], where: str) -> Settings:
         and all(isinstance(flag, bool) for flag in flags.values())
     ):
         return Settings(beams=beams, **{name: bool(flag) for name, flag in flags.items()})
-    raise InputError(
-        f"{where}: not a record: got {describe(dict(fields))} in 'settings', expected those of the "
-        "measure; make the record again"
-    )
+    raise InputError("must be those of the measure.", field="settings", value=fields, where=where)

@@ -1,20 +1,18 @@
 """Informative spans of a response: what questions are asked about.
 
-Source: Honovich et al. 2021: named entities and noun chunks, by spaCy. Where no model of spaCy is
+Source: Honovich et al. 2021: named entities and noun chunks, by spaCy. If no model of spaCy is
 installed, plain rules stand in, for English:
 
 1. Words are runs of letters and digits, with the points, apostrophes, hyphens and commas inside.
-2. *Entities*: dates (month, day and year); numbers with their sign, unit or range; runs of
-   capitalised words, joined by words such as *of* and *van*, the first word of a sentence only
-   where another capitalised word follows; text in double quotes.
-3. *Chunks*: runs of words that no boundary parts. Boundaries are punctuation, pronouns,
-   prepositions, conjunctions, auxiliaries, common verbs, adverbs in *-ly*. A determiner begins a
-   chunk and is part of it; one alone is none, nor is a word in *-ed* or *-ing* after an auxiliary
-   or a pronoun.
+2. *Entities*: dates; numbers with their sign, unit or range; runs of capitalised words, joined by words
+   such as *of* and *van*, the first word of a sentence only if another capitalised word follows; text in
+   double quotes.
+3. *Chunks*: runs of words between boundaries: punctuation, pronouns, prepositions, conjunctions,
+   auxiliaries, common verbs, adverbs in *-ly*. A determiner begins a chunk.
 
-Both ways give entities first, then the chunks that are no entity, in the order of the text. The
-rules find more that is not informative than a parser does; a question about such a span is seldom
-answered by it, and is dropped for that.
+Both give entities first, then the chunks that are not entities, in the order of the text. The rules find
+more uninformative spans than a parser does; a question about such a span is seldom answered by it, and
+is dropped for that.
 """
 
 from __future__ import annotations
@@ -22,15 +20,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from semqa.attribution.q2.words import (
-    BOUNDARIES,
-    CONNECTORS,
-    CUT_OFF,
-    DETERMINERS,
-    MONTHS,
-    PRONOUNS,
-    VERBAL,
-)
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -38,7 +27,91 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-__all__ = ["InformativeSpan", "RuleSpans", "SpacySpans", "SpanFinder", "create_span_finder"]
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DETERMINERS = _listed(
+    "a an the this these those my your his her its our their some any no every each either "
+    "neither another such both all"
+)
+"""Words that a noun phrase may begin with, and that are none of their own."""
+
+PRONOUNS = _listed(
+    "i me myself mine you yours yourself yourselves he him himself she hers herself it itself we us "
+    "ours ourselves they them theirs themselves one ones who whom whose which what someone somebody "
+    "something anyone anybody anything everyone everybody everything nobody nothing none there here "
+    "where when why how whoever whatever"
+)
+
+CONNECTORS = _listed("of the & de la le del der den di du da van von")
+"""Words in lower case that may stand inside a name: *House of Lords*, *Ludwig van Beethoven*."""
+
+CUT_OFF = _listed("s t m re ve ll d")
+"""What is left of a verb or a possessor after an apostrophe that stands alone: *i ' m*."""
+
+MONTHS = _listed(
+    "january february march april may june july august september october november december jan feb "
+    "mar apr jun jul aug sep sept oct nov dec"
+)
+
+_PREPOSITIONS = (
+    "about above across after against along amid among around as at before behind below beneath "
+    "beside besides between beyond by despite down during except for from in inside into like near "
+    "of off on onto out outside over past per since than through throughout till to toward towards "
+    "under until up upon via with within without"
+)
+_CONJUNCTIONS = (
+    "that and or but nor so yet because although though while whereas if unless whether once however "
+    "therefore thus also too either neither not n't"
+)
+_AUXILIARIES = (
+    "am is are was were be been being have has had having do does did doing done can could will "
+    "would shall should may might must ought need cannot ca wo ai let 's 're 've 'm 'll 'd"
+)
+_ADVERBS = (
+    "very really quite just only even still already always never ever often sometimes usually "
+    "again almost maybe perhaps now then ago away back together soon later later today tomorrow "
+    "yesterday well far much more most less least rather pretty especially mostly mainly probably "
+    "actually originally recently currently typically generally approximately roughly nearly "
+    "yes yeah yep no nope oh wow hi hello hey ok okay sure please thanks thank lol haha"
+)
+_VERBS = (
+    "say says said tell tells told think thinks thought know knows knew known believe believes "
+    "believed mean means meant call calls called name names named consider considers considered "
+    "make makes made making take takes took taken taking get gets got getting give gives gave given "
+    "giving go goes went gone going come comes came coming see sees saw seen seeing look looks "
+    "looked looking find finds found finding use uses used using want wants wanted try tries tried "
+    "trying ask asks asked seem seems seemed feel feels felt become becomes became leave leaves "
+    "left put puts keep keeps kept begin begins began begun start starts started run runs ran show "
+    "shows showed shown hear hears heard play plays played playing move moves moved live lives lived "
+    "living bring brings brought hold holds held write writes wrote written stand stands stood "
+    "lose loses lost pay pays paid meet meets met include includes included including continue "
+    "continues set sets learn learns learned change changes changed lead leads led understand "
+    "watch watches watched follow follows followed stop stops stopped create creates created "
+    "speak speaks spoke spoken read reads allow allows allowed add adds added spend spends spent "
+    "grow grows grew grown open opens opened walk walks win wins won offer offers offered remember "
+    "love loves loved like likes liked enjoy enjoys enjoyed hate hates hated buy buys bought eat "
+    "eats ate eaten serve serves served die dies died send sends sent expect build builds built stay "
+    "fall falls fell fallen cut reach reaches reached kill kills killed remain remains remained "
+    "agree agrees agreed realize realized suggest raise raises raised pass passes sell sells sold require requires required report "
+    "decide pull bear born belong belongs based known located founded formed released published "
+    "produced developed introduced considered associated characterized composed consist consists "
+    "consisted contain contains contained own owns owned employ employs employed occur occurs "
+    "occurred air aired airs star stars starred direct directed establish established invent "
+    "invented discover discovered describe describes described define defined refer refers referred "
+    "depend depends work works worked worry help helps helped prove proves proved proven"
+)
+
+BOUNDARIES = PRONOUNS | _listed(
+    f"{_PREPOSITIONS} {_CONJUNCTIONS} {_AUXILIARIES} {_ADVERBS} {_VERBS}"
+)
+"""Words that no noun phrase goes across."""
+
+VERBAL = PRONOUNS | _listed(_AUXILIARIES)
+"""Words after which a word in *-ed* or *-ing* is a verb."""
+
 
 SPACY_MODELS = ("en_core_web_sm", "en_core_web_md", "en_core_web_lg", "en_core_web_trf")
 """Models of spaCy in the order in which ``auto`` looks for them; the paper's is the first."""
@@ -78,7 +151,7 @@ def create_span_finder(spec: str = "auto") -> SpanFinder:
             `SPACY_MODELS` that is installed, otherwise ``rules``.
 
     Raises:
-        InputError: there is no such finder, or no such model.
+        InputError: the finder or the model is unknown.
 
     Example:
         >>> create_span_finder("rules").name
@@ -92,7 +165,7 @@ def create_span_finder(spec: str = "auto") -> SpanFinder:
     if spec == "auto":
         return _first_installed()
     raise InputError(
-        f"unknown finder of spans: got {spec!r}, expected auto, rules or spacy:MODEL; choose one"
+        f"must be auto, rules or spacy:MODEL, got {spec!r}.", field="--spans", value=spec
     )
 
 
@@ -121,8 +194,10 @@ class SpacySpans:
             self._nlp: Any = spacy.load(model)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"--spans: no model of spaCy: got {model!r}, expected one that is installed, or a "
-                f"folder; try: python -m spacy download {SPACY_MODELS[0]}, or use rules"
+                f"names a model of spaCy that is not installed: {model!r}.",
+                field="--spans",
+                value=model,
+                hint=f"Run python -m spacy download {SPACY_MODELS[0]}, or use rules.",
             ) from error
         meta = self._nlp.meta
         self.name = f"spacy:{meta['lang']}_{meta['name']} {meta['version']}"
@@ -131,9 +206,10 @@ class SpacySpans:
             self._nlp.pipe_names
         ):
             raise InputError(
-                f"--spans: nothing to find spans with: got {model!r} with the parts "
-                f"{', '.join(self._nlp.pipe_names) or 'none'}, expected a parser or an NER; use "
-                "another model, or rules"
+                f"names a model of spaCy without a parser and an NER: {model!r}.",
+                field="--spans",
+                value=model,
+                hint="Use another model, or rules.",
             )
 
     def spans(self, text: str) -> list[InformativeSpan]:
@@ -343,7 +419,7 @@ def _is_chunk(tokens: Sequence[str], before: str) -> bool:
 
 
 def _longest(spans: Iterable[InformativeSpan]) -> list[InformativeSpan]:
-    """Return the spans that stand in no other, in the order of the text; of equal ones, one."""
+    """Return the spans that no other span contains, each once, in the order of the text."""
     ordered = sorted(set(spans), key=lambda span: (span.start, -span.end))
     kept: list[InformativeSpan] = []
     for span in ordered:

@@ -1,18 +1,27 @@
 """TofuEval (Tang et al. 2024): topic-focused summaries of dialogues and their errors."""
 
-from semqa.attribution.tofueval.annotations import (
+from semqa.attribution.tofueval.data import (
+    ERROR_TYPES,
     EXTRA_MODEL,
     AnnotatedSentence,
+    ErrorType,
     SummaryKey,
     by_summary,
     read_annotations,
 )
 from semqa.attribution.tofueval.judging import Judged, Judgement, judge_texts
-from semqa.attribution.tofueval.meta import compare, evaluate, self_agreement, tune
-from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run, read_evaluator
-from semqa.attribution.tofueval.rates import count_errors, error_rates
-from semqa.attribution.tofueval.taxonomy import ERROR_TYPES, ErrorType
-from semqa.attribution.tofueval.verdicts import parse_verdict
+from semqa.attribution.tofueval.meta import (
+    Evaluator,
+    Prediction,
+    Run,
+    compare,
+    count_errors,
+    error_rates,
+    evaluate,
+    read_evaluator,
+    self_agreement,
+    tune,
+)
 
 __all__ = [
     "ERROR_TYPES",
@@ -31,7 +40,6 @@ __all__ = [
     "error_rates",
     "evaluate",
     "judge_texts",
-    "parse_verdict",
     "read_annotations",
     "read_evaluator",
     "self_agreement",

@@ -1,25 +1,32 @@
-"""Meta-evaluation: how well evaluators find the errors that annotators found.
+"""How often summaries err, and how well evaluators find the errors that annotators found.
 
-The positive class is *inconsistent*. A summary is inconsistent where a sentence of it is, in
-annotations and predictions alike; the score of a summary is the lowest of its sentences. Evaluators
-that give scores get a threshold, one a level, tuned for balanced accuracy on the dev split of all
-datasets pooled: consistent is what scores above it.
+Rates are pooled: errors of all models over sentences (or summaries) of all models, not a mean of rates. A
+summary errs if one of its sentences does, in annotations and predictions alike; its score is the lowest of
+its sentences. The positive class is *inconsistent*. Evaluators that give scores get a threshold per level,
+tuned for balanced accuracy on the dev split of all datasets pooled: consistent is what scores above it.
 
-Source: Tang et al. 2024, TofuEval, section 5: Tables 3, 4, 7 and 8 (whose captions are swapped in the
-paper: 7 has the FPR, 8 the FNR).
+Predictions are JSON lines with the columns of the release that name a sentence (without ``sent_idx``, a
+whole summary) and a ``label`` (``yes``, 1 or true if consistent, null if unparsed) or a ``score``; perhaps
+``dataset`` and ``run``. Without ``dataset`` a line holds for the dataset that has the document.
+
+Source: Tang et al. 2024, TofuEval, section 5: Tables 2, 3, 4, 6 to 9 (the captions of 7 and 8 are swapped
+in the paper: 7 has the FPR, 8 the FNR). The averages that Table 2 prints for *marginal* topics are the mean
+of that rate and of the rate of all topics; what is computed here is the rate itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from pathlib import PurePath
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from semqa.attribution.tofueval.annotations import SummaryKey, by_summary
-from semqa.attribution.tofueval.predictions import Prediction, Run
-from semqa.attribution.tofueval.rates import ALL, categories_of
-from semqa.attribution.tofueval.taxonomy import ERROR_TYPES
+from semqa.attribution.records import must_be
+from semqa.attribution.tofueval.data import ERROR_TYPES, SummaryKey, by_summary
+from semqa.data.jsonl import read_rows
 from semqa.errors import InputError
 from semqa.metrics.agreement import (
     Confusion,
@@ -32,23 +39,279 @@ from semqa.metrics.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from semqa.attribution.tofueval.annotations import AnnotatedSentence
-    from semqa.attribution.tofueval.predictions import Evaluator
-    from semqa.attribution.tofueval.rates import Level
+    from semqa.attribution.tofueval.data import AnnotatedSentence
+    from semqa.data.jsonl import Row
     from semqa.metrics.agreement import AccuracyTest, Threshold
 
-__all__ = [
-    "Decided",
-    "Evaluation",
-    "Recall",
-    "compare",
-    "decide",
-    "evaluate",
-    "self_agreement",
-    "tune",
-    "verdict_of",
-]
+
+Level = Literal["sentence", "summary"]
+ALL = "all"
+"""The name of a pooled topic, split, model or dataset."""
+
+
+class Rate(NamedTuple):
+    """How many of some sentences or summaries err.
+
+    Attributes:
+        dataset: or `ALL`.
+        category: of the topic, such as main; or `ALL`.
+        split: or `ALL`.
+        model: or `ALL`.
+        level: what is counted.
+        errors: how many err.
+        n: how many there are, at least 1.
+    """
+
+    dataset: str
+    category: str
+    split: str
+    model: str
+    level: Level
+    errors: int
+    n: int
+
+    @property
+    def percent(self) -> float:
+        """Errors in a hundred."""
+        return 100 * self.errors / self.n
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rate as a JSON-ready object."""
+        return {**self._asdict(), "percent": self.percent}
+
+
+class ErrorCounts(NamedTuple):
+    """How often each type of error occurs.
+
+    Attributes:
+        inconsistent: sentences that err.
+        several: of these, those with more than one type.
+        untyped: of these, those without any.
+        exploded: type to sentences that have it, a sentence counting for each of its types.
+        single: type to sentences that have no other.
+    """
+
+    inconsistent: int
+    several: int
+    untyped: int
+    exploded: Mapping[str, int]
+    single: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as a JSON-ready object."""
+        return {**self._asdict(), "exploded": dict(self.exploded), "single": dict(self.single)}
+
+
+def categories_of(
+    sentences: Sequence[AnnotatedSentence], categories: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """Return the category of each sentence's topic, empty if none is known.
+
+    Args:
+        sentences: the sentences.
+        categories: dataset to topic to category; what stands at ``""`` is for all datasets.
+    """
+    found = []
+    for sentence in sentences:
+        key = sentence.key
+        own, common = categories.get(key.dataset, {}), categories.get("", {})
+        found.append(own.get(key.topic) or common.get(key.topic, ""))
+    return found
+
+
+def error_rates(
+    sentences: Sequence[AnnotatedSentence], categories: Mapping[str, Mapping[str, str]]
+) -> list[Rate]:
+    """Count errors in every cell that has sentences: dataset × category × split × model × level.
+
+    Each of the four may be `ALL`, but for models and splits at once. Cells come in the order of
+    the names.
+
+    Args:
+        sentences: the sentences.
+        categories: dataset to topic to category; without them all topics are pooled alone.
+    """
+    kinds = dict(zip(map(id, sentences), categories_of(sentences, categories), strict=True))
+    counts: dict[tuple[str, str, str, str, Level], list[int]] = {}
+
+    def count(first: AnnotatedSentence, level: Level, errs: bool) -> None:
+        for dataset in (first.key.dataset, ALL):
+            for category in {kinds[id(first)] or ALL, ALL}:
+                for split, model in ((ALL, ALL), (first.split, ALL), (ALL, first.key.model)):
+                    if not split:
+                        continue
+                    cell = counts.setdefault((dataset, category, split, model, level), [0, 0])
+                    cell[0] += errs
+                    cell[1] += 1
+
+    for sentence in sentences:
+        count(sentence, "sentence", sentence.inconsistent)
+    for summary in by_summary(sentences).values():
+        count(summary[0], "summary", any(sentence.inconsistent for sentence in summary))
+    rates = [Rate(*cell, *counted) for cell, counted in counts.items()]
+    return sorted(rates, key=lambda rate: [(part == ALL, part) for part in rate[:5]])
+
+
+def count_errors(sentences: Iterable[AnnotatedSentence]) -> ErrorCounts:
+    """Count the types of errors of the sentences that err."""
+    wrong = [sentence for sentence in sentences if sentence.inconsistent]
+    exploded = Counter(name for sentence in wrong for name in sentence.errors)
+    single = Counter(sentence.errors[0] for sentence in wrong if len(sentence.errors) == 1)
+    return ErrorCounts(
+        len(wrong),
+        sum(len(sentence.errors) > 1 for sentence in wrong),
+        sum(not sentence.errors for sentence in wrong),
+        dict(exploded.most_common()),
+        dict(single.most_common()),
+    )
+
+
+def lengths(sentences: Sequence[AnnotatedSentence]) -> dict[str, Statistic]:
+    """Return how many sentences and words a summary has, on average."""
+    count = len(by_summary(sentences))
+    if not count:
+        return dict.fromkeys(("sentences", "words"), Statistic.none("no summaries"))
+    words = sum(len(sentence.text.split()) for sentence in sentences)
+    return {
+        "sentences": Statistic(len(sentences) / count, count),
+        "words": Statistic(words / count, count),
+    }
+
+
+_YES = frozenset({"yes", "1", "true", "consistent"})
+_NO = frozenset({"no", "0", "false", "inconsistent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """An evaluator's verdict or score of a sentence or summary.
+
+    Attributes:
+        inconsistent: the verdict; None if it could not be read, or there is only a score.
+        score: of consistency; None if there is only a verdict.
+    """
+
+    inconsistent: bool | None
+    score: float | None = None
+
+    @property
+    def unread(self) -> bool:
+        """Whether it says nothing."""
+        return self.inconsistent is None and self.score is None
+
+
+@dataclass(slots=True)
+class Run:
+    """The predictions of one run.
+
+    Attributes:
+        sentences: by summary and number.
+        summaries: by summary.
+    """
+
+    sentences: dict[tuple[SummaryKey, int], Prediction] = field(default_factory=dict)
+    summaries: dict[SummaryKey, Prediction] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """The predictions of one evaluator.
+
+    Attributes:
+        name: that of the file.
+        runs: by name, in order; repeated runs of one evaluator on the same texts.
+        scored: whether it gives scores: verdicts then come from a threshold.
+    """
+
+    name: str
+    runs: Mapping[str, Run]
+    scored: bool
+
+
+def read_evaluator(path: Path | str, *, name: str = "", labels: bool = False) -> Evaluator:
+    """Read the predictions of one evaluator.
+
+    Args:
+        path: the file; ``-`` is standard input.
+        name: by default the file's name without its ending.
+        labels: prefer labels to scores in lines that have both.
+
+    Raises:
+        InputError: the file or a line is invalid; the message names the file and line.
+    """
+    return evaluator_of(read_rows(path), name or PurePath(path).stem, labels=labels)
+
+
+def evaluator_of(rows: Iterable[Row], name: str, *, labels: bool = False) -> Evaluator:
+    """Make an evaluator of rows; see `read_evaluator`."""
+    runs: dict[str, Run] = {}
+    scored: dict[bool, str] = {}
+    for row in rows:
+        prediction = _prediction(row, labels=labels)
+        if not prediction.unread:
+            scored.setdefault(prediction.score is not None, row.where)
+        if len(scored) > 1:
+            raise InputError(
+                f"This line has a {'score' if prediction.score is not None else 'label'}, unlike {scored[prediction.score is None]}; use one kind.",
+                where=row.where,
+            )
+        named = SummaryKey(
+            row.text("dataset", "").casefold(),
+            row.text("doc_id").strip(),
+            row.text("topic").strip(),
+            row.text("model_name").strip(),
+        )
+        run = runs.setdefault(_run_name(row), Run())
+        if row.fields.get("sent_idx") is None:
+            known = run.summaries.setdefault(named, prediction)
+        else:
+            known = run.sentences.setdefault((named, _index(row)), prediction)
+        if known != prediction:
+            raise InputError(
+                'The same text has another prediction; name repeated runs in a field "run".',
+                where=row.where,
+            )
+    return Evaluator(name, runs, scored=next(iter(scored), False))
+
+
+def _prediction(row: Row, *, labels: bool) -> Prediction:
+    score, label = row.fields.get("score"), row.fields.get("label", row.fields.get("sent_label"))
+    if score is not None and not (labels and label is not None):
+        if (
+            isinstance(score, bool)
+            or not isinstance(score, int | float)
+            or not math.isfinite(score)
+        ):
+            raise must_be(row, "score", "a number")
+        return Prediction(None, float(score))
+    if "label" not in row.fields and "sent_label" not in row.fields:
+        raise InputError("There is neither a label nor a score.", where=row.where)
+    if label is None:
+        return Prediction(None)
+    word = str(label).strip().casefold()
+    if word not in _YES | _NO:
+        raise must_be(
+            row, "label" if "label" in row.fields else "sent_label", "yes (consistent), no or null"
+        )
+    return Prediction(word in _NO)
+
+
+def _run_name(row: Row) -> str:
+    run = row.fields.get("run", "")
+    if isinstance(run, bool) or not isinstance(run, str | int):
+        raise must_be(row, "run", "a number or a name")
+    return str(run)
+
+
+def _index(row: Row) -> int:
+    index = row.fields["sent_idx"]
+    text = str(index).strip()
+    if isinstance(index, bool) or not (text.isascii() and text.isdigit() and len(text) <= 6):
+        raise must_be(row, "sent_idx", "the number of the sentence")
+    return int(text)
+
 
 DEV = "dev"
 LEVELS: tuple[Level, Level] = ("sentence", "summary")
@@ -61,7 +324,7 @@ class Decided:
     Attributes:
         key: the summary.
         index: the sentence's number; None for a summary.
-        category: of the topic, empty where none is known.
+        category: of the topic, empty if none is known.
         inconsistent: what annotators say.
         errors: the types of a sentence's errors.
         found: what the evaluator says.
@@ -131,7 +394,7 @@ def decide(
     level: Level,
     categories: Mapping[str, Mapping[str, str]],
 ) -> tuple[list[Decided], int]:
-    """Put annotations and predictions of one level side by side.
+    """Pair annotations with predictions of one level.
 
     A prediction of a summary is taken where there is one; otherwise it is made of those of its
     sentences. It is missing where one of them is, and unread where one is and no other is found
@@ -189,8 +452,8 @@ def tune(
             thresholds[level] = tune_threshold([w for w, _ in pairs], [s for _, s in pairs])
     if not thresholds:
         raise InputError(
-            f"threshold: got no scores for sentences of the split {split!r}, expected some to tune "
-            "it on; add that split's annotations and predictions, or give --threshold or --labels"
+            f"The split {split!r} has no scores to tune a threshold on.",
+            hint="Add its annotations and predictions, or use --threshold or --labels.",
         )
     return thresholds
 
@@ -201,7 +464,7 @@ def evaluate(
     categories: Mapping[str, Mapping[str, str]],
     thresholds: Mapping[Level, float] | None = None,
 ) -> Evaluation:
-    """Hold one run of an evaluator to annotations.
+    """Compare one run of an evaluator with annotations.
 
     Args:
         sentences: the annotations.
@@ -237,7 +500,7 @@ def evaluate(
 
 
 def verdict_of(found: Prediction, level: Level, thresholds: Mapping[Level, float]) -> bool | None:
-    """Return whether a prediction says *inconsistent*; None where it says nothing."""
+    """Return whether a prediction says *inconsistent*; None if it says nothing."""
     if found.score is None:
         return found.inconsistent
     if level not in thresholds:
@@ -250,7 +513,7 @@ def self_agreement(
     runs: Mapping[str, Run],
     thresholds: Mapping[str, Mapping[Level, float]] | None = None,
 ) -> tuple[dict[tuple[str, str], Statistic], Statistic]:
-    """Return Cohen's kappa of each two runs of an evaluator on the same sentences, and the mean.
+    """Return Cohen's kappa of each pair of runs of an evaluator on the same sentences, and the mean.
 
     Sentences that a run of the two has no verdict on are left out of their kappa.
 
@@ -287,7 +550,7 @@ def compare(
     sentences: Sequence[AnnotatedSentence],
     first: Evaluator,
     second: Evaluator,
-    thresholds: tuple[Mapping[Level, float], Mapping[Level, float]],
+    thresholds: tuple[Mapping[str, Mapping[Level, float]], Mapping[str, Mapping[Level, float]]],
     level: Level = "sentence",
     *,
     by_document: bool = False,
@@ -296,38 +559,42 @@ def compare(
 ) -> AccuracyTest:
     """Test whether two evaluators differ in balanced accuracy, by a paired bootstrap.
 
-    The first run of each is compared, on the texts that both have a verdict on.
+    All runs count: each run of one evaluator is paired with each run of the other, on the texts that
+    both have a verdict on, and all verdicts on a text are drawn together.
 
     Args:
         sentences: the annotations.
         first: one evaluator.
         second: the other.
-        thresholds: those of each.
+        thresholds: those of each evaluator, by run and level.
         level: what is compared.
-        by_document: draw documents rather than sentences, as what is said of one is alike.
+        by_document: draw documents rather than sentences, which are not independent.
         resamples: how many draws.
-        seed: of the draws.
+        seed: random seed.
     """
-    sides = []
-    for evaluator, found in zip((first, second), thresholds, strict=True):
-        run = next(iter(evaluator.runs.values()), Run())
-        decided, _ = decide(sentences, run, level, {})
-        sides.append(
+    sides = [
+        [
             {
-                (each.key, each.index): (each, verdict)
-                for each in decided
-                if (verdict := verdict_of(each.found, level, found)) is not None
+                (each.key, each.index): (each.inconsistent, verdict)
+                for each in decide(sentences, run, level, {})[0]
+                if (verdict := verdict_of(each.found, level, found.get(name, {}))) is not None
             }
-        )
-    names = [name for name in sides[0] if name in sides[1]]
-    return compare_balanced_accuracy(
-        [sides[0][name][0].inconsistent for name in names],
-        [sides[0][name][1] for name in names],
-        [sides[1][name][1] for name in names],
-        groups=[(key.dataset, key.doc_id) for key, _ in names] if by_document else None,
+            for name, run in evaluator.runs.items()
+        ]
+        for evaluator, found in zip((first, second), thresholds, strict=True)
+    ]
+    pairs = [
+        (name, a[name], b[name]) for a in sides[0] for b in sides[1] for name in a if name in b
+    ]
+    test = compare_balanced_accuracy(
+        [truth for _, (truth, _), _ in pairs],
+        [verdict for _, (_, verdict), _ in pairs],
+        [verdict for _, _, (_, verdict) in pairs],
+        groups=[(name[0].dataset, name[0].doc_id) if by_document else name for name, _, _ in pairs],
         resamples=resamples,
         seed=seed,
     )
+    return replace(test, n=len({name for name, _, _ in pairs}))
 
 
 def _find(

@@ -6,25 +6,26 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.tofueval.annotations import AnnotatedSentence, SummaryKey
+from semqa.attribution.tofueval.data import AnnotatedSentence, SummaryKey, error_types
 from semqa.attribution.tofueval.meta import (
     DEV,
     LEVELS,
+    Evaluator,
+    Prediction,
+    Run,
+    categories_of,
     compare,
     evaluate,
     self_agreement,
     tune,
 )
-from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run
-from semqa.attribution.tofueval.rates import categories_of
-from semqa.attribution.tofueval.taxonomy import error_types
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from semqa.attribution.records import Record
-    from semqa.attribution.tofueval.rates import Level
+    from semqa.attribution.tofueval.meta import Level
 
 __all__ = ["KIND", "Benchmark", "Settings", "benchmark_of", "rows_of", "score_evaluators"]
 
@@ -42,7 +43,7 @@ class Settings:
         threshold: of scores, in place of tuned ones: up to it a text is inconsistent.
         by_document: whether the paired test draws documents rather than sentences.
         resamples: of the paired test.
-        seed: of its draws.
+        seed: random seed.
     """
 
     split: str | None = None
@@ -54,12 +55,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What evaluators are held to, and what they said.
+    """Annotations, and the predictions of evaluators.
 
     Attributes:
         sentences: the annotations.
         categories: dataset to topic to category.
-        evaluators: by whom.
+        evaluators: their predictions.
         settings: how they are scored.
     """
 
@@ -82,7 +83,9 @@ class Benchmark:
         if not chosen:
             known = sorted({s.split for s in self.sentences} - {""})
             raise InputError(
-                f"split: got {split!r}, expected one of {', '.join([*known, 'all'])}; choose another"
+                f"must be one of {', '.join([*known, 'all'])}, got {split!r}.",
+                field="--split",
+                value=split,
             )
         return chosen
 
@@ -117,7 +120,7 @@ def score_evaluators(benchmark: Benchmark) -> dict[str, Any]:
                     chosen,
                     other,
                     first[0],
-                    (_values(tuned), _values(first[1])),
+                    (_by_run(other, tuned), _by_run(*first)),
                     level,
                     by_document=settings.by_document,
                     resamples=settings.resamples,
@@ -147,11 +150,18 @@ def _scored(
     row: dict[str, Any] = {"name": evaluator.name, "scored": evaluator.scored, "runs": runs}
     if len(runs) > 1:
         row["mean"] = _mean_cells(runs)
-        values = {name: _values(tuned, name) for name in evaluator.runs}
+        values = _by_run(evaluator, tuned)
         pairs, mean = self_agreement(chosen, evaluator.runs, values)
+        by_dataset: dict[str, list[AnnotatedSentence]] = {}
+        for sentence in chosen:
+            by_dataset.setdefault(sentence.key.dataset, []).append(sentence)
         row["self_agreement"] = {
             "pairs": [{"a": a, "b": b, **kappa.to_dict()} for (a, b), kappa in pairs.items()],
             "mean": mean.to_dict(),
+            "datasets": {
+                name: self_agreement(some, evaluator.runs, values)[1].to_dict()
+                for name, some in by_dataset.items()
+            },
         }
     return row
 
@@ -189,15 +199,18 @@ def _thresholds(
     }
 
 
-def _values(
-    tuned: Mapping[str, Mapping[Level, Mapping[str, Any]]], name: str | None = None
-) -> dict[Level, float]:
-    """Return the values of thresholds: of one run, or of the first."""
-    found = tuned.get(name, {}) if name is not None else next(iter(tuned.values()), {})
+def _values(tuned: Mapping[str, Mapping[Level, Mapping[str, Any]]], run: str) -> dict[Level, float]:
+    """Return the thresholds of one run; below all scores if nothing is inconsistent."""
     return {
         level: float("-inf") if each["value"] is None else each["value"]
-        for level, each in found.items()
+        for level, each in tuned.get(run, {}).items()
     }
+
+
+def _by_run(
+    evaluator: Evaluator, tuned: Mapping[str, Mapping[Level, Mapping[str, Any]]]
+) -> dict[str, dict[Level, float]]:
+    return {run: _values(tuned, run) for run in evaluator.runs}
 
 
 def rows_of(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
@@ -232,7 +245,7 @@ def rows_of(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
 
 
 def benchmark_of(record: Record) -> Benchmark:
-    """Make a record's benchmark anew.
+    """Restore the benchmark of a record.
 
     Raises:
         InputError: a row or the settings are not as `rows_of` writes them.
@@ -278,8 +291,7 @@ def benchmark_of(record: Record) -> Benchmark:
         settings = Settings(**config["settings"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(
-            f"{record.name}: not a record: got {type(error).__name__} ({error}), expected what --out "
-            "wrote; write it again"
+            f"Not a record of --out: {type(error).__name__} ({error}).", where=record.name
         ) from error
     return Benchmark(sentences, categories, evaluators, settings)
 

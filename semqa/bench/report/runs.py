@@ -30,7 +30,7 @@ from semqa.metrics.scores import QuotedScores, quoted_f1, quoted_leave_one_out
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from semqa.attribution.citations.asqa import DisambigScores
+    from semqa.attribution.citations.scores import DisambigScores
     from semqa.bench.plan import Item
     from semqa.bench.record import Record
     from semqa.metrics import Report

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from semqa.cli.eval.judging import make_table, shown
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, write_result
@@ -15,9 +16,160 @@ from semqa.data.files import display_name
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from semqa.attribution.ais.report import Report
+    from collections.abc import Iterator
 
-__all__ = ["ais"]
+    from rich.table import Table
+
+    from semqa.attribution.ais.rates import Measure, SystemRates
+    from semqa.attribution.ais.report import Report, Settings, TaskReport
+
+
+SHOWN: dict[Measure, str] = {
+    "flag": "Flag",
+    "int": "Int",
+    "ais": "AIS",
+    "int_and_ais": "Int & AIS",
+}
+
+TESTS = {
+    "z": "pooled z-test of two rates",
+    "fisher": "Fisher's exact test",
+    "chi2": "χ² with Yates' correction",
+    "welch": "Welch's t-test",
+    "mcnemar": "McNemar's exact test on the same examples",
+}
+
+
+def ais_tables(found: Report) -> Iterator[Table]:
+    """Yield the tables: rates of each task, agreement, designs, times."""
+    for task in found.tasks:
+        yield _rates(task, found.settings)
+    if any(task.agreement for task in found.tasks):
+        yield _agreement(found)
+    if found.designs:
+        yield _designs(found)
+    if any(times.n for times in found.times):
+        yield _times(found)
+
+
+def ais_notes(found: Report) -> Iterator[str]:
+    """Yield what a reader of the tables has to know, a line each."""
+    settings = found.settings
+    if any(task.comparisons for task in found.tasks):
+        yield _star(settings)
+    name = {"wilson": "Wilson's", "bootstrap": "bootstrap"}[settings.interval]
+    yield f"after each rate: {name} interval, {settings.confidence:.0%}"
+    for task in found.tasks:
+        yield from _task_notes(task, settings)
+    if any(task.agreement and task.origin == "released" for task in found.tasks):
+        yield "agreement of released files is derived: k of 5 agree, where k is 3 to 5"
+
+
+def _star(settings: Settings) -> str:
+    against = settings.baseline or "the best of its column"
+    side = {"two-sided": "other than", "less": "below", "greater": "above"}[settings.alternative]
+    exact = settings.test in ("mcnemar", "chi2")
+    direction = "two-sided" if exact or settings.alternative == "two-sided" else "one-sided"
+    corrected = "" if settings.correction == "none" else f", {settings.correction} correction"
+    test = TESTS[settings.test]
+    return f"* {side} {against}, p < {settings.level:g}: {test}, {direction}{corrected}"
+
+
+def _task_notes(task: TaskReport, settings: Settings) -> Iterator[str]:
+    name = _name(task)
+    if settings.baseline is None and task.comparisons:
+        best = {each.measure: each.other for each in task.comparisons}
+        columns = (f"{SHOWN[measure]} {system}" for measure, system in best.items())
+        yield f"{name}: best: {', '.join(columns)}"
+    for what, count in task.data_checks.items():
+        yield f"{name}: {count} {'row' if count == 1 else 'rows'}: {what}"
+    meaning = {"no": "counted as no", "yes": "counted as yes", "open": "left out of the rates"}
+    for question, count in task.ties.items():
+        column = SHOWN["int" if question == "int" else "ais"]
+        yield f"{name}: {count} tied in {column}: {meaning[settings.ties]}"
+    reasons: dict[str, list[str]] = {}
+    for each in task.comparisons:
+        if each.unscored is not None:
+            cell = f"{each.system} ({SHOWN[each.measure]})"
+            reasons.setdefault(each.unscored, []).append(cell)
+    for reason, cells in reasons.items():
+        yield f"{name}: not compared: {', '.join(cells)}: {reason}"
+    if settings.baseline is not None and not task.comparisons:
+        yield f"{name}: not compared: it has no system {settings.baseline}"
+
+
+def _rates(task: TaskReport, settings: Settings) -> Table:
+    table = make_table(_name(task), "n", *SHOWN.values())
+    starred = {(each.system, each.measure) for each in task.comparisons if each.significant}
+    for rates in task.systems:
+        cells = [_cell(rates, measure, settings, starred) for measure in SHOWN]
+        table.add_row(rates.system, str(rates.n), *cells)
+    if task.total is not None and len(task.systems) > 1:
+        cells = [_cell(task.total, measure, settings, set()) for measure in SHOWN]
+        table.add_row("all", str(task.total.n), *cells, style="dim")
+    return table
+
+
+def _cell(
+    rates: SystemRates,
+    measure: Measure,
+    settings: Settings,
+    starred: set[tuple[str, Measure]],
+) -> str:
+    rate = rates.rates[measure]
+    ends = rate.interval(settings.interval, confidence=settings.confidence, seed=settings.seed)
+    if ends is None:
+        return "unscored"
+    star = "*" if (rates.system, measure) in starred else " "
+    return f"{rate.percent:.1f}{star} {f'{ends[0]:.0f}–{ends[1]:.0f}':>6}"
+
+
+def _agreement(found: Report) -> Table:
+    table = make_table("agreement", "items", "left out", "α", "pairs", "F1", "all agree")
+    for task in found.tasks:
+        for each in task.agreement:
+            label = {"flag": "Flag", "int": "Int", "ais": "AIS"}[each.question]
+            table.add_row(
+                f"{_name(task)}: {label}",
+                str(each.items),
+                str(each.dropped),
+                *(shown(f.value) for f in (each.alpha, each.pairs, each.fit.macro, each.unanimous)),
+            )
+    return table
+
+
+def _designs(found: Report) -> Table:
+    table = make_table("designs", "measure", "n", "only the first", "only the second", "p")
+    for each in found.designs:
+        label = f"{each.first or '(none)'} / {each.second or '(none)'}"
+        pairs = each.pairs
+        table.add_row(
+            f"{each.task}: {label}" if each.task else label,
+            SHOWN[each.measure],
+            str(pairs.n),
+            str(pairs.only_first),
+            str(pairs.only_second),
+            "unscored" if pairs.p is None else f"{pairs.p:.4f}",
+        )
+    return table
+
+
+def _times(found: Report) -> Table:
+    table = make_table("seconds", "n", "median", "mean", "untimed")
+    for each in found.times:
+        label = ", ".join(value for value in each.group.values() if value) or "all"
+        if each.median is None or each.mean is None:
+            table.add_row(label, "0", "", "", str(each.untimed))
+        else:
+            table.add_row(
+                label, str(each.n), f"{each.median:.1f}", f"{each.mean:.1f}", str(each.untimed)
+            )
+    return table
+
+
+def _name(task: TaskReport) -> str:
+    return ", ".join(part for part in (task.task, task.design) if part) or task.origin
+
 
 Test = Literal["z", "fisher", "chi2", "welch", "mcnemar"]
 Alternative = Literal["two-sided", "less", "greater"]
@@ -54,7 +206,7 @@ def ais(
     test: Annotated[
         Test,
         typer.Option(
-            help="Of two rates: pooled z, Fisher's exact, χ² (Yates), Welch's t; mcnemar compares "
+            help="Pooled z, Fisher's exact, χ² (Yates), Welch's t; mcnemar compares "
             "the same examples.",
         ),
     ] = "z",
@@ -75,7 +227,7 @@ def ais(
     level: Annotated[float, typer.Option(help="A p below it gets a star.")] = 0.01,
     interval: Annotated[Interval, typer.Option(help="How intervals are made.")] = "wilson",
     confidence: Annotated[float, typer.Option(help="Mass of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")] = 0,
     without: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,28 +269,23 @@ def ais(
     AIS: according to the source, all of it is so. A star marks what differs
     from the best system of its column, or from the baseline.
     """
-    from semqa.attribution.ais.rating import read_ratings
+    from semqa.attribution.ais.ratings import read_ratings
     from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
     from semqa.attribution.ais.report import Settings, report
 
     given, rated = files or [], ratings or []
     if not given and not rated:
-        raise InputError(
-            "nothing to evaluate: got neither FILE nor --ratings, expected one of them; name a "
-            "CSV file of verdicts, or JSON lines of ratings"
-        )
+        raise InputError("Name a CSV file of verdicts, or JSON lines of --ratings.")
     check_stdin_once(*given, *rated)
     for path in given:
         if path.suffix.lower() in (".jsonl", ".json"):
             raise InputError(
-                f"{path}: not a file of verdicts: got JSON lines, expected CSV; name ratings with "
-                "--ratings"
+                "Verdicts are CSV files; name JSON lines with --ratings.", where=str(path)
             )
     for path in rated:
         if path.suffix.lower() == ".csv":
             raise InputError(
-                f"{path}: not a file of ratings: got CSV, expected JSON lines; name verdicts without "
-                "--ratings"
+                "Ratings are JSON lines; name CSV files without --ratings.", where=str(path)
             )
     check_not_an_input(out, *given, *rated)
     settings = Settings(
@@ -159,10 +306,7 @@ def ais(
     released = [read_released(path) for path in given]
     for path, file in zip(given, released, strict=True):
         if not file.rows:
-            raise InputError(
-                f"{display_name(path)}: no verdicts: got a header alone, expected rows below it; "
-                "check that it was written completely"
-            )
+            raise InputError("There are no verdicts below the header.", where=display_name(path))
     found = report(released, [each for path in rated for each in read_ratings(path)], settings)
     if out is not None:
         if len(released) == 1 and not rated and not without and not drop_doubles:
@@ -180,7 +324,6 @@ def _show(found: Report, *, as_json: bool) -> None:
         made = versions("numpy", "scipy", "krippendorff")
         write_result(json_line({**found.to_dict(), "versions": made}, indent=2))
         return
-    from semqa.cli.eval.ais_tables import ais_notes, ais_tables
     from semqa.cli.tables import print_tables
 
     print_tables(*ais_tables(found))

@@ -2,19 +2,726 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
 import typer
 
-from semqa.cli.eval import attrscore_data, attrscore_run, attrscore_train
+from semqa.cli.eval.judging import (
+    JudgeOptions,
+    Limit,
+    RecordOut,
+    Resamples,
+    Seed,
+    judge_progress,
+    takes_judge_options,
+)
+from semqa.cli.inputs import check_not_an_input, check_stdin_once
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.cli.progress import progress_bar
+from semqa.errors import InputError
 
-__all__ = ["app"]
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Mapping, Sequence
+
+    from semqa.attribution.attrscore import AttrPrompt, Example, Judged, Label, RunRecord
+    from semqa.attribution.judges import CachedJudge
+
+
+ALL = "all"
+"""The paper's four prompt families."""
+
+Family = Annotated[
+    str | None,
+    typer.Option(
+        help="Prompt family: attribution-defined, attribution, fact-checking, nli, summarization.",
+        show_default="attribution-defined",
+    ),
+]
+
+
+@takes_judge_options
+def run(
+    asking: JudgeOptions,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV or JSON lines with query, answer, reference and label; - for standard "
+            "input.",
+            show_default=False,
+        ),
+    ],
+    by: Annotated[
+        Literal["prompt", "entailment"] | None,
+        typer.Option(
+            help="How the judge is asked.",
+            show_default="prompt for language models and where a prompt is chosen, else entailment",
+        ),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="Prompt family: attribution-defined, attribution, fact-checking, nli, "
+            "summarization; all for the paper's four and their mean.",
+            show_default="attribution-defined",
+        ),
+    ] = None,
+    prompt: Annotated[
+        Path | None,
+        typer.Option(help="Your own prompt, in place of the family's.", show_default=False),
+    ] = None,
+    shots: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=100, help="Exemplars in a prompt.", show_default="0, or all of --exemplars"
+        ),
+    ] = None,
+    exemplars: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own exemplars: claim (or query and answer), reference, label, why.",
+            show_default=False,
+        ),
+    ] = None,
+    no_query: Annotated[
+        bool, typer.Option("--no-query", help="Judge the answer alone, without the query.")
+    ] = False,
+    limit: Limit = None,
+    max_new_tokens: Annotated[
+        int, typer.Option(min=1, max=4096, help="Room for what the judge writes.")
+    ] = 64,
+    out: RecordOut = None,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a judge for the label of each claim, and score the labels.
+
+    What was judged is kept: a run that was interrupted or killed goes on
+    where it stopped when the same command is given again. The record holds
+    every row; semqa eval attrscore score reads it.
+    """
+    from semqa.attribution.attrscore import RunRecord, read_examples, way_of, write_record
+    from semqa.attribution.attrscore.labels import PAPER_FAMILIES
+    from semqa.attribution.records import describe_judge, versions
+
+    check_stdin_once(file, exemplars)
+    check_not_an_input(out, file, exemplars, prompt)
+    examples = read_examples(file)[:limit]
+    families = PAPER_FAMILIES if family == ALL else (family,)
+    asks = [_prompt(each, prompt, shots, exemplars) for each in families]
+    asked = asking.open()
+    try:
+        prompted = any(value is not None for value in (family, prompt, shots, exemplars))
+        way = way_of(asked, by, prompted=prompted)
+        if way == "entailment" and prompted:
+            raise InputError(
+                "entailment has no prompt.",
+                field="--by",
+                hint="Leave out --by, or --family, --prompt, --shots and --exemplars.",
+            )
+        records = []
+        for each in asks:
+            judged = _ask(asked, way, examples, each, not no_query, max_new_tokens)
+            settings: dict[str, Any] = {
+                "judge": describe_judge(asked),
+                "way": way,
+                "prompt": each.to_dict() if way == "prompt" else None,
+                "max_new_tokens": max_new_tokens if way == "prompt" else None,
+                "with_query": not no_query,
+                "data": {"file": file.name, "rows": len(examples), "sha256": _digest(examples)},
+                "versions": versions(),
+            }
+            records.append(RunRecord(settings, tuple(judged), each.family.name, resamples, seed))
+        if asked.kept and not as_json:
+            say(
+                f"{asked.asked} of {len(examples) * len(asks)} claims were put to the judge; the "
+                "others were judged before, or are doubles"
+            )
+    finally:
+        asked.close()
+    if family == ALL:
+        _show_all(records, out, as_json=as_json)
+        return
+    if out is not None:
+        write_record(out, records[0])
+    _show(records[0], official=False, as_json=as_json)
+    if out is not None and not as_json:
+        say(f"record: {out}")
+
+
+def score(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A record of run (.json), or rows of a label and an output: CSV, TSV, JSON lines, "
+            "or a JSON array; - for standard input, as JSON lines.",
+            show_default=False,
+        ),
+    ],
+    family: Family = None,
+    official: Annotated[
+        bool,
+        typer.Option(
+            "--official", help="Add what the released code parses and prints, defects and all."
+        ),
+    ] = False,
+    per_example: Annotated[
+        Path | None,
+        typer.Option(help="Write each row's label here, as JSON lines.", show_default=False),
+    ] = None,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Parse a model's outputs and score the labels, without asking a judge again."""
+    from semqa.attribution.attrscore import RunRecord, family_named, read_outputs, read_record
+    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY
+
+    check_not_an_input(per_example, file)
+    if _is_record(file):
+        found = read_record(file)
+        name = found.family if family is None else family_named(family).name
+        if name != found.family:
+            raise InputError(
+                f"must be {found.family!r}, as in the record, got {name!r}.",
+                field="--family",
+                value=name,
+            )
+        record = RunRecord(found.settings, found.judged, name, resamples, seed)
+    else:
+        name = family_named(family or DEFAULT_FAMILY).name
+        record = RunRecord({}, read_outputs(file), name, resamples, seed)
+    if per_example is not None:
+        from semqa.data.jsonl import write_jsonl
+
+        write_jsonl(per_example, record.to_dict()["rows"])
+    _show(record, official=official, as_json=as_json)
+
+
+def _is_record(file: Path) -> bool:
+    """Whether a file is a JSON object that states a format, and not rows."""
+    from semqa.data.files import open_input
+
+    if file.suffix.lower() != ".json":
+        return False
+    with open_input(file) as opened:
+        return b'"format"' in opened.read_line(1) + opened.read_line(2)
+
+
+def _prompt(
+    family: str | None, prompt: Path | None, shots: int | None, exemplars: Path | None
+) -> AttrPrompt:
+    from semqa.attribution.attrscore import AttrPrompt, read_shots, shipped_shots
+    from semqa.attribution.attrscore.labels import DEFAULT_FAMILY
+
+    shown = shipped_shots() if exemplars is None else read_shots(exemplars)
+    wanted = shots if shots is not None else (0 if exemplars is None else len(shown))
+    if wanted > len(shown):
+        raise InputError(
+            f"must be at most {len(shown)}, got {wanted}.",
+            field="--shots",
+            value=wanted,
+            hint="Name a file of more with --exemplars.",
+        )
+    return AttrPrompt.create(family or DEFAULT_FAMILY, prompt=prompt, shots=shown[:wanted])
+
+
+def _ask(
+    judge: CachedJudge,
+    way: str,
+    examples: list[Example],
+    prompt: AttrPrompt,
+    with_query: bool,
+    max_new_tokens: int,
+) -> list[Judged]:
+    from semqa.attribution.attrscore import judge_by_entailment, judge_by_prompt
+
+    with judge_progress(judge, "attrscore"):
+        if way == "entailment":
+            return judge_by_entailment(judge, examples, with_query=with_query)
+        return judge_by_prompt(
+            judge, examples, prompt, with_query=with_query, max_new_tokens=max_new_tokens
+        )
+
+
+def _digest(examples: list[Example]) -> str:
+    """Return a digest of the examples, whatever their file."""
+    import hashlib
+
+    from semqa.data.jsonl import encode_row
+
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(encode_row(example.to_dict()))
+    return digest.hexdigest()
+
+
+def _show_all(records: Sequence[RunRecord], out: Path | None, *, as_json: bool) -> None:
+    """Show the F1 scores of several prompts and their mean; write a record per prompt."""
+    from semqa.attribution.attrscore import write_record
+    from semqa.attribution.attrscore.scores import mean_scores
+
+    if out is not None:
+        for record in records:
+            write_record(out.with_suffix(f".{record.family}{out.suffix}"), record)
+    scores = {record.family: record.scores() for record in records}
+    mean = mean_scores(list(scores.values()))
+    if as_json:
+        write_result(json_line({"families": scores, "mean": mean}, indent=2))
+        return
+    from semqa.attribution.attrscore import LABELS
+    from semqa.cli.tables import print_tables, things_table
+
+    rows = [
+        (
+            name,
+            *(_percent(each["labels"][label]["f1"]) for label in LABELS),
+            _percent(each["micro_f1"]),
+        )
+        for name, each in scores.items()
+    ]
+    rows.append(
+        ("mean", *(_percent(mean[f"f1 {label}"]) for label in LABELS), _percent(mean["micro_f1"]))
+    )
+    print_tables(things_table(("F1 by prompt", *LABELS, "overall"), rows))
+    unparsed = {name: each["unparsed"] for name, each in scores.items() if each["unparsed"]}
+    for name, count in unparsed.items():
+        write_result(f"unparsed: {count} of {len(records[0].judged)} outputs with {name}")
+
+
+def _show(record: RunRecord, *, official: bool, as_json: bool) -> None:
+    scores = record.scores()
+    figures = record.official() if official else None
+    if as_json:
+        shown = {
+            key: value for key, value in record.to_dict().items() if key not in ("rows", "official")
+        }
+        write_result(
+            json_line(shown | ({} if figures is None else {"official": figures}), indent=2)
+        )
+        return
+    from semqa.cli.tables import print_tables
+
+    print_tables(*_tables(scores, figures))
+    for line in _notes(scores, figures):
+        write_result(line)
+    if record.too_long:
+        write_result(f"too long for the judge: {record.too_long} rows, which count as unparsed")
+    if official and figures is None:
+        write_result("released code: unscored, for nothing that a model wrote is in the record")
+
+
+def _tables(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[Any]:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("")
+    names = ("F1", "95% interval", "precision", "recall", "n", "predicted")
+    for name in (*names, "released code") if figures else names:
+        table.add_column(name, justify="right")
+    for label, each in scores["labels"].items():
+        official = [_percent(figures[f"f1 {label}"], "NaN")] if figures else []
+        table.add_row(
+            label,
+            _percent(each["f1"]),
+            _interval(scores, label),
+            _percent(each["precision"]),
+            _percent(each["recall"]),
+            str(each["n"]),
+            str(each["predicted"]),
+            *official,
+        )
+    for name, shown in (("micro_f1", "micro-F1 (overall)"), ("macro_f1", "macro-F1")):
+        official = [_percent(figures[name], "NaN")] if figures else []
+        cells = (
+            shown,
+            _percent(scores[name]),
+            _interval(scores, name),
+            "",
+            "",
+            str(scores["n"]),
+            "",
+        )
+        table.add_row(*cells, *official, style="bold" if name == "micro_f1" else None)
+    return [table]
+
+
+def _notes(scores: Mapping[str, Any], figures: Mapping[str, Any] | None) -> list[str]:
+    notes = []
+    if scores["unparsed"]:
+        notes.append(
+            f"unparsed: {scores['unparsed']} of {scores['n']} outputs, which count as wrong; "
+            f"micro-F1 of the parsed ones alone: {_percent(scores['parsed_accuracy'])}"
+        )
+    if scores["unlabelled"]:
+        notes.append(f"unlabelled: {scores['unlabelled']} rows, which are judged and not scored")
+    if figures and figures["unparsed"]:
+        notes.append(
+            f"the released code leaves out {figures['unparsed']} outputs that it cannot parse"
+        )
+    reasons: dict[str, list[str]] = {}
+    for label, each in scores["labels"].items():
+        for name, reason in each["unscored"].items():
+            reasons.setdefault(reason, []).append(f"{name} of {label}")
+    for name, reason in scores["unscored"].items():
+        reasons.setdefault(reason, []).append(name)
+    notes += [f"unscored: {', '.join(names)} ({reason})" for reason, names in reasons.items()]
+    return notes
+
+
+def _percent(value: float | None, missing: str = "unscored") -> str:
+    return missing if value is None else f"{100 * value:.1f}"
+
+
+def _interval(scores: Mapping[str, Any], name: str) -> str:
+    bounds = scores["intervals"].get(name)
+    return "" if bounds is None else f"{100 * bounds[0]:.1f} – {100 * bounds[1]:.1f}"
+
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", help="The examples: .csv, .tsv, or JSON lines.", show_default=False
+    ),
+]
+
+PerLabel = Annotated[
+    int | None,
+    typer.Option(min=1, help="At most this many examples of each label.", show_default="all"),
+]
+
+
+def simulate(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Questions with answers and context: SQuAD's .json, or JSON lines with question, "
+            "answers and context (or ctxs); - for standard input.",
+            show_default=False,
+        ),
+    ],
+    out: Out,
+    per_label: PerLabel = None,
+    every_label: Annotated[
+        bool,
+        typer.Option(
+            "--every-label", help="All three labels from every question, not one from each."
+        ),
+    ] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Make examples of the three labels from questions with answers, as many of each.
+
+    Attributable as it is; contradictory by a wrong answer of the same kind, in
+    the answer's place or throughout the context; extrapolatory by the nearest
+    passage (BM25) that holds no form of the answer. Each row says how it was made.
+    """
+    from semqa.attribution.attrscore import write_examples
+    from semqa.attribution.attrscore.simulation import read_qa
+    from semqa.attribution.attrscore.simulation import simulate as make
+
+    check_not_an_input(out, file)
+    qa = read_qa(file)
+    with progress_bar("simulate", "examples") as update:
+        made = make(
+            qa.items, per_label=per_label, every_label=every_label, seed=seed, on_progress=update
+        )
+    write_examples(out, made.examples)
+    counts = {"questions": len(qa.items), "dropped": made.dropped, "seed": seed}
+    _tell(out, made.examples, counts, qa.skipped + made.failed, as_json)
+
+
+def map_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="CSV, TSV, JSON lines or a JSON array.", show_default=False
+        ),
+    ],
+    out: Out,
+    task: Annotated[
+        Literal["fact-checking", "nli", "summarization"],
+        typer.Option("--as", help="What the data set is of.", show_default=False),
+    ],
+    claim_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
+    reference_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
+    label_column: Annotated[str | None, typer.Option(help="If it has another name.")] = None,
+    query_column: Annotated[
+        str | None, typer.Option(help="A question that goes with the claim.", show_default="none")
+    ] = None,
+    label_word: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD=LABEL",
+            help="A further spelling of a label; WORD=skip leaves its rows out. Repeat it for more.",
+        ),
+    ] = None,
+    balance: Annotated[
+        bool, typer.Option("--balance", help="As many of each label, drawn by the seed.")
+    ] = False,
+    per_label: PerLabel = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Translate the labels of a related task's data into AttrScore's."""
+    from semqa.attribution.attrscore import write_examples
+    from semqa.attribution.attrscore.mapping import TASKS, balanced, map_examples
+
+    check_not_an_input(out, file)
+    mapped = map_examples(
+        file,
+        TASKS[task],
+        claim=claim_column,
+        reference=reference_column,
+        label=label_column,
+        query=query_column,
+        words=_words(label_word or ()),
+    )
+    examples = mapped.examples
+    if balance or per_label is not None:
+        examples = balanced(examples, per_label, seed)
+    if not examples:
+        raise InputError(
+            f"All {mapped.skipped.total()} rows are skipped.",
+            hint="Check the columns and --label-word.",
+            where=str(file),
+        )
+    write_examples(out, examples)
+    counts = {"rows": len(mapped.examples) + mapped.skipped.total(), "seed": seed}
+    _tell(out, examples, counts, mapped.skipped, as_json)
+
+
+def _words(given: Sequence[str]) -> dict[str, Label | None]:
+    from semqa.attribution.attrscore.labels import LABELS, label_named
+
+    words: dict[str, Label | None] = {}
+    for each in given:
+        word, sign, name = each.partition("=")
+        label = label_named(name)
+        if not sign or not word.strip() or (label is None and name.strip().lower() != "skip"):
+            raise InputError(
+                f"must be WORD=LABEL with one of {', '.join(LABELS)} or skip, got {each!r}.",
+                field="--label-word",
+                value=each,
+            )
+        words[word] = label
+    return words
+
+
+def _tell(
+    out: Path,
+    examples: Sequence[Example],
+    counts: dict[str, int],
+    skipped: Counter[str],
+    as_json: bool,
+) -> None:
+    from collections import Counter
+
+    labels = Counter(str(example.label) for example in examples)
+    made = Counter(str(example.how.get("made")) for example in examples)
+    if as_json:
+        record = {
+            "out": str(out),
+            "examples": len(examples),
+            "labels": dict(sorted(labels.items())),
+            "made": dict(sorted(made.items())),
+            "skipped": dict(sorted(skipped.items())),
+            **counts,
+        }
+        write_result(json_line(record))
+        return
+    listed = ", ".join(f"{count} {label}" for label, count in sorted(labels.items()))
+    write_result(f"{len(examples)} example{'' if len(examples) == 1 else 's'}: {listed}")
+    write_result("made: " + ", ".join(f"{count} {way}" for way, count in sorted(made.items())))
+    for reason, count in sorted(skipped.items()):
+        write_result(f"skipped: {count} ({reason})")
+    if counts.get("dropped"):
+        write_result(f"left out for balance: {counts['dropped']}")
+    say(f"examples: {out}")
+
+
+def train(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Labelled examples to learn from: CSV, TSV or JSON lines, as simulate and map "
+            "write them.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            help="The model to begin with: a folder or a name on the Hub.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of this training.", show_default=False)
+    ],
+    dev: Annotated[
+        Path | None,
+        typer.Option(help="Examples that tell the best model.", show_default="a share of FILE"),
+    ] = None,
+    dev_share: Annotated[
+        float,
+        typer.Option(
+            min=0.001, max=0.9, help="Without --dev: so much of the examples, by question."
+        ),
+    ] = 0.1,
+    kind: Annotated[
+        Literal["auto", "classifier", "seq2seq"],
+        typer.Option(help="auto: seq2seq for encoder-decoder models, else classifier."),
+    ] = "auto",
+    family: Annotated[
+        str, typer.Option(help="Prompt family, for seq2seq.")
+    ] = "attribution-defined",
+    no_query: Annotated[
+        bool, typer.Option("--no-query", help="Claims without their query.")
+    ] = False,
+    epochs: Annotated[float, typer.Option(help="Passes over the examples.")] = 3.0,
+    max_steps: Annotated[
+        int | None, typer.Option(help="End after so many steps.", show_default="by epochs")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(help="Examples a step, in all processes.")] = 8,
+    accumulate: Annotated[
+        int,
+        typer.Option(
+            "--accumulate", "--gradient-accumulation-steps", help="Batches that make a step."
+        ),
+    ] = 8,
+    learning_rate: Annotated[float, typer.Option(help="At its highest.")] = 2e-5,
+    warmup_steps: Annotated[int, typer.Option(help="0 for a share of the steps.")] = 0,
+    warmup_ratio: Annotated[
+        float, typer.Option(help="Share of the steps over which it rises.")
+    ] = 0.03,
+    weight_decay: Annotated[float, typer.Option(help="Weight decay of the optimizer.")] = 0.0,
+    max_length: Annotated[
+        int, typer.Option(help="Tokens of an input; references are cut, claims never.")
+    ] = 512,
+    save_steps: Annotated[
+        int | None, typer.Option(help="Steps between checkpoints.", show_default="an epoch")
+    ] = None,
+    metric: Annotated[
+        Literal["micro_f1", "macro_f1"], typer.Option(help="Metric for the best model.")
+    ] = "micro_f1",
+    keep_checkpoints: Annotated[
+        bool, typer.Option("--keep-checkpoints", help="Leave them when all is done.")
+    ] = False,
+    max_checkpoints: Annotated[int, typer.Option(help="Left at a time.")] = 2,
+    seed: Annotated[int, typer.Option(envvar="SEMQA_SEED", help="Random seed.")] = 0,
+    device: Annotated[
+        Literal["cpu"] | None, typer.Option(help="Keep off the GPU.", show_default="a GPU if any")
+    ] = None,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Compute in bfloat16.")] = False,
+    fp16: Annotated[bool, typer.Option("--fp16", help="Compute in float16, on a GPU.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fine-tune a classifier or a seq2seq model on labelled examples.
+
+    The folder gets the best model (model), checkpoints while it trains, and
+    training.json. A training that was interrupted or killed goes on where it
+    stopped: give the same command again. The model is a judge then:
+    --judge transformers:nli=OUT/model, or lm=OUT/model for seq2seq.
+    """
+    from semqa.attribution.attrscore import read_examples
+    from semqa.attribution.attrscore.training import TrainingOptions, split_by_question
+    from semqa.attribution.attrscore.training import train as fine_tune
+    from semqa.training.folder import Ranks
+
+    options = TrainingOptions(
+        model=model,
+        kind=kind,
+        family=family,
+        with_query=not no_query,
+        epochs=epochs,
+        max_steps=max_steps,
+        batch_size=batch_size,
+        accumulate=accumulate,
+        learning_rate=learning_rate,
+        warmup_steps=warmup_steps,
+        warmup_ratio=warmup_ratio,
+        weight_decay=weight_decay,
+        max_length=max_length,
+        save_steps=save_steps,
+        metric=metric,
+        seed=seed,
+        device=device,
+        bf16=bf16,
+        fp16=fp16,
+    )
+    if [str(file) for file in files].count("-") > (str(dev) != "-"):
+        raise InputError("Standard input (-) can be named once only.")
+    examples: list[Example] = []
+    for file in files:
+        examples += read_examples(file, labelled=True)
+    if dev is not None:
+        held = read_examples(dev, labelled=True)
+    else:
+        examples, held = split_by_question(examples, dev_share, seed)
+    with training_progress(quiet=as_json) as progress:
+        record = fine_tune(
+            examples,
+            held,
+            out,
+            options,
+            keep_checkpoints=keep_checkpoints,
+            max_checkpoints=max_checkpoints,
+            progress=progress,
+        )
+    if not Ranks.first_here():
+        return
+    if as_json:
+        write_result(json_line(record, indent=2))
+        return
+    _show_training(record)
+    say(f"model: {out / 'model'}")
+
+
+def _show_training(record: Mapping[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from semqa.cli.tables import print_tables
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for name in ("epoch", "step", "micro-F1", "macro-F1", "Attr.", "Contra.", "Extra.", "unparsed"):
+        table.add_column(name, justify="right")
+    best = record["best"]
+    for each in record["history"]:
+        names = ("micro_f1", "macro_f1", "f1_attributable", "f1_contradictory", "f1_extrapolatory")
+        table.add_row(
+            f"{each['epoch']:g}",
+            str(each["step"]),
+            *(f"{100 * each[name]:.1f}" for name in names),
+            str(each["unparsed"]),
+            style="bold" if best and each["step"] == best["step"] else None,
+        )
+    print_tables(table)
+    for name, told in (
+        ("cut", "references cut to fit"),
+        ("left_out", "left out, their claims too long"),
+    ):
+        counts = record[name]
+        if counts["train"] or counts["dev"]:
+            write_result(f"{told}: {counts['train']} of training, {counts['dev']} of dev")
+
 
 app = typer.Typer(
     name="attrscore",
     help="AttrScore: is a claim attributable to a reference, extrapolatory, or contradictory?",
     no_args_is_help=True,
 )
-app.command("run")(attrscore_run.run)
-app.command("score")(attrscore_run.score)
-app.command("simulate")(attrscore_data.simulate)
-app.command("map")(attrscore_data.map_command)
-app.command("train")(attrscore_train.train)
+app.command("run")(run)
+app.command("score")(score)
+app.command("simulate")(simulate)
+app.command("map")(map_command)
+app.command("train")(train)

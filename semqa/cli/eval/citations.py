@@ -1,4 +1,4 @@
-"""``semqa eval citations`` and ``semqa eval disambig``: ALCE's scores, and ASQA's."""
+"""``semqa eval auto-ais``, ``citations`` and ``disambig``: do the sources support the answer?"""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.eval.auto_ais import read_given
-from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
-from semqa.cli.eval.judging import entailment_judge, judge_progress, too_long_note, unparsed_note
-from semqa.cli.eval.options import RecordOut, Resamples, Rescore, Seed, check_rescore
+from semqa.cli.eval.judging import (
+    AllowMissing,
+    EntailmentPrompt,
+    JudgeOptions,
+    RecordOut,
+    Resamples,
+    Rescore,
+    Seed,
+    check_rescore,
+    count_note,
+    judge_progress,
+    takes_judge_options,
+    too_long_note,
+    unparsed_note,
+)
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, say, write_result
@@ -20,9 +31,186 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from semqa.attribution.ais.auto import CheckedRun
     from semqa.attribution.citations.examples import AnswerExample
+    from semqa.attribution.judges import CachedJudge
+    from semqa.data.sources import GivenAnswer
 
-__all__ = ["citations", "disambig"]
+
+References = Annotated[
+    Path | None,
+    typer.Option(
+        "--references",
+        "-r",
+        help='QuoteSum JSON lines, for questions and sources; FILE then has {"qid", "prediction"}.',
+        show_default=False,
+    ),
+]
+
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=0.5,
+        help="How near to one half a probability of entailment is called unclear.",
+        show_default="0.1",
+    ),
+]
+
+
+@takes_judge_options
+def auto_ais(
+    asking: JudgeOptions,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Answers with their sources, as semqa answer --json writes them, or with "
+            '--references JSON lines {"qid", "prediction"}; - for standard input.',
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    references: References = None,
+    prompt: EntailmentPrompt = None,
+    margin: Margin = None,
+    question: Annotated[
+        bool, typer.Option(help="Put the question before each sentence that is judged.")
+    ] = True,
+    allow_missing: AllowMissing = False,
+    rescore: Rescore = None,
+    out: RecordOut = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Judge each sentence of answers against the sources that it quotes or cites.
+
+    A sentence is supported where these sources entail it, as the judge says;
+    one that names no source is not. This is a judgement, and no verification
+    of quotes: that is semqa verify. Judgements are kept: a run that ended
+    early, given again, asks only what was not asked before.
+    """
+    from semqa.attribution.ais.auto import MARGIN, read_run
+
+    check_rescore(rescore, (file,), references)
+    check_stdin_once(file, references, rescore)
+    check_not_an_input(out, file, references, rescore)
+    if rescore is not None:
+        run = read_run(rescore, margin)
+    else:
+        given = read_given(file or Path("-"), references, allow_missing=allow_missing)
+        run = _judge(
+            given, asking.open(prompt), MARGIN if margin is None else margin, question, seed
+        )
+    record = run.to_dict()
+    if out is not None:
+        from semqa.attribution.records import write_record
+
+        write_record(out, record)
+    if as_json:
+        write_result(json_line(record, indent=2))
+        return
+    _show_support(record["results"])
+    say(f"judge: {run.judge.get('name')}")
+    unparsed = run.judge.get("unparsed")
+    for note in count_note(unparsed if isinstance(unparsed, int) else 0):
+        say(note)
+
+
+def _judge(
+    given: Sequence[GivenAnswer], judge: CachedJudge, margin: float, question: bool, seed: int
+) -> CheckedRun:
+    from semqa.attribution.ais.auto import CheckedExample, CheckedRun, ToCheck, check_answers
+    from semqa.attribution.judges.base import able
+    from semqa.attribution.records import describe_judge
+
+    answers = []
+    for one in given:
+        try:
+            answers.append(ToCheck(one.question, one.read()))
+        except InputError as error:  # too many marks to be checked
+            raise InputError(f"answer {one.key}: {error}") from error
+    try:
+        with judge_progress(judge, "judging"):
+            checks = check_answers(
+                answers, able(judge, "entailment"), margin=margin, with_question=question
+            )
+    finally:
+        judge.close()
+    return CheckedRun(
+        describe_judge(judge),
+        margin,
+        question,
+        seed,
+        [
+            CheckedExample(
+                one.key,
+                one.question,
+                read.answer.marked,
+                read.answer.verdict(one.question).value,
+                check,
+            )
+            for one, read, check in zip(given, answers, checks, strict=True)
+        ],
+    )
+
+
+def read_given(file: Path, references: Path | None, *, allow_missing: bool) -> list[GivenAnswer]:
+    """Read answers with their sources, from one file or from predictions and references.
+
+    Raises:
+        InputError: a file is invalid.
+    """
+    from semqa.data.sources import GivenAnswer, read_answers
+
+    if references is None:
+        try:
+            return read_answers(file)
+        except InputError as error:
+            from semqa.attribution.records import kind_of
+
+            if (kind := kind_of(file)) is None:
+                raise
+            raise InputError(
+                f"This is a record of the kind {kind!r}, not answers with their sources.",
+                hint="Give a record with --rescore.",
+                where=str(file),
+            ) from error
+    from semqa.data.files import display_name
+    from semqa.data.quotesum import match_predictions, read_predictions, read_quotesum
+
+    questions = read_quotesum(references)
+    predictions = read_predictions(file)
+    texts = match_predictions(
+        questions, predictions, allow_missing=allow_missing, name=display_name(file)
+    )
+    return [
+        GivenAnswer(question.qid, question.question, text, question.sources)
+        for question, text in zip(questions, texts, strict=True)
+        if question.qid in predictions
+    ]
+
+
+def _show_support(results: Mapping[str, Any]) -> None:
+    from semqa.cli.tables import figures_table, print_tables
+
+    n = results["n"]
+    rows = [
+        (
+            "sentences supported",
+            results["sentences"],
+            results["sentences_interval"],
+            n["sentences"],
+        ),
+        ("answers wholly supported", results["answers"], results["answers_interval"], n["answers"]),
+    ]
+    print_tables(figures_table("AutoAIS", rows))
+    counted = ", ".join(f"{count} {name}" for name, count in results["counts"].items())
+    write_result(f"sentences: {counted}")
+    if results["too_long"]:
+        write_result(f"too long for the judge: {results['too_long']} of them, which are unclear")
+    if n["empty"]:
+        write_result(f"without a sentence: {n['empty']} answers, which count nowhere")
+
 
 SHOWN = {
     "recall": "citation recall",
@@ -36,15 +224,6 @@ SHOWN = {
     "length": "words",
 }
 
-References = Annotated[
-    Path | None,
-    typer.Option(
-        "--references",
-        "-r",
-        help='QuoteSum JSON lines, for questions and sources; FILE then has {"qid", "prediction"}.',
-        show_default=False,
-    ),
-]
 Official = Annotated[
     bool,
     typer.Option("--official", help="Read and count as the released scripts do, defects and all."),
@@ -68,14 +247,12 @@ def citations(
         int | None,
         typer.Option(
             min=1,
-            help="Count so many citations a sentence, the first ones.",
+            help="Most citations per sentence that count.",
             show_default="all; 3 with --official",
         ),
     ] = None,
     official: Official = False,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Pass over questions that have no prediction.")
-    ] = False,
+    allow_missing: AllowMissing = False,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     out: RecordOut = None,
@@ -96,6 +273,7 @@ def citations(
         summarise_citations,
     )
     from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.judges.base import able
     from semqa.attribution.records import describe_judge, read_record, versions
 
     check_rescore(rescore, (file,), references)
@@ -112,7 +290,7 @@ def citations(
         patient = PatientJudge(asked)
         try:
             with judge_progress(asked, "judging"):
-                rows = citation_rows(examples, entailment_judge(patient), settings)
+                rows = citation_rows(examples, able(patient, "entailment"), settings)
         finally:
             asked.close()
         notes = [f"judge: {asked.name}", *unparsed_note(asked), *too_long_note(patient.too_long)]
@@ -147,7 +325,7 @@ def disambig(
             show_default=False,
         ),
     ] = None,
-    split: Annotated[str, typer.Option(help="Of ASQA.json.")] = "dev",
+    split: Annotated[str, typer.Option(help="Split of ASQA.json.")] = "dev",
     official: Official = False,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
@@ -160,7 +338,6 @@ def disambig(
     The judge reads the answer to each reading of the question off the long
     answer; the papers take RoBERTa-large trained on SQuAD 2.0.
     """
-    from semqa.attribution.citations.asqa import disambig_scores
     from semqa.attribution.citations.examples import read_alce, read_asqa
     from semqa.attribution.citations.report import (
         DISAMBIG,
@@ -169,7 +346,9 @@ def disambig(
         rows_again,
         summarise_disambig,
     )
-    from semqa.attribution.judges import AnsweringJudge, PatientJudge
+    from semqa.attribution.citations.scores import disambig_scores
+    from semqa.attribution.judges import PatientJudge
+    from semqa.attribution.judges.base import able
     from semqa.attribution.records import describe_judge, read_record, versions
 
     check_rescore(rescore, (file,), predictions)
@@ -184,16 +363,12 @@ def disambig(
         examples = read_alce(given) if predictions is None else read_asqa(given, predictions, split)
         asked = asking.open()
         patient = PatientJudge(asked)
-        if not isinstance(patient, AnsweringJudge):
-            raise InputError(
-                f"--judge: got {asked.name}, expected one that answers questions; choose lexical, "
-                "engine:SPEC or transformers:qa=MODEL"
-            )
+        reader = able(patient, "answer")
         settings = Settings(official=official)
         try:
             with judge_progress(asked, "reading"):
                 rows = disambig_rows(
-                    examples, disambig_scores(examples, patient, official=official), settings
+                    examples, disambig_scores(examples, reader, official=official), settings
                 )
         finally:
             asked.close()
@@ -213,7 +388,7 @@ def disambig(
 
 
 def _note_again(head: Mapping[str, Any], taken_for: str) -> list[str]:
-    """Return the remark of a record's run on what was too long for its judge."""
+    """Return the note of a record on inputs that were too long for its judge."""
     config = head.get("config")
     count = config.get("too_long") if isinstance(config, dict) else None
     return too_long_note(count, taken_for) if isinstance(count, int) else []

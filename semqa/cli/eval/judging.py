@@ -1,42 +1,86 @@
-"""The judge of a command: its options, its cache, and how far it is.
-
-Commands of ``eval`` take all of the options by `judge_options`; others some, by their types.
-"""
+"""Options, judge and progress that the commands of ``semqa eval`` share."""
 
 from __future__ import annotations
 
+import inspect
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
+from semqa.cli.help import Group
 from semqa.cli.output import say
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from semqa.attribution.judges import CachedJudge, EntailmentJudge, Judge
+    from rich.table import Table
 
-__all__ = [
-    "JUDGE_PANEL",
-    "JudgeBatch",
-    "JudgeCache",
-    "JudgeDevice",
-    "JudgeDtype",
-    "JudgeName",
-    "JudgeUrl",
-    "NoJudgeCache",
-    "count_note",
-    "default_cache",
-    "entailment_judge",
-    "judge_progress",
-    "open_judge",
-    "say_interrupted",
-    "too_long_note",
-    "unparsed_note",
+    from semqa.attribution.judges import CachedJudge, Judge
+
+
+RecordOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Write the whole record to this file, as JSON.", show_default=False
+    ),
 ]
+
+Rescore = Annotated[
+    Path | None,
+    typer.Option(
+        "--rescore",
+        metavar="RECORD",
+        help="Score a record that --out wrote once more; no judge is asked.",
+        show_default=False,
+    ),
+]
+
+EntailmentPrompt = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt",
+        help="Your own template for engine:SPEC, with {{ premise }} and {{ hypothesis }}; the reply "
+        "names entailment, neutral or contradiction.",
+        metavar="NAME|PATH",
+        show_default="engine-entailment",
+    ),
+]
+
+AllowMissing = Annotated[
+    bool, typer.Option("--allow-missing", help="Leave out items without a prediction.")
+]
+
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first items.")]
+
+Resamples = Annotated[
+    int, typer.Option(min=0, max=1_000_000, help="Bootstrap resamples; 0 for no intervals.")
+]
+
+Seed = Annotated[int, typer.Option(min=0, envvar="SEMQA_SEED", help="Random seed.")]
+
+
+def check_rescore(
+    rescore: Path | None, files: Iterable[Path | None] | None, *beside: Path | None
+) -> None:
+    """Check that there is either a record to score, or files.
+
+    Args:
+        rescore: the record.
+        files: what is scored without one.
+        beside: what may stand beside the files, and not beside a record.
+
+    Raises:
+        InputError: there are both, or neither.
+    """
+    given = any(path is not None for path in files or ())
+    others = rescore is not None and any(path is not None for path in beside)
+    if given is (rescore is not None) or others:
+        raise InputError("Give files to score, or --rescore RECORD, and not both.")
+
 
 JUDGE_PANEL = "Judge"
 
@@ -121,108 +165,36 @@ _FLAGS = {
     "device": "--judge-device",
     "dtype": "--judge-dtype",
     "prompt": "--prompt",
+    "temperature": "--temperature",
 }
 """How the options of judges are typed."""
 
 
-def open_judge(
-    spec: str,
-    cache: Path | None = None,
-    *,
-    no_cache: bool = False,
-    device: str | None = None,
-    dtype: str | None = None,
-    batch_size: int | None = None,
-    base_url: str | None = None,
-    prompt: str | None = None,
-) -> CachedJudge:
-    """Create a judge that keeps its judgements.
-
-    Args:
-        spec: as `semqa.attribution.judges.create_judge` takes it.
-        cache: the folder; by default ``judgements`` in semqa's cache folder.
-        no_cache: keep them in memory alone.
-        device: where models run.
-        dtype: of models' weights.
-        batch_size: inputs judged together.
-        base_url: the endpoint of an openai engine.
-        prompt: a template of the user's own for entailment, for a judge that is an engine.
-
-    Raises:
-        InputError: there is no such judge, or the cache is not usable.
-        UnavailableError: a model was not reached, or a package is missing.
-    """
-    from semqa.attribution.judges import CachedJudge, create_judge
-
-    if no_cache and cache is not None:
-        raise InputError(
-            f"--no-judge-cache: got it with --judge-cache {cache}, expected one of them; leave one "
-            "out"
-        )
-    options = {
-        "device": device,
-        "dtype": dtype,
-        "batch_size": batch_size,
-        "base_url": base_url,
-        "prompt": prompt,
-    }
-    try:
-        judge = create_judge(spec, options)
-    except InputError as error:
-        error.field = _FLAGS.get(error.field or "", error.field)
-        raise
-    if no_cache:
-        return CachedJudge(judge, None)
-    folder = default_cache() if cache is None else cache
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--judge-cache: got the file {folder}, expected a folder; name another")
-    from semqa.attribution.judges.cached import FILE_NAME
-
-    return CachedJudge(judge, folder / FILE_NAME)
-
-
-def entailment_judge(judge: Judge) -> EntailmentJudge:
-    """Return a judge as one of entailment.
-
-    Raises:
-        InputError: it does not judge entailment.
-    """
-    from semqa.attribution.judges import EntailmentJudge
-
-    if not isinstance(judge, EntailmentJudge):
-        raise InputError(
-            f"--judge: got {judge.name}, expected one that judges entailment; choose lexical, "
-            "engine:SPEC or transformers:nli=MODEL"
-        )
-    return judge
-
-
 def unparsed_note(judge: CachedJudge, taken_for: str = "neutral") -> list[str]:
-    """Return a remark if replies of a language model could not be read."""
+    """Return a note if replies of a language model were unparsed."""
     return count_note(judge.unparsed, taken_for)
 
 
 def count_note(unparsed: int, taken_for: str = "neutral") -> list[str]:
-    """Return a remark on how many replies could not be read, if any."""
-    if not unparsed:
-        return []
-    one = unparsed == 1
-    shown = f"{unparsed} {'reply' if one else 'replies'} of the judge could not be read"
-    return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
+    """Return a note on how many replies could not be read, if any."""
+    return _note(unparsed, ("reply", "replies"), "of the judge could not be read", taken_for)
 
 
 def too_long_note(too_long: int, taken_for: str = "neutral") -> list[str]:
-    """Return a remark on how much was too long for the judge, if anything."""
-    if not too_long:
+    """Return a note on how many inputs were too long for the judge, if any."""
+    return _note(too_long, ("input was", "inputs were"), "too long for the judge", taken_for)
+
+
+def _note(count: int, nouns: tuple[str, str], what: str, taken_for: str) -> list[str]:
+    if not count:
         return []
-    one = too_long == 1
-    shown = f"{too_long} {'input was' if one else 'inputs were'} too long for the judge"
-    return [f"{shown}, and {'counts' if one else 'count'} as {taken_for}"]
+    one = count == 1
+    return [f"{count} {nouns[not one]} {what}, and {'counts' if one else 'count'} as {taken_for}"]
 
 
 @contextmanager
 def judge_progress(judge: Judge, title: str) -> Iterator[None]:
-    """Show how far a judge is while the block runs, where standard error is a terminal.
+    """Show the progress of a judge while the block runs, if standard error is a terminal.
 
     Each call of the judge in the block has the bar for itself: give it many inputs at once. Who
     interrupts it is told that the same command goes on, where that is so.
@@ -245,7 +217,7 @@ def judge_progress(judge: Judge, title: str) -> Iterator[None]:
 
 
 def say_interrupted(judge: Judge) -> None:
-    """Say that what was judged is kept, where it is."""
+    """Say that results are kept, if they are."""
     from semqa.attribution.judges import CachedJudge
 
     if isinstance(judge, CachedJudge) and judge.on_disk:
@@ -253,7 +225,117 @@ def say_interrupted(judge: Judge) -> None:
 
 
 def default_cache() -> Path:
-    """Return the folder where judgements are kept unless another is named."""
+    """Return the default folder of judgements."""
     from semqa.data.fetch import cache_folder
 
     return cache_folder() / "judgements"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """The options of a judge, as commands declare them."""
+
+    judge: JudgeName = "lexical"
+    judge_cache: JudgeCache = None
+    no_judge_cache: NoJudgeCache = False
+    judge_device: JudgeDevice = None
+    judge_dtype: JudgeDtype = None
+    judge_batch: JudgeBatch = None
+    judge_url: JudgeUrl = None
+
+    def open(
+        self,
+        prompt: str | None = None,
+        *,
+        temperature: float | None = None,
+        seed: int | None = None,
+    ) -> CachedJudge:
+        """Create the judge, with a cache of its judgements.
+
+        Args:
+            prompt: the user's own template for entailment, if the judge is an engine.
+            temperature: at which the language model of an engine is sampled; by default greedy.
+            seed: random seed of the samples.
+
+        Raises:
+            InputError: there is no such judge, or the cache is invalid.
+            UnavailableError: a model was not reached, or a package is missing.
+        """
+        from semqa.attribution.judges import CachedJudge, create_judge
+        from semqa.attribution.judges.cached import FILE_NAME
+
+        if self.no_judge_cache and self.judge_cache is not None:
+            raise InputError("excludes --judge-cache.", field="--no-judge-cache")
+        options = {
+            "device": self.judge_device,
+            "dtype": self.judge_dtype,
+            "batch_size": self.judge_batch,
+            "base_url": self.judge_url,
+            "prompt": prompt,
+            "temperature": temperature,
+            "seed": seed,
+        }
+        try:
+            judge = create_judge(self.judge, options)
+        except InputError as error:
+            error.field = _FLAGS.get(error.field or "", error.field)
+            raise
+        if self.no_judge_cache:
+            return CachedJudge(judge, None)
+        folder = self.judge_cache or default_cache()
+        if folder.exists() and not folder.is_dir():
+            raise InputError(
+                f"must be a folder; {folder} is a file.", field="--judge-cache", value=folder
+            )
+        return CachedJudge(judge, folder / FILE_NAME)
+
+
+def takes_judge_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every option of `JudgeOptions`; it gets them as ``asking``, by name."""
+
+    def run(**values: Any) -> None:
+        own = {field.name: values.pop(field.name) for field in fields(JudgeOptions)}
+        command(asking=JudgeOptions(**own), **values)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    types = get_type_hints(JudgeOptions, include_extras=True)
+    added = [
+        inspect.Parameter(f.name, keyword, default=f.default, annotation=types[f.name])
+        for f in fields(JudgeOptions)
+    ]
+    signature = inspect.signature(command, eval_str=True)
+    kept = [p for p in signature.parameters.values() if p.name != "asking"]
+    parameters = [*(p.replace(kind=keyword) for p in kept), *added]
+    made: Any = run
+    made.__signature__ = signature.replace(parameters=parameters)
+    made.__annotations__ = {p.name: p.annotation for p in parameters}
+    made.__doc__ = command.__doc__
+    return run
+
+
+class DefaultCommand(Group):
+    """``group FILE`` is ``group run FILE``; a file with the name of a command is ``./NAME``."""
+
+    default: ClassVar[str] = "run"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the default command if none is given."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+def make_table(*columns: str, left: int = 1) -> Table:
+    """Return an empty table; the first `left` columns are text."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place < left else "right", overflow="fold")
+    return table
+
+
+def shown(value: float | None, digits: int = 3, *, times: float = 1) -> str:
+    """Return a figure as tables show it."""
+    return "unscored" if value is None else f"{times * value:.{digits}f}"

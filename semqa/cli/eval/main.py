@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from semqa.cli.eval import ais, attrscore, auto_ais, citations, docs, q2, tofueval
+from semqa.cli.eval import ais, attrscore, citations, docs, q2, tofueval
 
 __all__ = ["app"]
 
@@ -22,7 +22,7 @@ def _eval() -> None:
 
 app.command("docs")(docs.docs)
 app.command("ais")(ais.ais)
-app.command("auto-ais")(auto_ais.auto_ais)
+app.command("auto-ais")(citations.auto_ais)
 app.add_typer(attrscore.app, name="attrscore")
 app.command("citations")(citations.citations)
 app.command("disambig")(citations.disambig)

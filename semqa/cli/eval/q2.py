@@ -1,35 +1,31 @@
-"""`semqa eval q2`: Q² of responses; how well it agrees with people is in `q2_meta`."""
+"""`semqa eval q2`: Q² of responses, and how well it agrees with people."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.eval.default_command import DefaultCommand
-from semqa.cli.eval.judge_options import JudgeOptions, takes_judge_options
 from semqa.cli.eval.judging import (
-    JUDGE_PANEL,
+    DefaultCommand,
+    EntailmentPrompt,
+    JudgeOptions,
+    Limit,
+    RecordOut,
+    Resamples,
+    Rescore,
+    Seed,
+    check_rescore,
     count_note,
-    entailment_judge,
     judge_progress,
+    make_table,
     say_interrupted,
-)
-from semqa.cli.eval.options import RecordOut, Resamples, Rescore, Seed, check_rescore
-from semqa.cli.eval.q2_meta import meta
-from semqa.cli.eval.q2_options import (
-    BaselineOption,
-    BertScoreLayer,
-    BertScoreModel,
-    DropRepeated,
-    KnowledgeColumn,
-    LabelColumn,
-    ResponseColumn,
-    check_baselines,
-    compute_baselines,
+    shown,
+    takes_judge_options,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
@@ -38,12 +34,649 @@ from semqa.cli.progress import progress_bar
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.table import Table
 
     from semqa.attribution.judges import CachedJudge
-    from semqa.attribution.q2 import Q2, Response, ResponseFile, ResponseScore, Run, Settings
+    from semqa.attribution.q2 import (
+        Q2,
+        BertScore,
+        Columns,
+        Judged,
+        Level,
+        Response,
+        ResponseFile,
+        ResponseScore,
+        Run,
+        Settings,
+        Simulation,
+    )
 
-__all__ = ["app", "run"]
+
+PACKAGES = {"overlap": ("spacy",), "bleu": ("sacrebleu",), "bertscore": ("bert-score", "torch")}
+"""What the baselines are computed with."""
+
+BaselineOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--baseline",
+        help="Score this too: overlap, words, bleu, bertscore or nli; repeat it for more.",
+        show_default=False,
+    ),
+]
+BertScoreModel = Annotated[
+    str | None,
+    typer.Option(
+        "--bertscore-model",
+        metavar="MODEL",
+        help="A folder or a name on the Hub.",
+        show_default="roberta-large, rescaled",
+    ),
+]
+BertScoreLayer = Annotated[
+    int | None,
+    typer.Option(
+        "--bertscore-layer",
+        min=1,
+        help="Layer to compare at, for a model that bert-score does not know.",
+        show_default=False,
+    ),
+]
+ResponseColumn = Annotated[str, typer.Option(help="Column of the responses.")]
+LabelColumn = Annotated[
+    str,
+    typer.Option(
+        help="Column that is 1 (or inconsistent) or 0 (or consistent), where people looked."
+    ),
+]
+KnowledgeColumn = Annotated[str, typer.Option(help="Column of the knowledge.")]
+DropRepeated = Annotated[
+    bool,
+    typer.Option(
+        "--drop-repeated",
+        help="Leave out a response that occurs a second time with the same knowledge.",
+    ),
+]
+
+
+def check_baselines(names: Sequence[str] | None) -> None:
+    """Check that the baselines exist, before anything is computed.
+
+    Raises:
+        InputError: one does not.
+    """
+    from semqa.attribution.q2 import BASELINES
+
+    for name in names or ():
+        if name not in BASELINES:
+            raise InputError(
+                f"must be one of {', '.join(BASELINES)}, got {name!r}.",
+                field="--baseline",
+                value=name,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Baselines:
+    """Baselines of some responses, and how they were computed.
+
+    Attributes:
+        values: a score for each response, by name.
+        described: what a record says of each.
+        versions: of the packages that took part.
+    """
+
+    values: Mapping[str, list[float | None]]
+    described: Mapping[str, Mapping[str, Any]]
+    versions: Mapping[str, str]
+
+    def of(self, place: int) -> dict[str, float]:
+        """Return the scores of one response."""
+        found = {name: values[place] for name, values in self.values.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def added_to(self, run: Run) -> Run:
+        """Return the run with these baselines added."""
+        scores = [
+            replace(
+                score,
+                baselines={
+                    **score.baselines,
+                    **self.of(place),
+                },
+            )
+            for place, score in enumerate(run.scores)
+        ]
+        return replace(
+            run,
+            scores=tuple(scores),
+            baselines={**run.baselines, **self.described},
+            versions={**run.versions, **self.versions},
+        )
+
+
+def compute_baselines(
+    names: Sequence[str] | None,
+    responses: Sequence[Response],
+    judge: Any,
+    *,
+    model: str | None = None,
+    layer: int | None = None,
+    official: bool = False,
+) -> Baselines:
+    """Compute baselines, each with a bar where it takes its time.
+
+    Args:
+        names: of `semqa.attribution.q2.BASELINES`.
+        responses: what to score.
+        judge: of entailment, where ``nli`` is among them.
+        model: of BERTScore; None for the paper's.
+        layer: of BERTScore.
+        official: see `semqa.attribution.q2.baselines`.
+    """
+    from semqa.attribution.q2 import BertScore, baseline_scores
+    from semqa.attribution.records import versions
+
+    wanted = list(dict.fromkeys(names or ()))
+    bertscore = None
+    if "bertscore" in wanted:
+        bertscore = BertScore(layers=layer) if model is None else BertScore(model, layers=layer)
+        bertscore.load()  # what cannot be loaded is said before anything else is computed
+    values, described = {}, {}
+    for name in wanted:
+        with progress_bar(name, "examples") as update:
+            values[name] = baseline_scores(
+                name,
+                responses,
+                judge=judge,
+                bertscore=bertscore,
+                official=official,
+                on_progress=update,
+            )
+        described[name] = _described(name, judge, bertscore)
+    packages = [package for name in wanted for package in PACKAGES.get(name, ())]
+    return Baselines(values, described, versions(*packages))
+
+
+def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, Any]:
+    if name == "bertscore" and bertscore is not None:
+        return {
+            "model": bertscore.model,
+            "layer": bertscore.layers,
+            "rescaled": bertscore.rescale,
+        }
+    if name == "nli":
+        return {"judge": judge.name, "identity": judge.identity}
+    return {}
+
+
+def explanation(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about one response.
+
+    Args:
+        row: of a record, as `semqa.attribution.q2.ResponseScore.to_dict` gives it.
+    """
+    from semqa.attribution.judges.base import Entailment
+
+    label = {None: "", True: "; people: inconsistent", False: "; people: consistent"}
+    yield (
+        f"{row['id']}: Q² {shown(row['q2'], 2)}, without NLI {shown(row['q2_no_nli'], 2)}"
+        f"{label[row['inconsistent']]}"
+    )
+    yield f"  response:  {_line(row['response'])}"
+    yield f"  knowledge: {_line(row['knowledge'])}"
+    dropped: dict[str, int] = {}
+    for question in row["questions"]:
+        if question["rejected"] is not None:
+            dropped[question["rejected"]] = dropped.get(question["rejected"], 0) + 1
+            continue
+        answer, entailment = question["knowledge_answer"], question["entailment"]
+        says = "nothing" if answer is None else f"“{_line(answer['text'])}”"
+        verdict = "" if entailment is None else f", {Entailment(**entailment).relation}"
+        yield (
+            f"  {_line(question['question'])} response: “{_line(question['span'])}”, knowledge: "
+            f"{says}{verdict}: {shown(question['q2'], 2)}"
+        )
+    if row["fallback"] is not None:
+        verdict = Entailment(**row["fallback"]).relation
+        yield f"  no valid question; the whole response, given the knowledge: {verdict}"
+    if dropped:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+        yield f"  dropped: {reasons}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def run_tables(record: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield a table of all responses, and one per system if there are several."""
+    yield _scores("", record["scores"], record["bootstrap"]["confidence"])
+    for name, scores in record["systems"].items():
+        yield _scores(name or "no system", scores, record["bootstrap"]["confidence"])
+
+
+def run_notes(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield notes on the scores."""
+    from semqa.attribution.q2.meta import shown_name
+
+    questions = record["questions"]
+    rejected = ", ".join(f"{count} {reason}" for reason, count in questions["rejected"].items())
+    yield (
+        f"questions: {questions['valid']} valid of {questions['tried']} tried about "
+        f"{_count(questions['spans'], 'span')}{f' ({rejected})' if rejected else ''}; "
+        f"{questions['unanswered_by_knowledge']} not answered by the knowledge; "
+        f"{questions['responses_without']} of {_count(record['n'], 'response')} without a valid one"
+    )
+    for name, score in record["scores"].items():
+        for reason, count in score["unscored"].items():
+            yield f"unscored: {count} of {record['n']} ({reason}) in {shown_name(name)}"
+    for file in record["files"]:
+        if file.get("repeated"):
+            yield (
+                f"{file['name']}: {file['repeated']} of {file['responses']} responses occur a second "
+                "time; --drop-repeated leaves them out"
+            )
+    settings = record["settings"]
+    yield (
+        f"judge: {record['judge']['name']}; spans: {record['spans']}; rules: "
+        f"{'those of the released code' if settings['official'] else 'default'}"
+    )
+
+
+def meta_tables(record: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of a meta-evaluation."""
+    from semqa.attribution.q2.meta import shown_name
+
+    for part, title in (("responses", "responses"), ("contexts", "responses to shared contexts")):
+        if (found := record[part]) is not None and found["response_level"]:
+            yield _levels(title, found["response_level"])
+    contexts = record["contexts"]
+    if contexts is not None and contexts["system_level"]:
+        table = make_table("simulated systems", "Spearman", "95% interval", "contexts", "gap")
+        for name, row in contexts["system_level"].items():
+            interval = row["interval"]
+            table.add_row(
+                shown_name(name),
+                shown(row["spearman"]),
+                "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}",
+                str(row["contexts"]),
+                f"{row['gap']:.4f}",
+            )
+        yield table
+
+
+def meta_notes(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield notes on the figures of a meta-evaluation."""
+    from semqa.attribution.q2.meta import shown_name
+
+    contexts = record["contexts"]
+    if contexts is not None:
+        counts = contexts["annotation"]
+        by_system = ", ".join(f"{n} of {name}" for name, n in counts["inconsistent"].items())
+        yield (
+            f"{counts['contexts']} contexts; inconsistent: {by_system}; exactly one in "
+            f"{counts['exactly_one']}, all in {counts['both']}, none in {counts['none']}"
+        )
+    for part in ("responses", "contexts"):
+        for name, row in (record[part] or {}).get("response_level", {}).items():
+            if row["unscored"]:
+                yield f"unscored: {row['unscored']} labelled responses in {shown_name(name)}"
+    for name in record["unlabelled"]:
+        yield f"{name}: its responses have no label; name it by --consistent or --inconsistent"
+
+
+def _levels(title: str, levels: Mapping[str, Mapping[str, Any]]) -> Table:
+    from semqa.attribution.q2.meta import shown_name
+
+    table = make_table(
+        title,
+        "n",
+        "at",
+        "accuracy",
+        "P incons.",
+        "R incons.",
+        "P cons.",
+        "R cons.",
+        "ROC AUC",
+    )
+    for name, row in levels.items():
+        for at in row.get("thresholds", [row]):
+            table.add_row(
+                shown_name(name),
+                str(row["n"]),
+                f"{at['threshold']:g}",
+                *map(
+                    shown,
+                    (
+                        at["accuracy"],
+                        at["inconsistent"]["precision"],
+                        at["inconsistent"]["recall"],
+                        at["consistent"]["precision"],
+                        at["consistent"]["recall"],
+                        row["roc_auc"],
+                    ),
+                ),
+            )
+    return table
+
+
+def _scores(title: str, scores: Mapping[str, Mapping[str, Any]], confidence: float) -> Table:
+    from semqa.attribution.q2.meta import shown_name
+
+    table = make_table(title, "score", f"{confidence:.0%} interval", "n")
+    for name, score in scores.items():
+        interval = score["interval"]
+        table.add_row(
+            shown_name(name),
+            shown(score["value"]),
+            "" if interval is None else f"{interval[0]:.3f} – {interval[1]:.3f}",
+            str(score["n"]),
+        )
+    return table
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+RATES = (0.05, 0.1, 0.15, 0.2, 0.25)
+
+
+@takes_judge_options
+def meta(
+    asking: JudgeOptions,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Labelled responses: records of semqa eval q2 --out, or the files that it reads.",
+            show_default=False,
+        ),
+    ] = None,
+    consistent: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file of responses, all consistent; repeatable.", show_default=False),
+    ] = None,
+    inconsistent: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file of responses, all inconsistent; repeatable.", show_default=False),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column of the files that holds scores; repeatable. In a file of contexts, "
+            "<system>_NAME.",
+            show_default=False,
+        ),
+    ] = None,
+    baseline: BaselineOption = None,
+    bertscore_model: BertScoreModel = None,
+    bertscore_layer: BertScoreLayer = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A score above it means consistent: a number, or MEASURE=NUMBER; repeatable, also "
+            "to try several.",
+            show_default="0.5",
+        ),
+    ] = None,
+    rate: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Share of inconsistent responses of a simulated system; repeatable.",
+            show_default="0.05, 0.1, 0.15, 0.2, 0.25",
+        ),
+    ] = None,
+    size: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Contexts of a simulated system.")
+    ] = 350,
+    iterations: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="How often systems are simulated.")
+    ] = 1000,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, envvar="SEMQA_SEED", help="Random seed.")
+    ] = 0,
+    official: Annotated[
+        bool,
+        typer.Option(
+            "--official", help="Draw as the released code does, whose figures a seed then gives."
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw precision and recall here: .svg, .png or .pdf.", show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write all figures and curves here, as JSON.", show_default=False
+        ),
+    ] = None,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired",
+            help="Each file is a system, and responses with the same id are to the same context.",
+        ),
+    ] = False,
+    response_column: ResponseColumn = "response",
+    knowledge_column: KnowledgeColumn = "knowledge",
+    label_column: LabelColumn = "label",
+    drop_repeated: DropRepeated = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare measures with annotations: precision and recall, accuracy, simulated systems.
+
+    A file is of one class where its name says so (consistent, inconsistent)
+    or a column label does. Without --baseline and --measure, overlap and BLEU
+    are computed, which need no judge.
+    """
+    from semqa.attribution.q2 import Columns, Simulation
+    from semqa.attribution.records import versions
+
+    named: list[tuple[Path, bool | None]] = [(path, None) for path in files or ()]
+    named += [(path, False) for path in consistent or ()]
+    named += [(path, True) for path in inconsistent or ()]
+    if not named:
+        raise InputError("Name records or files of labelled responses.")
+    paths = [path for path, _ in named]
+    check_stdin_once(*paths)
+    check_not_an_input(out, *paths)
+    check_not_an_input(plot, *paths)
+    check_baselines(baseline)
+    simulation = Simulation(tuple(rate or RATES), size, iterations, seed, official)
+    columns = Columns(response_column, knowledge_column, label_column)
+    judged, described = _judged(named, columns, drop_repeated, measure or (), paired)
+    wanted = list(dict.fromkeys(baseline or ()))
+    if not wanted and not measure and not any(each.scores for each in judged):
+        wanted = ["overlap", "bleu"]
+    asked = asking.open() if "nli" in wanted else None
+    found = compute_baselines(
+        wanted,
+        [each.response for each in judged],
+        asked,
+        model=bertscore_model,
+        layer=bertscore_layer,
+        official=official,
+    )
+    judged = [
+        each._replace(scores={**each.scores, **dict.fromkeys(wanted), **found.of(place)})
+        for place, each in enumerate(judged)
+    ]
+    measures = list(dict.fromkeys(name for each in judged for name in each.scores))
+    thresholds = _thresholds(threshold or (), measures)
+    record, levels = _evaluated(judged, measures, thresholds, simulation)
+    record |= {
+        "files": described,
+        "baselines": dict(found.described),
+        "versions": versions("numpy", "scipy", "scikit-learn") | dict(found.versions),
+    }
+    if plot is not None:
+        from semqa.attribution.q2.meta import plot_levels
+
+        plot_levels(levels, plot)
+    if out is not None:
+        write_file(out, json_line(record, indent=1))
+    for part in (record["responses"], record["contexts"]):
+        for row in (part or {}).get("response_level", {}).values():
+            row.pop("curves", None)
+    if as_json:
+        write_result(json_line(record, indent=2))
+        return
+    from semqa.cli.tables import print_tables
+
+    print_tables(*meta_tables(record))
+    for note in meta_notes(record):
+        write_result(note)
+    for path in (plot, out):
+        if path is not None:
+            say(f"written: {path}")
+
+
+def _judged(
+    named: Sequence[tuple[Path, bool | None]],
+    columns: Columns,
+    drop: bool,
+    measures: Sequence[str],
+    paired: bool,
+) -> tuple[list[Judged], list[dict[str, Any]]]:
+    """Read all files; ids and contexts contain the file's name if there are several."""
+    if paired and len(named) < 2:
+        raise InputError("needs one file per system.", field="--paired")
+    from semqa.attribution.q2 import Run
+    from semqa.attribution.q2.reading import read_responses
+    from semqa.attribution.q2.record import judged_of, read_if_run
+
+    found: list[Judged] = []
+    described = []
+    for path, label in named:
+        run = read_if_run(path)
+        if run is not None:
+            part = judged_of(run)
+            described.append({"name": str(path), "record": True, "responses": len(part)})
+        else:
+            file = read_responses(
+                path,
+                inconsistent=label,
+                columns=columns,
+                drop_repeated=drop,
+                measures=measures,
+            )
+            part = [_plain(each) for each in file.responses]
+            described.append(Run.describe_file(file))
+        prefix = f"{path}#" if len(named) > 1 else ""
+        found += [_renamed(each, prefix, str(path) if paired else None) for each in part]
+    return found, described
+
+
+def _plain(response: Response) -> Judged:
+    from semqa.attribution.q2 import Judged
+
+    return Judged(response, dict(response.scores))
+
+
+def _renamed(judged: Judged, prefix: str, system: str | None) -> Judged:
+    """Return a response as it is named among those of all files.
+
+    Args:
+        judged: the response.
+        prefix: what its id begins with.
+        system: the system that all of its file are of, where ids name contexts.
+    """
+    from dataclasses import replace
+
+    response = judged.response
+    context = None if response.context is None else prefix + response.context
+    if system is not None:
+        if response.context is not None:
+            raise InputError(
+                f"The file has several systems, such as {response.system!r}, which --paired excludes.",
+                where=response.where,
+            )
+        context, response = response.id, replace(response, system=system)
+    return judged._replace(response=replace(response, id=prefix + response.id, context=context))
+
+
+def _evaluated(
+    judged: Sequence[Judged],
+    measures: Sequence[str],
+    thresholds: Mapping[str, Sequence[float]],
+    simulation: Simulation,
+) -> tuple[dict[str, Any], list[Level]]:
+    """Return the record, and the levels to draw: of plain responses, or else of contexts."""
+    from semqa.attribution.q2 import annotation_counts, contexts_of, system_level
+
+    shared = [each for each in judged if each.response.context is not None]
+    alone = [each for each in judged if each.response.context is None]
+    levels_alone = _levels_of(alone, measures, thresholds)
+    levels_shared = _levels_of(shared, measures, thresholds)
+    labelled = {_file(each) for each in judged if each.response.inconsistent is not None}
+    record: dict[str, Any] = {
+        "kind": "semqa-q2-meta",
+        "n": len(judged),
+        "responses": None,
+        "contexts": None,
+        "unlabelled": sorted({_file(each) for each in judged} - labelled),
+    }
+    if alone:
+        record["responses"] = {
+            "n": len(alone),
+            "response_level": {each.measure: each.to_dict(curves=True) for each in levels_alone},
+        }
+    if shared:
+        systems = [system_level(contexts_of(shared, name), name, simulation) for name in measures]
+        record["contexts"] = {
+            "n": len(shared),
+            "annotation": annotation_counts(shared),
+            "response_level": {each.measure: each.to_dict(curves=True) for each in levels_shared},
+            "system_level": {each.measure: each.to_dict() for each in systems if each is not None},
+            "simulation": {
+                "rates": list(simulation.rates),
+                "inconsistent": list(simulation.inconsistent),
+                "size": simulation.size,
+                "iterations": simulation.iterations,
+                "seed": simulation.seed,
+                "official": simulation.official,
+            },
+        }
+    return record, levels_alone or levels_shared
+
+
+def _levels_of(
+    judged: Sequence[Judged], measures: Iterable[str], thresholds: Mapping[str, Sequence[float]]
+) -> list[Level]:
+    from semqa.attribution.q2 import response_level
+
+    found = [response_level(judged, name, *thresholds[name]) for name in measures]
+    return [level for level in found if level is not None]
+
+
+def _file(judged: Judged) -> str:
+    where, _, _ = judged.response.where.rpartition(":")
+    return where
+
+
+def _thresholds(given: Sequence[str], measures: Sequence[str]) -> dict[str, list[float]]:
+    """Return the thresholds of each measure: its own, or else those that name none, or 0.5."""
+    own: dict[str, list[float]] = {name: [] for name in ("", *measures)}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or name not in own:
+            raise InputError(
+                f"must be a number, or MEASURE=NUMBER with one of {', '.join(measures)}, got {text!r}.",
+                field="--threshold",
+                value=text,
+            )
+        own[name].append(value)
+    return {name: own[name] or own[""] or [0.5] for name in measures}
+
 
 BEAMS = 5
 
@@ -71,16 +704,7 @@ def run(
     ] = None,
     rescore: Rescore = None,
     out: RecordOut = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option(
-            help="A template of your own for engine:SPEC, with {{ premise }} and {{ hypothesis }}; "
-            "the reply names entailment, neutral or contradiction.",
-            metavar="NAME|PATH",
-            show_default="engine-entailment",
-            rich_help_panel=JUDGE_PANEL,
-        ),
-    ] = None,
+    prompt: EntailmentPrompt = None,
     spans: Annotated[
         str,
         typer.Option(
@@ -110,9 +734,7 @@ def run(
     knowledge_column: KnowledgeColumn = "knowledge",
     label_column: LabelColumn = "label",
     drop_repeated: DropRepeated = False,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many responses.")
-    ] = None,
+    limit: Limit = None,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Show each response's questions and answers first."),
@@ -169,8 +791,6 @@ def run(
     if as_json:
         write_result(json_line(record, indent=2))
     else:
-        from semqa.cli.eval.q2_explain import explanation
-        from semqa.cli.eval.q2_tables import run_notes, run_tables
         from semqa.cli.tables import print_tables
 
         if explain:
@@ -186,12 +806,11 @@ def run(
 
 
 def _check_unchanged(options: Mapping[str, bool]) -> None:
-    """See that a record is scored as it was made."""
+    """Check that a record is scored as it was made."""
     for option, given in options.items():
         if given:
             raise InputError(
-                f"{option}: got it with --rescore, expected what the record was made with: its "
-                "questions are asked already; leave it out, or score the files again"
+                "cannot change with --rescore: the questions are asked already.", field=option
             )
 
 
@@ -199,16 +818,16 @@ def _measure(
     files: Sequence[ResponseFile], judge: CachedJudge, spans: str, settings: Settings
 ) -> Q2 | None:
     """Return the measure, or None for a file of steps, whose questions are asked already."""
+    from semqa.attribution.judges.base import able
     from semqa.attribution.q2 import Q2, create_span_finder
 
     if any(file.kind == "steps" for file in files):
         if len(files) > 1:
             raise InputError(
-                f"files: got {len(files)} with steps of the released code among them, expected one "
-                "such file alone; give them one by one"
+                f"A file with steps of the released code must be given alone, not among {len(files)} files."
             )
         if settings.nli:
-            entailment_judge(judge)
+            able(judge, "entailment")
         return None
     return Q2(judge, create_span_finder(spans), settings)
 
@@ -246,8 +865,9 @@ def _run(
 
 def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> list[ResponseScore]:
     """Compare the answers of a file of steps."""
-    from semqa.attribution.q2.comparing import compare_answers
-    from semqa.attribution.q2.steps import scores_of_steps
+    from semqa.attribution.judges.base import able
+    from semqa.attribution.q2.measure import compare_answers
+    from semqa.attribution.q2.reading import scores_of_steps
 
     labels = {response.inconsistent for response in file.responses}
     default = labels.pop() if len(labels) == 1 else None
@@ -255,4 +875,4 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
     if not settings.nli:
         return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):
-        return compare_answers(scores, entailment_judge(judge))
+        return compare_answers(scores, able(judge, "entailment"))

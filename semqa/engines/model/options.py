@@ -290,24 +290,29 @@ def check_template(template: Template) -> None:
 
 _Options = TypeVar("_Options", bound="AnswerOptions")
 
-_GREEDY = {
+_FREE: dict[str, object] = {
     "constraint": "off",
-    "temperature": 0.0,
-    "top_p": 1.0,
-    "top_k": 0,
+    "decoding": None,
     "num_beams": 1,
     "repetition_penalty": 1.0,
 }
+_GREEDY: dict[str, object] = {"temperature": 0.0, "top_p": 1.0, "top_k": 0}
 
 
-def free_options(options: _Options, max_new_tokens: int) -> _Options:
-    """Return options with which the model writes freely and greedily.
+def free_options(options: _Options, max_new_tokens: int, *, sample: bool = False) -> _Options:
+    """Return options without a constraint.
+
+    Args:
+        options: of the engine.
+        max_new_tokens: most tokens of a completion.
+        sample: keep the temperature, `top_p`, `top_k` and seed; otherwise decode greedily.
 
     Raises:
-        InputError: the number of tokens is out of its range.
+        InputError: the number of tokens is out of range.
     """
     known = {field.name for field in fields(options)}
-    changed: dict[str, Any] = {name: value for name, value in _GREEDY.items() if name in known}
+    wanted = _FREE if sample else _FREE | _GREEDY
+    changed: dict[str, Any] = {name: value for name, value in wanted.items() if name in known}
     return replace(options, max_new_tokens=max_new_tokens, **changed)
 
 

@@ -266,9 +266,18 @@ class Asker:
 
 
 async def complete_all(
-    remote: RemoteModel, prompts: Sequence[Prompt], options: OpenAIOptions
+    remote: RemoteModel,
+    prompts: Sequence[Prompt],
+    options: OpenAIOptions,
+    schema: Mapping[str, object] | None = None,
 ) -> list[str]:
     """Return the reply to each prompt, stripped; the first that fails ends the others.
+
+    Args:
+        remote: the model.
+        prompts: what is asked.
+        options: how to decode, and how many to ask at the same time.
+        schema: a JSON schema of the replies; left out once the endpoint has refused it.
 
     Raises:
         PromptTooLongError: one is too long for the model.
@@ -279,12 +288,17 @@ async def complete_all(
 
     async def one(prompt: Prompt) -> str:
         async with at_once:
-            try:
-                return (await remote.ask(Wording.of(prompt), options, {})).text.strip()
-            except RefusedError as error:
-                if TOO_LONG.search(error.detail):
-                    raise PromptTooLongError(str(error)) from error
-                raise
+            while True:
+                held = schema is not None and remote.takes_schemas
+                fields = schema_fields(schema) if held and schema is not None else {}
+                try:
+                    return (await remote.ask(Wording.of(prompt), options, fields)).text.strip()
+                except RefusedError as error:
+                    if TOO_LONG.search(error.detail):
+                        raise PromptTooLongError(str(error)) from error
+                    if not held or error.status in (401, 403, 404):
+                        raise
+                    remote.takes_schemas = False
 
     running = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
     try:

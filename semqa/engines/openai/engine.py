@@ -231,8 +231,10 @@ class OpenAIEngine:
         yield from self._connection.background.iterate(work)
         return self._generation(written[0])
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
-        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
+    ) -> list[str]:
+        """Return what the model writes after each prompt, freely, without the prompt.
 
         At most `batch_size` prompts are under way at the same time; the first that fails ends the
         others.
@@ -241,6 +243,31 @@ class OpenAIEngine:
             InputError: the endpoint refuses one, as it does one that is too long.
             UnavailableError: one has no whole reply.
         """
+        return self._complete(prompts, max_new_tokens, sample, None)
+
+    def complete_json(
+        self,
+        prompts: Sequence[str],
+        schema: Mapping[str, object],
+        *,
+        max_new_tokens: int = 256,
+        sample: bool = False,
+    ) -> list[str]:
+        """Complete prompts with JSON that conforms to a schema; free text if that is refused.
+
+        Raises:
+            InputError: as `complete`.
+            UnavailableError: as `complete`.
+        """
+        return self._complete(prompts, max_new_tokens, sample, schema)
+
+    def _complete(
+        self,
+        prompts: Sequence[str],
+        max_new_tokens: int,
+        sample: bool,
+        schema: Mapping[str, object] | None,
+    ) -> list[str]:
         self._check_open()
         for text in prompts:
             _check_unicode(text, "a prompt")
@@ -248,9 +275,9 @@ class OpenAIEngine:
             Prompt.plain(Spelling(_CONTROL.findall(text))(text), self._prompts.form)
             for text in prompts
         ]
-        options = free_options(self.options, max_new_tokens)
+        options = free_options(self.options, max_new_tokens, sample=sample)
         remote = self._connection.remote
-        return self._connection.background.run(complete_all(remote, plain, options))
+        return self._connection.background.run(complete_all(remote, plain, options, schema))
 
     def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
         """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.

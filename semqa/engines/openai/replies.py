@@ -393,12 +393,14 @@ class RemoteModel:
 
     Attributes:
         has_chat: whether the endpoint takes messages; None until it is known.
+        takes_schemas: False once the endpoint has refused a JSON schema.
     """
 
     def __init__(self, name: str, transport: Transport) -> None:
         self.name = name
         self.transport = transport
         self.has_chat: bool | None = None
+        self.takes_schemas = True
         self._has_system = True
         self._has_temperature = True
         self._budget = "max_tokens"

@@ -266,8 +266,10 @@ class TransformersEngine:
             thread.join()
         return self._generation(task, row)
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
-        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
+    ) -> list[str]:
+        """Return what the model writes after each prompt, freely, without the prompt.
 
         Prompts of similar length are worked on together, `batch_size` at a time.
 
@@ -275,7 +277,7 @@ class TransformersEngine:
             InputError: a prompt does not fit into the model's context, or the engine is closed.
         """
         loaded = self._open()
-        options = free_options(self.options, max_new_tokens)
+        options = free_options(self.options, max_new_tokens, sample=sample)
         limit = Limits.of(loaded, options).prompt
         encoded = [self._encoder.encode(prompt) for prompt in self._plain(prompts)]
         for ids in encoded:

@@ -17,6 +17,7 @@ from semqa.engines.model import (
     check_template,
     check_whole,
     default_prompts,
+    free_options,
     read_text,
     read_tokens,
 )
@@ -225,8 +226,10 @@ class VllmEngine:
             count += len(new)
             yield Written(new, "stop")
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
-        """Return what the model writes after each prompt, greedily and freely, without the prompt.
+    def complete(
+        self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
+    ) -> list[str]:
+        """Return what the model writes after each prompt, freely, without the prompt.
 
         Raises:
             InputError: a prompt does not fit into the model's context.
@@ -236,6 +239,7 @@ class VllmEngine:
         from vllm.sampling_params import RequestOutputKind
 
         check_whole("max_new_tokens", max_new_tokens, 1)
+        options = free_options(self.options, max_new_tokens, sample=sample)
         limit = self._loaded.context - max_new_tokens
         spelled = Spelling(self._encoder.reserved)
         plain = [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
@@ -244,7 +248,10 @@ class VllmEngine:
             check_fits(len(ids), limit)
         params = SamplingParams(
             max_tokens=max_new_tokens,
-            temperature=0.0,
+            temperature=options.temperature,
+            top_p=options.top_p,
+            top_k=options.top_k,
+            seed=options.seed if sample else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         rows = self._loaded.service.run([(ids, params) for ids in encoded])

@@ -13,7 +13,7 @@ from semqa.attribution.ais import (
     ReleasedFile,
     agreement_of_counts,
     compare_systems,
-    oddities,
+    data_checks,
     paired,
     read_released,
     system_rates,
@@ -216,9 +216,9 @@ def test_agreement_derived_from_counts(
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_oddities(task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]) -> None:
+def test_data_checks(task: str, golden: dict[str, Any], released: dict[str, ReleasedFile]) -> None:
     quirks, rows = golden[task]["quirks"], released[task].rows
-    found = Counter(oddities(rows))
+    found = Counter(data_checks(rows))
     assert found["Q2 is answered though INT is 0"] == quirks["int0_with_q2_answer"]
     assert found["Q2 says yes though INT & AIS is 0"] == quirks["q2_yes_but_ais0"]
     assert found["Q2 is not answered though INT is 1"] == quirks["int1_but_q2_not_an_answer"]

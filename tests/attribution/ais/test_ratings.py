@@ -1,9 +1,10 @@
-"""Single ratings: files, consensus, agreement, times, designs."""
+"""Ratings, their consensus, sentences, and tests between systems."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa.attribution.ais import (
+    Rate,
     Rating,
+    Verdict,
     agreement_of_ratings,
     compare_designs,
+    compare_systems,
     completion_times,
     consensus,
+    join_sentences,
     read_ratings,
     system_rates,
     write_ratings,
 )
-from semqa.attribution.ais.consensus import Ties
+from semqa.attribution.ais.rates import SystemTest
+from semqa.attribution.ais.ratings import Ties
 from semqa.errors import InputError
-from tests.attribution.ais.makers import said
+from semqa.metrics.statistics import compare_rates
+from tests.attribution.ais.makers import said, verdicts
 
 LETTERS = st.text("funy", min_size=1, max_size=7)
 
@@ -130,22 +137,21 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([BASE | {"interpretable": "no"}], "r.jsonl:1: wrong value in field 'interpretable': got"),
-        ([BASE | {"interpretable": 0}], "got the number 0, expected true, false or null"),
-        ([BASE | {"seconds": -1}], "'seconds': got the number -1, expected 0 or more"),
-        ([BASE | {"seconds": True}], "'seconds': got true, expected a number"),
-        ([BASE | {"sentence": 0}], "'sentence': got the number 0, expected a whole number from 1"),
-        ([BASE | {"sentence": 1.5}], "expected a whole number from 1"),
+        ([BASE | {"interpretable": "no"}], "r.jsonl:1: interpretable must"),
+        ([BASE | {"interpretable": 0}], "r.jsonl:1: interpretable must"),
+        ([BASE | {"seconds": -1}], "r.jsonl:1: seconds must"),
+        ([BASE | {"seconds": True}], "r.jsonl:1: seconds must"),
+        ([BASE | {"sentence": 0}], "r.jsonl:1: sentence must"),
+        ([BASE | {"sentence": 1.5}], "r.jsonl:1: sentence must"),
         ([BASE | {"justification": 3}], "wrong type in field 'justification'"),
         ([{"item": "1"}], "missing field 'system'"),
         (
             [BASE | {"attributable": True}],
-            "r.jsonl:1: answers that do not go together: got flagged null, interpretable false, "
-            "attributable true, expected attributable is true or false exactly where",
+            "r.jsonl:1: These answers",
         ),
         (
             [BASE, BASE | {"system": "n"}, BASE | {"interpretable": True, "attributable": True}],
-            'r.jsonl:3: rated twice: got "a" on item "1" of "m" as at ',
+            'r.jsonl:3: "a" rated',
         ),
     ],
 )
@@ -239,3 +245,158 @@ def test_designs_are_compared_output_by_output() -> None:
     }
     assert found["int_and_ais"].pairs.p == 1.0
     assert compare_designs([v for v in verdicts if v.design == "one-step"]) == []
+
+
+def rated(*sentences: str, **fields: Any) -> list[Rating]:
+    """Ratings of an answer, the annotators' letters for each sentence."""
+    return [
+        rating
+        for number, letters in enumerate(sentences, 1)
+        for rating in said(letters, sentence=number, output=f"S{number}.", **fields)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "expected", "share"),
+    [
+        (("yyy", "yyn"), (False, True, True), 1.0),
+        (("yyy", "nnn", "yyy", "yyy"), (False, True, False), 0.75),
+        (("yyy", "uuu"), (False, False, None), 0.5),
+        (("yyy", "fff"), (True, None, None), None),
+        (("nnn",), (False, True, False), 0.0),
+    ],
+)
+def test_one_sentence_spoils_the_answer(
+    sentences: tuple[str, ...], expected: Any, share: float | None
+) -> None:
+    verdicts, (joined,) = join_sentences(consensus(rated(*sentences)))
+    (verdict,) = verdicts
+    assert (verdict.flagged, verdict.interpretable, verdict.attributable) == expected
+    assert joined.share.value == share
+    assert joined.sentences == len(sentences)
+    assert verdict.output == " ".join(f"S{n}." for n, _ in enumerate(sentences, 1))
+
+
+def test_a_sentence_that_nobody_rated_leaves_the_answer_open() -> None:
+    ratings = [rating for rating in rated("yyy", "yyy", "yyy") if rating.sentence != 2]
+    _, (joined,) = join_sentences(consensus(ratings))
+    assert (joined.verdict.interpretable, joined.verdict.attributable) == (None, None)
+    assert joined.share.unscored == "sentence 2 was not rated"
+    ratings = [rating for rating in rated("uuu", "yyy", "yyy") if rating.sentence != 2]
+    _, (joined,) = join_sentences(consensus(ratings))
+    assert joined.verdict.interpretable is False
+
+
+def test_ties_that_are_left_open_stay_open() -> None:
+    _, (joined,) = join_sentences(consensus(rated("yynn", "yyyy"), ties="open"))
+    assert (joined.verdict.interpretable, joined.verdict.attributable) == (True, None)
+    assert joined.share.to_dict() == {"value": 1.0, "n": 1}
+    _, (joined,) = join_sentences(consensus(rated("yynn"), ties="open"))
+    assert joined.to_dict()["attributable_sentences"] == {
+        "value": None,
+        "n": 0,
+        "unscored": "every sentence is open",
+    }
+
+
+def test_whole_answers_and_sentences_keep_their_order() -> None:
+    ratings = [*said("yyy", item="b"), *rated("nnn", item="a"), *said("yyy", item="a")]
+    verdicts, joined = join_sentences(consensus(ratings))
+    assert [(v.item, v.attributable) for v in verdicts] == [("b", True), ("a", True)]
+    assert [each.verdict.attributable for each in joined] == [False]
+
+
+BEST = verdicts("best", not_ais=10, ais=90)
+CLOSE = verdicts("close", not_ais=20, ais=80)
+WORST = verdicts("worst", flagged=4, unclear=30, not_ais=36, ais=30)
+ALL = [*CLOSE, *WORST, *BEST]
+
+
+def p_values(found: Sequence[object]) -> list[float]:
+    return [each.p for each in found]  # type: ignore[attr-defined]
+
+
+def test_the_best_is_that_of_each_column() -> None:
+    by_measure = {
+        measure: {(each.system, each.other) for each in compare_systems(ALL, measure)}
+        for measure in ("flag", "int", "ais")
+    }
+    assert by_measure["ais"] == {("close", "best"), ("worst", "best")}
+    assert by_measure["int"] == by_measure["flag"] == {("worst", "close"), ("best", "close")}
+
+
+def test_a_baseline_is_compared_with_in_both_directions() -> None:
+    found = {each.system: each for each in compare_systems(ALL, "ais", baseline="close")}
+    assert found["best"].difference == pytest.approx(10)
+    assert found["worst"].difference == pytest.approx(100 * 30 / 66 - 80)
+    assert found["worst"].significant
+    assert not found["best"].significant
+    assert found["best"].p == compare_rates((90, 100), (80, 100)).p
+    less = compare_systems(ALL, "ais", baseline="close", alternative="less")
+    assert {each.system: each.p for each in less}["best"] == pytest.approx(0.977, abs=1e-3)
+
+
+def test_corrections_count_the_comparisons_of_the_column() -> None:
+    plain = compare_systems(ALL, "ais", level=0.05)
+    corrected = compare_systems(ALL, "ais", correction="bonferroni", level=0.05)
+    assert p_values(corrected) == p_values(plain)
+    assert [each.adjusted for each in corrected] == [min(1.0, 2 * p) for p in p_values(plain)]
+    close = next(each for each in plain if each.system == "close")
+    assert close.significant
+    tight = compare_systems(ALL, "ais", correction="bonferroni", level=0.049)
+    assert 0.0245 < (close.p or 0) < 0.049
+    assert [each.significant for each in tight if each.system == "close"] == [False]
+
+
+def test_mcnemar_sees_what_independent_tests_do_not() -> None:
+    # The close system fails on ten examples that the best one gets right, and never the other way.
+    (found,) = compare_systems([*BEST, *CLOSE], "ais", test="mcnemar")
+    assert found.pairs is not None
+    assert (found.pairs.n, found.pairs.only_first, found.pairs.only_second) == (100, 0, 10)
+    assert found.p == 2 / 2**10
+    assert found.significant
+    (independent,) = compare_systems([*BEST, *CLOSE], "ais")
+    assert not independent.significant
+
+
+@pytest.mark.parametrize("test", ["z", "fisher", "chi2", "welch", "mcnemar"])
+def test_what_cannot_be_tested_says_why(test: SystemTest) -> None:
+    nothing = verdicts("nothing", unclear=5)
+    flagged = verdicts("flagged", flagged=5)
+    found = compare_systems([*BEST, *nothing, *flagged], "ais", test=test)
+    assert [(each.p, each.adjusted, each.difference) for each in found] == [(None, None, None)] * 2
+    assert all(each.unscored and not each.significant for each in found)
+    assert compare_systems(flagged, "ais") == []
+    rates = system_rates(flagged)[0].to_dict()
+    assert rates["int"] == {
+        "count": 0,
+        "n": 0,
+        "percent": None,
+        "unscored": "every output is flagged",
+    }
+
+
+def test_a_mistake_in_the_settings_is_named() -> None:
+    with pytest.raises(InputError, match="baseline must"):
+        compare_systems(ALL, "ais", baseline="bset")
+    with pytest.raises(InputError, match="alternative must"):
+        compare_systems(ALL, "ais", test="mcnemar", alternative="less")
+    with pytest.raises(InputError, match="level must"):
+        compare_systems(ALL, "ais", level=1)
+
+
+def test_intervals_of_a_rate() -> None:
+    rate = Rate(30, 60)
+    assert rate.percent == 50
+    low, high = rate.interval() or (0, 0)
+    assert (low + high) / 2 == pytest.approx(50)
+    drawn = rate.interval("bootstrap", seed=1) or (0, 0)
+    assert drawn == pytest.approx((low, high), abs=2)
+    assert Rate(0, 0).interval() is None
+
+
+def test_a_verdict_hangs_together() -> None:
+    with pytest.raises(ValueError, match="not judged"):
+        Verdict("1", "m", "", True, True, None)
+    with pytest.raises(ValueError, match="not compared with its source"):
+        Verdict("1", "m", "", False, False, True)

@@ -12,11 +12,21 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from semqa.attribution.attrscore import LABELS
-from semqa.attribution.attrscore.simulation import QAItem, read_qa, simulate
-from semqa.attribution.attrscore.simulation.candidates import Candidates
-from semqa.attribution.attrscore.simulation.kinds import asked_for, kind_of, varied
-from semqa.attribution.attrscore.simulation.matching import Forms, Needle, occurrences
-from semqa.attribution.attrscore.simulation.simulate import substituted
+from semqa.attribution.attrscore.answers import (
+    Forms,
+    Needle,
+    asked_for,
+    kind_of,
+    occurrences,
+    varied,
+)
+from semqa.attribution.attrscore.simulation import (
+    Candidates,
+    QAItem,
+    read_qa,
+    simulate,
+    substituted,
+)
 from semqa.errors import InputError
 
 PEOPLE = ("Ann Lee", "Bob Ray", "Cid Orr", "Dee Fox", "Eve Poe", "Flo Kay")
@@ -97,9 +107,7 @@ def test_the_seed_and_nothing_else_decides() -> None:
 
 
 def test_what_cannot_be_balanced_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="no balance: got no Contradictory, Extrapolatory example of 1 questions"
-    ):
+    with pytest.raises(InputError, match="No Contradictory"):
         simulate([QAItem("1", "Who came?", ("Ann Lee",), "Ann Lee came.")])
 
 
@@ -292,14 +300,14 @@ def test_rows_of_questions_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"answers": ["a"], "context": "a"}, r"qa\.jsonl:1: no question: got the fields"),
-        ({"question": "q", "answers": ["a"]}, r"qa\.jsonl:1: no passage that answers it"),
+        ({"answers": ["a"], "context": "a"}, r"qa\.jsonl:1: There is"),
+        ({"question": "q", "answers": ["a"]}, r"qa\.jsonl:1: There is"),
         (
             {"question": "q", "answers": 3, "context": "c"},
-            r"qa\.jsonl:1: not answers: got the number 3",
+            r"qa\.jsonl:1: answers must",
         ),
-        ({"question": " ", "answers": ["a"], "context": "c"}, r"qa\.jsonl:1: empty question"),
-        ({"question": "q", "answers": ["a"], "ctxs": [3]}, r"qa\.jsonl:1: not a passage"),
+        ({"question": " ", "answers": ["a"], "context": "c"}, r"qa\.jsonl:1: question is"),
+        ({"question": "q", "answers": ["a"], "ctxs": [3]}, r"qa\.jsonl:1: ctxs must"),
     ],
 )
 def test_a_bad_question_is_named(tmp_path: Path, row: dict[str, object], message: str) -> None:

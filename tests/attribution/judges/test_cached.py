@@ -1,4 +1,4 @@
-"""What is judged once is kept: across processes, kills and damage."""
+"""Judges that wrap another: results cached on disk, and inputs that are too long."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from pathlib import Path
 import pytest
 
 from semqa.attribution.judges import (
-    AnsweringJudge,
-    AskingJudge,
     CachedJudge,
-    CompletingJudge,
     Entailment,
-    EntailmentJudge,
     Pair,
+    PatientJudge,
     Reading,
     Span,
+    TooLongError,
     create_judge,
 )
+from semqa.attribution.judges.base import abilities_of
 from semqa.errors import InputError, UnavailableError
 
 PAIRS = [Pair(f"premise {number}", "hypothesis") for number in range(10)]
@@ -112,10 +111,9 @@ def test_all_four_questions_are_kept_as_they_were_answered(tmp_path: Path) -> No
 
 
 def test_a_judge_that_remembers_can_what_the_judge_can() -> None:
-    every = (EntailmentJudge, AnsweringJudge, AskingJudge, CompletingJudge)
-    assert all(isinstance(CachedJudge(create_judge("lexical"), None), kind) for kind in every)
-    some = [isinstance(CachedJudge(Counting(), None), kind) for kind in every]
-    assert some == [True, False, False, False]
+    every = {"entailment", "answer", "ask", "complete"}
+    assert abilities_of(CachedJudge(create_judge("lexical"), None)) == every
+    assert abilities_of(CachedJudge(Counting(), None)) == {"entailment"}
 
 
 def test_progress_counts_inputs_of_a_call() -> None:
@@ -132,7 +130,7 @@ def test_progress_counts_inputs_of_a_call() -> None:
 def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, damage: bytes) -> None:
     file = tmp_path / "kept.sqlite3"
     file.write_bytes(damage)
-    with pytest.raises(InputError, match=r"kept.sqlite3: no file of judgements, or a damaged one"):
+    with pytest.raises(InputError, match=r"kept\.sqlite3 is"):
         CachedJudge(Counting(), file)
     assert file.read_bytes() == damage
 
@@ -155,7 +153,7 @@ def test_a_file_damaged_in_the_middle_is_an_error_and_no_wrong_judgement(tmp_pat
     raw = bytearray(file.read_bytes())
     raw[8192:-4096] = b"\xff" * (len(raw) - 8192 - 4096)
     file.write_bytes(raw)
-    with pytest.raises(InputError, match="a damaged one"):
+    with pytest.raises(InputError, match=r"kept\.sqlite3 is"):
         CachedJudge(Counting(), file).entailment(many)
 
 
@@ -217,3 +215,73 @@ def test_a_killed_process_leaves_what_it_had_finished_and_others_go_on(tmp_path:
 
 def _named(identity: str) -> Counting:
     return Counting(identity)
+
+
+class Short:
+    """A judge of texts of three characters at most."""
+
+    name = "short"
+    identity = "short 1"
+
+    def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+        self._check([pair.hypothesis for pair in pairs])
+        return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
+
+    def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
+        self._check([reading.question for reading in readings])
+        return [Span(reading.passage, 0, len(reading.passage), 1.0) for reading in readings]
+
+    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
+        self._check([answer for answer, _ in readings])
+        return [[answer + "?"] * count for answer, _ in readings]
+
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        schema: object = None,  # noqa: ARG002
+    ) -> list[str]:
+        self._check(prompts)
+        return [prompt * max_new_tokens for prompt in prompts]
+
+    def _check(self, texts: Sequence[str]) -> None:
+        if any(len(text) > 3 for text in texts):
+            raise TooLongError("too long")
+
+
+def test_what_is_too_long_says_nothing_and_is_counted() -> None:
+    judge = PatientJudge(Short())
+    texts = ["ab", "abcd", "c"]
+    assert [each.entailed for each in judge.entailment([Pair("p", t) for t in texts])] == [
+        True, False, True,
+    ]  # fmt: skip
+    assert judge.entailment([Pair("p", "abcd")]) == [Entailment(0.0, 1.0, 0.0)]
+    found = judge.answer([Reading(t, "p") for t in texts])
+    assert found == [Span("p", 0, 1, 1.0), None, Span("p", 0, 1, 1.0)]
+    assert judge.ask([(t, "p") for t in texts], count=1) == [["ab?"], [], ["c?"]]
+    assert judge.complete(texts, max_new_tokens=2) == ["abab", "", "cc"]
+    assert judge.too_long == 5
+
+
+def test_it_can_what_the_other_can() -> None:
+    class Entailing:
+        name = identity = "e"
+
+        def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
+            return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
+
+    judge = PatientJudge(Entailing())
+    assert abilities_of(judge) == {"entailment"}
+    lexical = create_judge("lexical")
+    assert PatientJudge(lexical).identity == lexical.identity
+
+
+def test_other_mistakes_are_not_kept_silent() -> None:
+    class Broken(Short):
+        def _check(self, texts: Sequence[str]) -> None:
+            raise ValueError(f"broken by {len(texts)}")
+
+    judge = PatientJudge(Broken())
+    with pytest.raises(ValueError, match="broken"):
+        judge.complete(["a"])

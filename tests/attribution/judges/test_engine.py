@@ -19,63 +19,7 @@ from semqa.attribution.judges import (
     unless_too_long,
 )
 from semqa.attribution.judges.engine import EngineJudge
-from semqa.attribution.judges.replies import read_questions, read_span, read_verdict
 from semqa.engines.base import CompletingEngine, PromptTooLongError
-
-
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
-        ("Entailment", "entailment"),
-        ("entailment.", "entailment"),
-        ("**Contradiction**", "contradiction"),
-        ("Neutral\n\nThe premise says nothing of it.", "neutral"),
-        ("Entailment: the premise does not contradict it.", "entailment"),
-        ("Verdict: Neutral", "neutral"),
-        ("The premise says the opposite, so the verdict is: contradiction", "contradiction"),
-        ("It might entail it, but it leaves the year open. Therefore: neutral.", "neutral"),
-        ("<think>Is it entailment? No, contradiction.</think>\nNeutral", "neutral"),
-        ("The hypothesis is not entailed by the premise.", "neutral"),
-        ("The premise does not entail the hypothesis.", "neutral"),
-        ("The premise entails the hypothesis.", "entailment"),
-        ("The premise contradicts the hypothesis.", "contradiction"),
-        ('{"verdict": "entailment"}', "entailment"),
-        ("Entailment or contradiction, who knows.", "entailment"),
-        ("It could be entailment or contradiction.", None),
-        ("I cannot say.", None),
-        ("", None),
-        ("<think>entailment", None),
-    ],
-)
-def test_verdicts(reply: str, verdict: str | None) -> None:
-    assert read_verdict(reply) == verdict
-
-
-@pytest.mark.parametrize(
-    ("reply", "text", "understood"),
-    [
-        ("Ann Lee", "Ann Lee", True),
-        ("Answer: “ann  lee”.", "Ann Lee", True),
-        ("Ann Lee\nbecause it says so", "Ann Lee", True),
-        ("NONE", None, True),
-        ("None.", None, True),
-        ("No answer", None, True),
-        ("Carl", None, False),
-        ("", None, False),
-        ("(Ann", "(Ann", True),
-    ],
-)
-def test_spans(reply: str, text: str | None, understood: bool) -> None:
-    passage = "It was Ann Lee, they say (Ann of old)."
-    span, read = read_span(reply, passage)
-    assert read is understood
-    assert (span.text if span else None) == text
-    assert span is None or passage[span.start : span.end] == span.text
-
-
-def test_questions() -> None:
-    reply = "Here they are:\n1. Who built it?\n- When?\n* **Where?**\nQ4: Why?\nWhen?\nIt is so."
-    assert read_questions(reply) == ["Who built it?", "When?", "Where?", "Why?"]
 
 
 class Scripted:
@@ -90,7 +34,13 @@ class Scripted:
     def answer(self, question: str, sources: Any) -> Any:
         raise NotImplementedError
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,  # noqa: ARG002
+        sample: bool = False,  # noqa: ARG002
+    ) -> list[str]:
         self.prompts += prompts
         return [self.replies.pop(0) for _ in prompts]
 
@@ -164,7 +114,5 @@ def test_completions_in_a_batch_are_those_of_single_prompts(models: Path) -> Non
     prompts = ["Who built the bridge?", "When?", "Say what you see in the rain, word for word."]
     texts = engine.complete(prompts, max_new_tokens=6)
     assert texts == [engine.complete([prompt], max_new_tokens=6)[0] for prompt in prompts]
-    with pytest.raises(
-        PromptTooLongError, match=r"the prompt is too long for the model: got [0-9,]+ tokens"
-    ):
+    with pytest.raises(PromptTooLongError, match=r"[0-9,]+ tokens"):
         engine.complete(["word " * 3000], max_new_tokens=6)

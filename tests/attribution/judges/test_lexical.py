@@ -1,4 +1,4 @@
-"""The judge that needs no model: what it may never entail, and what it can read."""
+"""The judge without a model: what it says of pairs, questions and prompts for verdicts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from semqa.attribution.attrscore.labels import FAMILIES
 from semqa.attribution.judges import (
     AnsweringJudge,
     AskingJudge,
@@ -18,7 +19,7 @@ from semqa.attribution.judges import (
     create_judge,
 )
 from semqa.attribution.judges.lexical import LexicalJudge
-from semqa.attribution.judges.lexical_words import sentences
+from semqa.attribution.prompts import JudgePrompt
 from semqa.errors import InputError
 
 PREMISE = (
@@ -140,9 +141,7 @@ def test_the_last_text_of_a_label_counts() -> None:
 
 
 def test_anything_else_takes_a_language_model() -> None:
-    with pytest.raises(
-        InputError, match=r"judge lexical: cannot write: got .*Tell a story.*engine:"
-    ):
+    with pytest.raises(InputError, match="The judge"):
         JUDGE.complete(["Tell a story."])
 
 
@@ -191,8 +190,67 @@ def test_long_texts_of_any_kind_take_no_long_time(text: str) -> None:
     assert time.process_time() - began < 10
 
 
-def test_sentences_do_not_end_at_titles_and_initials() -> None:
-    text = "Dr. A. Lee met Mr. Fox. He was late! “So what?” she said. It cost 3.5 million."
-    assert sentences(text) == [
-        "Dr. A. Lee met Mr. Fox.", "He was late!", "“So what?” she said.", "It cost 3.5 million.",
-    ]  # fmt: skip
+DOCUMENT = (
+    "LEE: The bridge plan is ready. The bridge plan costs two million.\n"
+    "ORTIZ: I think the water tax is too high.\n\n"
+    "LEE: The water tax pays for schools, and the bridge plan does not."
+)
+
+
+def reply(prompt: str, **values: object) -> str:
+    (text,) = JUDGE.complete([JudgePrompt.load(prompt).fill(document=DOCUMENT, **values)])
+    return text
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("shots", [0, 1])
+def test_attrscore(name: str, shots: int) -> None:
+    family = FAMILIES[name]
+    words = {
+        "attributable": family.word("Attributable"),
+        "extrapolatory": family.word("Extrapolatory"),
+        "contradictory": family.word("Contradictory"),
+    }
+    exemplar = {"claim": "It is red.", "reference": "It is blue.", "word": "x", "why": ""}
+    for claim, label in (
+        ("The bridge plan costs two million.", "attributable"),
+        ("The bridge plan costs three million.", "contradictory"),
+        ("Whales sing in winter.", "extrapolatory"),
+    ):
+        values = {"words": words, "exemplars": [exemplar] * shots, "claim": claim}
+        assert reply(family.prompt, **values, reference=DOCUMENT) == words[label]
+
+
+@pytest.mark.parametrize("name", ["tofueval-judge", "tofueval-judge-explained"])
+@pytest.mark.parametrize("level", ["sentence", "summary"])
+def test_tofueval_verdicts(name: str, level: str) -> None:
+    for text, verdict in (
+        ("The water tax pays for schools.", "Yes"),
+        ("The water tax pays for roads and hospitals.", "No"),
+    ):
+        assert reply(name, topic="water tax", text=text, level=level) == verdict
+
+
+def test_it_is_no_language_model() -> None:
+    for name, values in (
+        ("tofueval-topics", {"count": 2}),
+        ("tofueval-summary", {"topic": "water tax", "words": 12}),
+        ("tofueval-relevance", {"topic": "water tax", "text": "Bob left."}),
+    ):
+        with pytest.raises(InputError):
+            reply(name, **values)
+
+
+def test_a_clause_that_is_about_something_else_denies_nothing() -> None:
+    from semqa.attribution.judges import Pair
+
+    premise = "The water tax pays for schools, and the bridge plan does not."
+    claims = (
+        "The water tax pays for schools.",
+        "The bridge plan does not pay for schools.",
+        "I am not sure, but the water tax pays for schools.",
+        "The water tax does not pay for schools.",
+    )
+    found = JUDGE.entailment([Pair(premise, claim) for claim in claims])
+    assert [each.entailed for each in found] == [True, True, True, False]
+    assert found[3].contradiction > 0.5

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from semqa.cli.eval.q2 import explanation
 from semqa.cli.main import main
 
 CONSISTENT = (
@@ -81,7 +82,7 @@ def test_a_file_is_scored_and_rescored_without_a_judge(
     def nobody(*_: object, **__: object) -> None:
         raise AssertionError("no judge is opened")
 
-    monkeypatch.setattr("semqa.cli.eval.judging.open_judge", nobody)
+    monkeypatch.setattr("semqa.cli.eval.judging.JudgeOptions.open", nobody)
     again = semqa("--rescore", "record.json", "--json", "-o", "again.json")
     assert again.json == found
     assert Path("again.json").read_bytes() == Path("record.json").read_bytes()
@@ -162,9 +163,9 @@ def test_meta_of_a_file_for_each_system(semqa: Command) -> None:
     assert found["annotation"]["inconsistent"] == {"a.csv": 1, "b.csv": 1}
     for level in ("response_level", "system_level"):
         assert found[level] == both[level]
-    assert "--paired: got one file" in semqa("meta", "--paired", "a.csv").err
+    assert "--paired" in semqa("meta", "--paired", "a.csv").err
     mixed = semqa("meta", "--paired", "a.csv", "contexts.csv").err
-    assert "several systems in a file: got 'a' among them" in mixed
+    assert "contexts.csv:2: The file" in mixed
 
 
 def test_meta_draws_and_names_classes(semqa: Command) -> None:
@@ -181,22 +182,22 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "what to score: got no file and no record"),
-        (["consistent.csv", "--rescore", "contexts.csv"], "what to score: got files and a record"),
+        ([], "Give files"),
+        (["consistent.csv", "--rescore", "contexts.csv"], "Give files"),
         (["--rescore", "consistent.csv"], "consistent.csv: invalid JSON"),
         (["missing.csv"], "missing.csv: cannot be read"),
-        (["consistent.csv", "--baseline", "rouge"], "--baseline: got 'rouge', expected one of overlap"),
-        (["consistent.csv", "--spans", "x"], "unknown finder of spans"),
-        (["consistent.csv", "--judge", "x"], "unknown judge"),
+        (["consistent.csv", "--baseline", "rouge"], "--baseline"),
+        (["consistent.csv", "--spans", "x"], "--spans"),
+        (["consistent.csv", "--judge", "x"], "Judge 'x'"),
         (["missing.csv", "--judge", "x"], "missing.csv: cannot be read"),
-        (["consistent.csv", "-o", "consistent.csv"], "would be overwritten"),
-        (["consistent.csv", "--response-column", "x"], "no column of responses"),
-        (["meta"], "nothing to evaluate"),
-        (["meta", "consistent.csv", "--threshold", "x"], "--threshold: got 'x'"),
-        (["meta", "consistent.csv", "--threshold", "q=1"], "expected a number, or one of overlap, bleu"),
-        (["meta", "consistent.csv", "--rate", ".1"], "--rate: got 0.1"),
-        (["meta", "contexts.csv", "--plot", "p.gif"], "--plot: got 'p.gif'"),
-        (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: no 'a_x'"),
+        (["consistent.csv", "-o", "consistent.csv"], "would overwrite an input"),
+        (["consistent.csv", "--response-column", "x"], "consistent.csv: There is"),
+        (["meta"], "Name records"),
+        (["meta", "consistent.csv", "--threshold", "x"], "--threshold"),
+        (["meta", "consistent.csv", "--threshold", "q=1"], "--threshold"),
+        (["meta", "consistent.csv", "--rate", ".1"], "--rate"),
+        (["meta", "contexts.csv", "--plot", "p.gif"], "--plot"),
+        (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: There is"),
     ],
 )  # fmt: skip
 def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message: str) -> None:
@@ -211,11 +212,11 @@ def test_records_that_are_none(semqa: Command) -> None:
     semqa("consistent.csv", "-o", "record.json")
     record = json.loads(Path("record.json").read_text("utf-8"))
     for change, message in (
-        ({"kind": "other"}, "not a record: got the string \"other\" as its kind"),
-        ({"rows": None}, "a record without rows"),
-        ({"settings": {}}, "in 'settings'"),
-        ({"rows": [{**record["rows"][0], "questions": 1}]}, "row 1: not a row of a record"),
-        ({"rows": [{**record["rows"][0], "fallback": {"entailment": 2}}]}, "in 'fallback'"),
+        ({"kind": "other"}, "kind must be"),
+        ({"rows": None}, "rows must be"),
+        ({"settings": {}}, "settings must be"),
+        ({"rows": [{**record["rows"][0], "questions": 1}]}, "row 1: questions must be"),
+        ({"rows": [{**record["rows"][0], "fallback": {"entailment": 2}}]}, "fallback must be"),
         ({"rows": [{**record["rows"][0], "questions": [{}]}]}, "row 1, question 1: missing field"),
     ):  # fmt: skip
         Path("broken.json").write_text(json.dumps(record | change), encoding="utf-8")
@@ -240,7 +241,7 @@ def test_what_was_asked_cannot_be_changed_afterwards(semqa: Command, option: lis
     semqa("consistent.csv", "-o", "record.json")
     done = semqa("--rescore", "record.json", *option)
     assert done.code == 2
-    assert done.err.startswith(f"error: {option[0]}: got it with --rescore")
+    assert done.err.startswith(f"error: {option[0]} cannot change")
 
 
 def test_each_response_is_explained(semqa: Command) -> None:
@@ -277,3 +278,13 @@ def test_help_names_the_default_command(semqa: Command) -> None:
     assert "run" in shown
     assert "meta" in shown
     assert "Usage" in semqa("run", "--help").out
+
+
+def test_a_tie_is_explained_as_it_is_scored() -> None:
+    """Entailment and neutral equally probable: the score is that of neutral, and so is the word."""
+    row = {
+        "id": "r", "q2": 0.5, "q2_no_nli": None, "inconsistent": None, "response": "It is red.",
+        "knowledge": "It is.", "questions": [],
+        "fallback": {"entailment": 0.5, "neutral": 0.5, "contradiction": 0.0},
+    }  # fmt: skip
+    assert any(line.endswith("given the knowledge: neutral") for line in explanation(row))

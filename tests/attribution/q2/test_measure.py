@@ -29,8 +29,16 @@ from semqa.attribution.q2 import (
     baseline_scores,
     summarise,
 )
-from semqa.attribution.q2.answers import answers_agree, compared, entailment_score
-from semqa.attribution.q2.question import ANOTHER_ANSWER, PERSONAL, TOO_LONG, UNANSWERED, Found
+from semqa.attribution.q2.responses import (
+    ANOTHER_ANSWER,
+    PERSONAL,
+    TOO_LONG,
+    UNANSWERED,
+    Found,
+    answers_agree,
+    compared,
+    entailment_score,
+)
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
 from tests.attribution.q2.judges import LABELS, WrittenJudge
@@ -152,9 +160,7 @@ def test_without_nli_nobody_is_asked_and_nothing_is_made_up() -> None:
             answers={("Where?", TEXT): "LA", ("Where?", KNOWLEDGE): "Los Angeles"}
         ).answer
 
-    with pytest.raises(
-        InputError, match=r"the judge reader: .* expected one that judges entailment"
-    ):
+    with pytest.raises(InputError, match=r"cannot judge entailment"):
         Q2(Reader(), Spans("LA"))
     (found,) = Q2(Reader(), Spans("LA"), Settings(nli=False)).score(
         [Response("r", TEXT, KNOWLEDGE)]
@@ -228,9 +234,9 @@ def test_judges_that_lack_something() -> None:
     class Nothing:
         name = identity = "nothing"
 
-    with pytest.raises(InputError, match=r"expected one that asks questions; .* qg=MODEL"):
+    with pytest.raises(InputError, match=r"cannot ask questions"):
         Q2(Nothing(), RuleSpans())
-    with pytest.raises(InputError, match="--beams: got 0, expected at least 1"):
+    with pytest.raises(InputError, match="--beams"):
         Settings(beams=0)
 
 

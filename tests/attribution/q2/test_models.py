@@ -110,8 +110,8 @@ def test_bertscore_is_the_cosine_of_matched_tokens(encoder: Path) -> None:
 
 
 def test_bertscore_of_an_unknown_model_needs_a_layer(encoder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--bertscore-layer: got none for"):
+    with pytest.raises(InputError, match="--bertscore-layer"):
         BertScore(str(encoder))
-    with pytest.raises(InputError, match=r"no model in this folder: got no config\.json"):
+    with pytest.raises(InputError, match=r"config\.json is missing"):
         BertScore(str(tmp_path), layers=1).scores(["a"], ["b"])
     assert BertScore().rescale

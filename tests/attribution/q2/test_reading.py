@@ -1,16 +1,32 @@
-"""Files of responses: shapes, labels, and what is wrong with them."""
+"""Files of responses, and records of runs."""
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.q2 import Columns, read_responses, with_ids
+from semqa.attribution.judges import create_judge
+from semqa.attribution.q2 import (
+    Q2,
+    Columns,
+    Response,
+    RuleSpans,
+    Run,
+    Settings,
+    read_responses,
+    with_ids,
+)
+from semqa.attribution.q2.record import judged_of, read_if_run, run_of
+from semqa.attribution.records import describe_judge
+from semqa.data.jsonl import Row
 from semqa.errors import InputError
 
 Write = Callable[..., Path]
@@ -102,18 +118,18 @@ def test_ids_of_several_files_differ(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("response,knowledge\n", r"file\.csv: no responses: got a file without a row"),
-        ("a,b\n1,2\n", r'no column of responses: got the columns "a", "b", expected \'response\''),
-        ("response,b\n1,2\n", r"file\.csv:2: no 'knowledge': got the columns"),
-        ("response,knowledge\nr, \n", r"file\.csv:2: nothing in 'knowledge': got an empty cell"),
+        ("response,knowledge\n", r"file\.csv: There are"),
+        ("a,b\n1,2\n", r"file\.csv: There is"),
+        ("response,b\n1,2\n", r"file\.csv:2: There is"),
+        ("response,knowledge\nr, \n", r"file\.csv:2: knowledge is"),
         (
             "response,knowledge,label\nr,k,2\n",
-            r"file\.csv:2: no label in 'label': got .*2.*, expected 1",
+            r"file\.csv:2: label must",
         ),
-        ("response,knowledge,id\nr,k,x\nr,k,x\n", r'file\.csv:3: an id twice: got "x" as at .*:2'),
-        ("response,knowledge,response\nr,k,x\n", r"file\.csv:1: a column twice"),
-        ("response,knowledge\nr,k,x\n", r"file\.csv:2: This row has 3 cells"),
-        ('response,knowledge\n"r,k\n', r"file\.csv:2: This is not CSV"),
+        ("response,knowledge,id\nr,k,x\nr,k,x\n", r"file\.csv:3: The id"),
+        ("response,knowledge,response\nr,k,x\n", r"file\.csv:1: The column"),
+        ("response,knowledge\nr,k,x\n", r"file\.csv:2: wrong number of cells: got 3, expected 2"),
+        ('response,knowledge\n"r,k\n', r"file\.csv:2: not CSV"),
     ],
 )
 def test_wrong_files(write: Write, text: str, message: str) -> None:
@@ -123,7 +139,7 @@ def test_wrong_files(write: Write, text: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "message"),
-    [("nan", "no score in 'mine': got the string \"nan\""), ("x", "no score in 'mine'")],
+    [("nan", "mine must"), ("x", "mine must")],
 )
 def test_wrong_scores(write: Write, cell: str, message: str) -> None:
     path = write(f"response,knowledge,mine\nr,k,{cell}\n")
@@ -170,10 +186,93 @@ def test_steps_of_the_released_code(write: Write) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("0,r,x,q?,k,a,2\n", r"file\.csv:2: not a step: got .*\"2\" in 'score', expected a number"),
-        ("0,r,x,q?,k,a,1\n0,r,x,q?,other,a,1\n", r"file\.csv:3: not a step: .* 'knowledge'"),
+        ("0,r,x,q?,k,a,2\n", r"file\.csv:2: score must"),
+        ("0,r,x,q?,k,a,1\n0,r,x,q?,other,a,1\n", r"file\.csv:3: knowledge must"),
     ],
 )
 def test_wrong_steps(write: Write, row: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_responses(write(STEPS + row))
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+def made() -> Run:
+    judge = create_judge("lexical")
+    responses = [
+        Response("1", "Ann built the bridge in 1932.", "Ann built it in 1933.", True, "a", "0"),
+        Response("2", "oh yes", "no", None, "b", "0", scores={}),
+    ]
+    scores = Q2(judge, RuleSpans()).score(responses)
+    return Run(tuple(scores), Settings(), describe_judge(judge), "rules", ())
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(made().to_dict(), allow_nan=False))
+    return found
+
+
+def test_a_record_is_read_again(record: dict[str, Any]) -> None:
+    again = run_of(Row("r.json", record))
+    assert again.to_dict() == record
+    assert [score.response.inconsistent for score in again.scores] == [True, None]
+    assert set(record["systems"]) == {"a", "b"}
+    assert {name for each in judged_of(again) for name in each.scores} == {"q2", "q2_no_nli"}
+
+
+def paths(value: Any, *before: str | int) -> list[tuple[str | int, ...]]:
+    """Return where every part of a JSON value stands."""
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [(*before, key) for key, _ in inner] + [
+        path for key, part in inner for path in paths(part, *before, key)
+    ]
+
+
+@given(st.data())
+def test_a_damaged_record_is_refused_or_scored(record: dict[str, Any], data: st.DataObject) -> None:
+    damaged = copy.deepcopy(record)
+    *before, last = data.draw(st.sampled_from(paths(damaged)))
+    part: Any = damaged
+    for key in before:
+        part = part[key]
+    if data.draw(st.booleans()):
+        part[last] = data.draw(JSON)
+    else:
+        del part[last]
+    try:
+        found = run_of(Row("r.json", damaged)).to_dict(resamples=0)
+    except InputError as error:
+        refused = str(error)
+    else:
+        refused = "r.json"
+        json.dumps(found, allow_nan=False)
+    assert refused.startswith("r.json")
+
+
+def test_other_files_are_no_records(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"response": "r", "knowledge": "k"}\n', encoding="utf-8")
+    assert read_if_run(path) is None
+    assert read_if_run(Path("-")) is None
+    path.write_text(json.dumps(made().to_dict()), encoding="utf-8")
+    found = read_if_run(path)
+    assert found is not None
+    assert len(found.scores) == 2

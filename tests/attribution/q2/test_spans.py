@@ -133,12 +133,12 @@ def test_an_entity_that_occurs_twice_is_found_twice(tmp_path: Path) -> None:
 def test_finders_that_are_none(tmp_path: Path) -> None:
     import spacy
 
-    with pytest.raises(InputError, match="got 'nltk', expected auto, rules or spacy:MODEL"):
+    with pytest.raises(InputError, match="--spans"):
         create_span_finder("nltk")
-    with pytest.raises(InputError, match="no model of spaCy: got 'no_such'"):
+    with pytest.raises(InputError, match="--spans"):
         create_span_finder("spacy:no_such")
     spacy.blank("en").to_disk(tmp_path)
-    with pytest.raises(InputError, match="nothing to find spans with"):
+    with pytest.raises(InputError, match="--spans"):
         SpacySpans(str(tmp_path))
 
 

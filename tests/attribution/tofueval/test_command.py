@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from semqa.attribution.judges.lexical import LexicalJudge
 from tests.attribution.commands import Command, command_in
+from tests.engines.openai.server import Answer, Asked, serving
 from tests.judge_models import save_classifier
 from tests.models import save
 
@@ -98,16 +99,38 @@ def test_rates(semqa: Command) -> None:
     assert "Contradiction" in table
 
 
-def test_from_documents_to_scores_without_a_model(semqa: Command, tmp_path: Path) -> None:
-    """Topics, summaries of them, judged: the whole way, on a bare machine."""
-    assert semqa("topics", "docs.jsonl", "--count", "2", "-o", "topics.json").code == 0
+def replies(asked: Asked) -> Answer:
+    """What a model may answer to each of the prompts."""
+    text = asked.body["messages"][-1]["content"]
+    for part, reply in (
+        ("main topics", "1. Bridge\n2. State"),
+        ("Summarise what", "The state pays half of it."),
+        ("for each point", "1: Yes\n2: No"),
+        ("Reply with one number", "4"),
+        ("Write the name of each error", "Reasoning Error"),
+    ):
+        if part in text:
+            return Answer(reply)
+    return Answer("Yes")
+
+
+@pytest.fixture
+def model() -> Iterator[tuple[str, ...]]:
+    """Options that choose a model behind an endpoint, which answers by `replies`."""
+    with serving(replies) as server:
+        yield ("--judge", "engine:openai:m", "--judge-url", server.url)
+
+
+def test_from_documents_to_scores(semqa: Command, model: tuple[str, ...]) -> None:
+    """Topics, summaries of them, judged."""
+    assert semqa("topics", "docs.jsonl", "--count", "2", "-o", "topics.json", *model).code == 0
     made = semqa(
-        "summarise", "docs.jsonl", "--topics", "topics.json", "-o", "made.json", "--json"
+        "summarise", "docs.jsonl", "--topics", "topics.json", "-o", "made.json", "--json", *model
     ).json
     assert len(made["rows"]) == 4
     assert made["config"]["prompt"]["name"] == "tofueval-summary"
-    judged = semqa("judge", "made.json", "-d", "docs.jsonl", "--method", "direct", "--json").json
-    assert {row["label"] for row in judged["rows"]} == {"yes"}  # it copies
+    judged = semqa("judge", "made.json", "-d", "docs.jsonl", "--method", "direct", "--json", *model)
+    assert {row["label"] for row in judged.json["rows"]} == {"yes"}
 
 
 def test_an_empty_reply_is_no_summary(semqa: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,30 +201,41 @@ def test_repeated_runs_agree_with_themselves(semqa: Command) -> None:
     means = {(c["category"], c["level"]): c["balanced_accuracy"] for c in evaluator["mean"]}
     assert means["all", "sentence"] == 87.5
     assert (
-        "kappa between runs: 0.400"
+        "kappa between runs, toy: 0.400"
         in semqa("score", "toy_factual_eval_test.csv", "-p", "runs.jsonl").out
     )
-    for run, name in (("1", "one.json"), ("2", "two.json")):
+
+
+def test_repeated_runs_sample_at_the_papers_temperature(semqa: Command) -> None:
+    """Section 5: three runs at temperature 0.7, and Cohen's kappa between them."""
+
+    def reply(asked: Asked) -> Answer:
+        said = "No" if asked.body["seed"] == 2 else "Yes"
+        return Answer('{"answer": "' + said + '"}')
+
+    with serving(reply) as server:
         judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct")
-        assert semqa(*judged, "--run", run, "-o", name).code == 0
-    # Runs remember nothing of each other.
-    assert len({path.parent for path in Path("cache").rglob("judgements.sqlite3")}) == 2
-    both = semqa(
-        "score",
-        "toy_factual_eval_test.csv",
-        "-p",
-        "one.json",
-        "-p",
-        "two.json",
-        "--as-runs",
-        "--json",
-    )
-    (evaluator,) = both.json["results"]["evaluators"]
-    assert [run["run"] for run in evaluator["runs"]] == ["1", "2"]
+        url = ("--judge-url", server.url)
+        done = semqa(*judged, "--judge", "engine:openai:m", *url, "--runs", "3", "-o", "runs.json")
+        assert done.code == 0, done.err
+        asked = [each.body for each in server.asked]
+        assert {(body["temperature"], body["seed"]) for body in asked} == {
+            (0.7, 1),
+            (0.7, 2),
+            (0.7, 3),
+        }
+        assert all(body["response_format"]["type"] == "json_schema" for body in asked)
+        again = semqa(*judged, "--judge", "engine:openai:m,temperature=0.3,seed=9", *url)
+        assert again.code == 0, again.err
+        body = server.asked[-1].body
+        assert (body["model"], body["temperature"], body["seed"]) == ("m", 0.3, 9)
+    scored = semqa("score", "toy_factual_eval_test.csv", "-p", "runs.json", "--allow-missing")
+    assert "kappa between runs, toy:" in scored.out
+    assert semqa(*judged, "--runs", "3").code == 2  # no language model
 
 
-def test_completeness_relevance_and_errors(semqa: Command) -> None:
-    for options in ((), ("--by-prompt",)):
+def test_completeness_relevance_and_errors(semqa: Command, model: tuple[str, ...]) -> None:
+    for options in ((), ("--by-prompt", *model)):
         found = semqa(
             "completeness",
             "summaries.jsonl",
@@ -223,9 +257,11 @@ def test_completeness_relevance_and_errors(semqa: Command) -> None:
     )
     write_lines(Path("rated.jsonl"), [{"rating": 5}, {"rating": 2.4}, {"rating": None}])
     binned = semqa("relevance", "rated.jsonl", "--rated", "--json").json["results"]["summary"]
-    assert binned == {"n": 3, "bins": {"low": 1, "medium": 0, "high": 1}, "mean": 3.7, "unread": 1}
-    assert semqa("relevance", "summaries.jsonl").code == 0
-    errors = semqa("classify", "toy_factual_eval_test.csv", "-d", "docs.jsonl", "--json").json
+    assert binned == {"n": 3, "relevance": 0.5, "unread": 1}
+    rated = semqa("relevance", "summaries.jsonl", "--json", *model).json["results"]
+    assert rated["all"]["relevance"] == 1
+    files = ("toy_factual_eval_test.csv", "-d", "docs.jsonl")
+    errors = semqa("classify", *files, "--json", *model).json
     assert errors["results"]["sentences"] == 1
 
 
@@ -241,32 +277,26 @@ def test_mistakes(semqa: Command) -> None:
         Path("p.jsonl"),
         [{"doc_id": "d1", "topic": "Bridge", "model_name": "a", "sent_idx": 1, "label": "yes"}],
     )
-    assert "annotations: got no file" in message("rates")
-    assert "--predictions: got none" in message("score", test)
-    assert "p: missing predictions: got none for 2 texts" in message("score", test, "-p", "p.jsonl")
+    assert "Name at" in message("rates")
+    assert "--predictions" in message("score", test)
+    assert "left out" in message("score", test, "-p", "p.jsonl")
     assert semqa("score", test, "-p", "p.jsonl", "--allow-missing").code == 0
-    assert "split: got 'train', expected one of test, all" in message(
+    assert "--split must be one of test, all" in message(
         "score", test, "-p", "p.jsonl", "--split", "train"
     )
-    assert "documents: got no file" in message("judge", test)
-    assert "documents: missing: got none with the id 'd1'" in message(
-        "judge", test, "-d", "d2.jsonl"
-    )
-    assert "not a record: got an object, expected one of the kind 'tofueval score'" in message(
-        "score", "--rescore", "toy_topic_category.json"
-    )
-    assert "what to score: got no file" in message("judge", "-d", "docs.jsonl")
-    assert "what to score: got files and a record" in message("judge", test, "--rescore", "j.json")
-    assert "what to score: got files and a record" in message(
-        "completeness", "-k", "k.csv", "--rescore", "c.json"
-    )
-    assert "expected those of the dataset 'toy'" in message(
+    assert "Name the documents" in message("judge", test)
+    assert "There is" in message("judge", test, "-d", "d2.jsonl")
+    assert "not 'tofueval score'" in message("score", "--rescore", "toy_topic_category.json")
+    assert "Give files to score" in message("judge", "-d", "docs.jsonl")
+    assert "Give files" in message("judge", test, "--rescore", "j.json")
+    assert "Give files" in message("completeness", "-k", "k.csv", "--rescore", "c.json")
+    assert "no topic of the dataset 'toy'" in message(
         "rates", test, "--topics", _renamed("toy_topic_category.json", "other_topic_category.json")
     )
-    assert "--prompt: got one with --method entailment" in message(
+    assert "--prompt excludes --method entailment" in message(
         "judge", test, "-d", "docs.jsonl", "--prompt", "x.jinja"
     )
-    assert "key-points: missing: got none for the document 'd1'" in message(
+    assert "--key-points lack the document 'd1'" in message(
         "completeness",
         "summaries.jsonl",
         "-k",
@@ -300,7 +330,7 @@ def test_a_model_of_transformers_end_to_end(semqa: Command, tmp_path: Path) -> N
 
 def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
     """A tiny model writes nonsense: what it says is kept, and nobody's verdict is guessed."""
-    from semqa.attribution.tofueval.verdicts import parse_verdict
+    from semqa.attribution.judges.replies import read_consistency
 
     save("llama-chat", tmp_path / "lm")
     judged = ("judge", "summaries.jsonl", "-d", "docs.jsonl", "--method", "direct", "--judge")
@@ -308,7 +338,7 @@ def test_a_language_model_end_to_end(semqa: Command, tmp_path: Path) -> None:
         rows = semqa(*judged, spec, "--json").json["rows"]
         assert len(rows) == 3
         for row in rows:
-            said = parse_verdict(row["reply"])
+            said = read_consistency(row["reply"])
             assert row["label"] == (None if said is None else "yes" if said else "no")
         assert "no verdict" in semqa(*judged, spec).out
 

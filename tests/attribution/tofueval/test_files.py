@@ -10,17 +10,19 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.tofueval.annotations import doubled, read_annotations
-from semqa.attribution.tofueval.inputs import read_texts, read_wanted
-from semqa.attribution.tofueval.predictions import read_evaluator
-from semqa.attribution.tofueval.rates import ALL, count_errors, error_rates
-from semqa.attribution.tofueval.released import (
+from semqa.attribution.tofueval.data import (
+    ERROR_TYPES,
+    doubled,
+    error_types,
+    find_error_types,
+    read_annotations,
     read_categories,
     read_documents,
     read_key_points,
     read_splits,
 )
-from semqa.attribution.tofueval.taxonomy import ERROR_TYPES, error_types, find_error_types
+from semqa.attribution.tofueval.judging import read_texts, read_wanted
+from semqa.attribution.tofueval.meta import ALL, count_errors, error_rates, read_evaluator
 from semqa.errors import InputError
 
 COLUMNS = ["doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label", "exp", "type"]
@@ -70,9 +72,9 @@ def test_columns_in_any_order_and_quotes_in_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ({"sent_label": "maybe"}, 'a.csv:3: not a label: got "maybe"'),
-        ({"sent_idx": "first"}, 'a.csv:3: not a number: got "first"'),
-        ({"topic": " "}, "a.csv:3: empty column 'topic'"),
+        ({"sent_label": "maybe"}, r"a\.csv:3: sent_label must"),
+        ({"sent_idx": "first"}, r"a\.csv:3: sent_idx must"),
+        ({"topic": " "}, r"a\.csv:3: topic is"),
     ],
 )
 def test_wrong_rows_are_named(tmp_path: Path, cells: dict[str, str], message: str) -> None:
@@ -83,10 +85,10 @@ def test_wrong_rows_are_named(tmp_path: Path, cells: dict[str, str], message: st
 
 def test_wrong_columns_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [ROW[:-3]], COLUMNS[:-3])
-    with pytest.raises(InputError, match=r"a.csv:1: missing column.*add sent_label"):
+    with pytest.raises(InputError, match=r"a\.csv:1: The columns"):
         read_annotations([path])
     path = write(tmp_path / "b.csv", [[*ROW, ""]], [*COLUMNS, "Topic "])
-    with pytest.raises(InputError, match="doubled column"):
+    with pytest.raises(InputError, match=r"b\.csv:1: The column"):
         read_annotations([path])
 
 
@@ -137,7 +139,7 @@ def test_categories_of_datasets_and_of_all(tmp_path: Path) -> None:
     assert rates["a", "main", ALL, ALL, "sentence"][5:] == (0, 1)
     assert rates["a", "marginal", ALL, ALL, "sentence"][5:] == (1, 1)
     common.write_text('{"Rent": 3}')
-    with pytest.raises(InputError, match=r"mine.json: not a category: got the number 3"):
+    with pytest.raises(InputError, match=r"mine\.json: \"Rent\" has"):
         read_categories([common])
 
 
@@ -147,7 +149,7 @@ def test_splits(tmp_path: Path) -> None:
     sentences = write(tmp_path / "a.csv", [ROW, changed(doc_id="d2")])
     assert [s.split for s in read_annotations([sentences], read_splits(path))] == ["dev", "test"]
     path.write_text('{"dev": ["d1"]}')
-    with pytest.raises(InputError, match="not splits"):
+    with pytest.raises(InputError, match=r"ids\.json: The split"):
         read_splits(path)
 
 
@@ -172,7 +174,7 @@ def test_key_points(tmp_path: Path, cell: str, points: tuple[str, ...]) -> None:
 )
 def test_key_points_are_a_list_of_strings(tmp_path: Path, cell: str) -> None:
     path = write(tmp_path / "x.csv", [["d1", "Rent", cell]], ["doc_id", "topic", "key_points"])
-    with pytest.raises(InputError, match=r"x.csv:2: not key points"):
+    with pytest.raises(InputError, match=r"x\.csv:2: key_points must"):
         read_key_points([path])
 
 
@@ -185,7 +187,7 @@ def test_documents(tmp_path: Path) -> None:
         "d1": "Bye.",
     }
     lines.write_text('{"doc_id": "m1", "text": "Bye."}\n')
-    with pytest.raises(InputError, match=r"d.jsonl:1: doubled document"):
+    with pytest.raises(InputError, match=r"d\.jsonl:1: The document"):
         read_documents([rows, lines])
 
 
@@ -210,9 +212,9 @@ def test_summaries_are_cut_into_sentences_and_annotations_joined(tmp_path: Path)
     assert [t.text for t in read_texts([annotated], "summary")] == ["Rents rose. Third."]
     assert len(read_texts([annotated], "sentence")) == 2
     twice = lines_of(tmp_path / "t.jsonl", [{**NAMED, "summary": x} for x in ("A b.", "C d.")])
-    with pytest.raises(InputError, match="doubled: got two texts"):
+    with pytest.raises(InputError, match="There are"):
         read_texts([twice], "summary")
-    with pytest.raises(InputError, match=r"s.jsonl:1: empty summary"):
+    with pytest.raises(InputError, match=r"s\.jsonl:1: summary is"):
         read_texts([lines_of(tmp_path / "s.jsonl", [{**NAMED, "summary": " "}])], "summary")
 
 
@@ -222,20 +224,20 @@ def test_topics_wanted(tmp_path: Path) -> None:
         {"doc_id": "b", "topics": ["y", "z"]},
     ]
     assert read_wanted(lines_of(tmp_path / "t.jsonl", rows)) == [("a", "x"), ("b", "y"), ("b", "z")]
-    with pytest.raises(InputError, match=r"t.jsonl:1: not topics"):
+    with pytest.raises(InputError, match=r"t\.jsonl:1: topics must"):
         read_wanted(lines_of(tmp_path / "t.jsonl", [{"doc_id": "a", "topics": "x"}]))
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({**NAMED, "sent_idx": 1}, "neither 'label' nor 'score'"),
-        ({**NAMED, "sent_idx": 1, "label": "perhaps"}, 'not a label: got the string "perhaps"'),
-        ({**NAMED, "sent_idx": 1, "score": "high"}, "not a score"),
-        ({**NAMED, "sent_idx": "x", "label": "yes"}, "not a number"),
-        ({**NAMED, "sent_idx": 1, "label": "yes", "run": [1]}, "not a run"),
-        ({**NAMED, "sent_idx": 2, "score": 0.5}, "mixed predictions"),
-        ({**NAMED, "sent_idx": 2, "label": "yes"}, "doubled prediction"),
+        ({**NAMED, "sent_idx": 1}, "There is"),
+        ({**NAMED, "sent_idx": 1, "label": "perhaps"}, "label must"),
+        ({**NAMED, "sent_idx": 1, "score": "high"}, "score must"),
+        ({**NAMED, "sent_idx": "x", "label": "yes"}, "sent_idx must"),
+        ({**NAMED, "sent_idx": 1, "label": "yes", "run": [1]}, "run must"),
+        ({**NAMED, "sent_idx": 2, "score": 0.5}, "This line"),
+        ({**NAMED, "sent_idx": 2, "label": "yes"}, "The same text"),
     ],
 )
 def test_wrong_predictions_are_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:

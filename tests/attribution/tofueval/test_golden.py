@@ -12,17 +12,30 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.tofueval.annotations import (
+from semqa.attribution.tofueval.data import (
     EXTRA_MODEL,
     AnnotatedSentence,
     by_summary,
     doubled,
     read_annotations,
+    read_categories,
+    read_key_points,
+    read_splits,
 )
-from semqa.attribution.tofueval.meta import Evaluation, compare, evaluate, self_agreement, tune
-from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run
-from semqa.attribution.tofueval.rates import ALL, count_errors, error_rates, lengths
-from semqa.attribution.tofueval.released import read_categories, read_key_points, read_splits
+from semqa.attribution.tofueval.meta import (
+    ALL,
+    Evaluation,
+    Evaluator,
+    Prediction,
+    Run,
+    compare,
+    count_errors,
+    error_rates,
+    evaluate,
+    lengths,
+    self_agreement,
+    tune,
+)
 from semqa.metrics.agreement import Confusion
 
 Predict = Callable[[AnnotatedSentence], bool]
@@ -340,7 +353,7 @@ def test_balanced_accuracy_is_what_the_papers_rates_give(golden: dict[str, Any])
 
 
 def test_key_points(folder: Path, golden: dict[str, Any]) -> None:
-    from semqa.attribution.tofueval.quality import completeness, mean_completeness
+    from semqa.attribution.tofueval.judging import completeness, mean_completeness
 
     rows = read_key_points([folder / "mediasum_completeness_final.csv"])
     expected = golden["completeness"]["data"]["mediasum"]

@@ -9,19 +9,22 @@ import pytest
 
 from semqa.attribution.judges import CachedJudge, Entailment, Pair, TooLongError
 from semqa.attribution.prompts import JudgePrompt
-from semqa.attribution.tofueval.annotations import SummaryKey
-from semqa.attribution.tofueval.classify import classify_errors
-from semqa.attribution.tofueval.judging import METHODS, Judged, Method, judge_texts, judgement_of
-from semqa.attribution.tofueval.quality import (
-    bin_ratings,
+from semqa.attribution.tofueval.data import ERROR_TYPES, Document, SummaryKey
+from semqa.attribution.tofueval.judging import (
+    METHODS,
+    Judged,
+    Method,
+    classify_errors,
+    find_topics,
+    is_relevant,
     judge_coverage,
+    judge_texts,
+    judgement_of,
     mean_completeness,
+    mean_relevance,
     rate_relevance,
-    relevance_bin,
+    summarise,
 )
-from semqa.attribution.tofueval.released import Document
-from semqa.attribution.tofueval.summaries import find_topics, summarise
-from semqa.attribution.tofueval.taxonomy import ERROR_TYPES
 from semqa.data.jsonl import Row
 from semqa.errors import InputError
 
@@ -42,7 +45,13 @@ class Scripted:
         self.said = said
         self.prompts: list[str] = []
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:  # noqa: ARG002
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,  # noqa: ARG002
+        schema: object = None,  # noqa: ARG002
+    ) -> list[str]:
         self.prompts += prompts
         return [next((v for k, v in self.said.items() if k in p), "Hm.") for p in prompts]
 
@@ -70,7 +79,8 @@ def test_verdicts_are_asked_for(method: Method) -> None:
     # The document is a value: nothing in it is read as a template.
     assert all("{{ The mill }} closed." in prompt for prompt in judge.prompts)
     assert all("sentence" in prompt for prompt in judge.prompts)
-    assert ("Answer: Yes" in judge.prompts[0]) == (method == "explained")
+    if method == "explained":  # the verdict first, as in the paper
+        assert judge.prompts[0].index("Answer: Yes") < judge.prompts[0].index("explain it")
     assert [judgement_of(Row("r", each.to_dict())) for each in found] == found
 
 
@@ -97,12 +107,12 @@ def test_whole_summaries_and_prompts_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(InputError, match="documents: missing: got none with the id 'd1'"):
+    with pytest.raises(InputError, match="There is"):
         judge_texts(TEXTS, {}, Scripted(), "direct")
     for method in METHODS:
-        with pytest.raises(InputError, match="'mute', which cannot"):
+        with pytest.raises(InputError, match="mute cannot"):
             judge_texts(TEXTS, DOCUMENTS, Mute(), method)
-    with pytest.raises(InputError, match="answers no prompts"):
+    with pytest.raises(InputError, match="cannot answer prompts"):
         find_topics(list(DOCUMENTS.values()), Mute())
 
 
@@ -158,16 +168,24 @@ def test_relevance_is_rated_and_binned() -> None:
     judge = Scripted(rose="4", rained="**1**")
     summaries = [(KEY, "Rents rose."), (KEY, "It rained."), (KEY, "What?")]
     assert [rating for rating, _ in rate_relevance(summaries, judge)] == [4, 1, None]
-    assert bin_ratings([1, 2, 3, 4, 5, 5]) == {"low": 2, "medium": 1, "high": 3}
+    relevance = mean_relevance([3, 5, 2, None])  # appendix F.4: 1 and 2 are 0, the others 1
+    assert relevance.value == pytest.approx(2 / 3)
+    assert relevance.n == 3
     for rating in (0, 5.5):
-        with pytest.raises(InputError, match="expected a rating from 1 to 5"):
-            relevance_bin(rating)
+        with pytest.raises(InputError, match="from 1 to 5"):
+            is_relevant(rating)
 
 
 class Narrow(Scripted):
     """Reads nothing that is unclear."""
 
-    def complete(self, prompts: Sequence[str], *, max_new_tokens: int = 256) -> list[str]:
+    def complete(
+        self,
+        prompts: Sequence[str],
+        *,
+        max_new_tokens: int = 256,
+        schema: object = None,  # noqa: ARG002
+    ) -> list[str]:
         if any("Unclear" in prompt for prompt in prompts):
             raise TooLongError("too long")
         return super().complete(prompts, max_new_tokens=max_new_tokens)

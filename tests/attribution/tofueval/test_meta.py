@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from semqa.attribution.tofueval.annotations import AnnotatedSentence, SummaryKey
-from semqa.attribution.tofueval.meta import compare, evaluate, self_agreement, tune
-from semqa.attribution.tofueval.predictions import Evaluator, Prediction, Run
-from semqa.attribution.tofueval.rates import ALL
+from semqa.attribution.tofueval.data import AnnotatedSentence, SummaryKey
+from semqa.attribution.tofueval.meta import (
+    ALL,
+    Evaluator,
+    Prediction,
+    Run,
+    compare,
+    evaluate,
+    self_agreement,
+    tune,
+)
 from semqa.errors import InputError
 
 KEY = SummaryKey("a", "d1", "Rent", "m")
@@ -101,7 +108,7 @@ def test_scores_need_a_threshold_that_dev_gives() -> None:
     judged = evaluate(SENTENCES, scored(0.1, 0.8, 0.2, 0.7, 0.3), {}, values)
     assert judged.cells["a", ALL, "sentence"] == (1, 1, 1, 2)
     assert judged.cells["a", ALL, "summary"] == (1, 1, 1, 0)
-    with pytest.raises(InputError, match="no scores for sentences of the split 'dev'"):
+    with pytest.raises(InputError, match="The split"):
         tune(SENTENCES, known)
     assert evaluate(SENTENCES, scored(1, 1, 1, 1, 1), {}).unread["sentence"] == 5
 
@@ -126,3 +133,14 @@ def test_evaluators_are_compared_on_what_both_judged() -> None:
     assert (test.n, test.difference) == (4, 50)
     grouped = compare(SENTENCES, first, second, ({}, {}), resamples=200, by_document=True)
     assert (grouped.groups, grouped.low, grouped.high) == (1, 50, 50)
+
+
+def test_all_runs_of_evaluators_are_compared() -> None:
+    """The difference is that of the mean balanced accuracies over runs."""
+    good = Run({(s.key, s.index): Prediction(s.inconsistent) for s in SENTENCES})
+    blind = Run({(s.key, s.index): Prediction(False) for s in SENTENCES})
+    twice = Evaluator("a", {"1": good, "2": blind}, scored=False)
+    once = Evaluator("b", {"": blind}, scored=False)
+    test = compare(SENTENCES, twice, once, ({}, {}), resamples=50)
+    assert test.difference == pytest.approx((100 + 50) / 2 - 50)
+    assert test.n == len({(s.key, s.index) for s in SENTENCES})

@@ -59,3 +59,26 @@ def test_what_an_endpoint_refuses_is_told_and_ends_the_others() -> None:
             engine_for(server).complete(PROMPTS)
         with pytest.raises(InputError, match=r"surrogate in a prompt"):
             engine_for(server).complete(["\ud800"])
+
+
+def test_a_schema_is_requested_until_the_endpoint_refuses_it() -> None:
+    def refusing(asked: Asked) -> Answer:
+        if "response_format" in asked.body:
+            return error(400, "response_format is not supported")
+        return echo(asked)
+
+    schema = {"type": "object", "properties": {"answer": {"enum": ["Yes", "No"]}}}
+    with serving(refusing) as server:
+        engine = engine_for(server, batch_size=1)
+        assert engine.complete_json(PROMPTS[1:4], schema) == PROMPTS[1:4]
+        assert sum("response_format" in asked.body for asked in server.asked) == 1
+        engine.close()
+
+
+def test_samples_keep_the_temperature_and_the_seed() -> None:
+    with serving(echo) as server:
+        engine = engine_for(server, temperature=0.7, seed=3)
+        engine.complete(PROMPTS[1:2], sample=True)
+        body = server.asked[-1].body
+        assert (body["temperature"], body["seed"]) == (0.7, 3)
+        engine.close()

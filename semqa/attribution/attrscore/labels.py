@@ -1,0 +1,265 @@
+"""AttrScore's examples, its three labels, its prompt families, and how outputs are parsed.
+
+*Attributable*: the reference supports the claim in full. *Extrapolatory*: it says too little to tell.
+*Contradictory*: it says otherwise. Outputs are parsed by `semqa.attribution.judges.replies`.
+
+`official_label` reproduces the released code, defects included, so that figures made with it can be
+compared; nothing else should use it. It takes the first label word, even inside a word
+("Unattributable") or after "not"; two families can never say Extrapolatory.
+
+Source: Yue et al. 2023; github.com/OSU-NLP-Group/AttrScore, June 2023. The label words are the paper's,
+the prompts in ``prompts/judge/attrscore-*.jinja`` are ours.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from semqa.attribution.judges.replies import read_relation
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from semqa.attribution.judges import Entailment
+    from semqa.attribution.judges.base import Relation
+
+
+Label = Literal["Attributable", "Contradictory", "Extrapolatory"]
+"""A label as the paper and its data write it."""
+
+LABELS: Final[tuple[Label, ...]] = ("Attributable", "Contradictory", "Extrapolatory")
+"""In the order of the paper's table."""
+
+RELATIONS: Final[Mapping[Label, Relation]] = {
+    "Attributable": "entailment",
+    "Contradictory": "contradiction",
+    "Extrapolatory": "neutral",
+}
+"""The relation of entailment that each label names."""
+
+LABEL_OF: Final[Mapping[Relation, Label]] = {name: label for label, name in RELATIONS.items()}
+
+_BY_NAME: Final[Mapping[str, Label]] = {label.lower(): label for label in LABELS}
+
+
+def label_named(name: str) -> Label | None:
+    """Return the label with this name, in any case and with blanks around it, or None.
+
+    Example:
+        >>> label_named(" extrapolatory ")
+        'Extrapolatory'
+    """
+    return _BY_NAME.get(name.strip().lower())
+
+
+def label_of_relation(found: Entailment) -> Label:
+    """Return the label of an entailment judge's probabilities: the most probable relation.
+
+    A tie is extrapolatory: an undecided judge has found too little.
+
+    Example:
+        >>> from semqa.attribution.judges import Entailment
+        >>> label_of_relation(Entailment(0.4, 0.2, 0.4))
+        'Extrapolatory'
+    """
+    return LABEL_OF[found.relation]
+
+
+DEFAULT_FAMILY = "attribution-defined"
+"""As in the paper, whose attribution prompt defines its labels."""
+
+PAPER_FAMILIES = (DEFAULT_FAMILY, "fact-checking", "nli", "summarization")
+"""The four prompts over which the paper averages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A prompt family.
+
+    Attributes:
+        name: as on the command line.
+        official: what the released code calls it.
+        words: the label words, in the order in which the released code looks for them, and the
+            label of each.
+    """
+
+    name: str
+    official: str
+    words: Mapping[str, Label]
+
+    @property
+    def prompt(self) -> str:
+        """The name of the shipped prompt."""
+        return f"attrscore-{self.name}"
+
+    def word(self, label: Label) -> str:
+        """Return the family's word for a label.
+
+        Example:
+            >>> FAMILIES["nli"].word("Extrapolatory")
+            'Neutral'
+        """
+        return next(word for word, meant in self.words.items() if meant == label)
+
+
+_OWN: Final[Mapping[str, Label]] = {
+    "Attributable": "Attributable",
+    "Extrapolatory": "Extrapolatory",
+    "Contradictory": "Contradictory",
+}
+
+FAMILIES: Final[Mapping[str, Family]] = {
+    family.name: family
+    for family in (
+        Family("attribution", "attribution-no-definition", _OWN),
+        Family("attribution-defined", "attribution-with-definition", _OWN),
+        Family(
+            "fact-checking",
+            "fact-checking",
+            {
+                "Supported": "Attributable",
+                "Not Enough Information": "Extrapolatory",
+                "Refuted": "Contradictory",
+            },
+        ),
+        Family(
+            "nli",
+            "nli",
+            {
+                "Entailment": "Attributable",
+                "Neutral": "Extrapolatory",
+                "Contradiction": "Contradictory",
+            },
+        ),
+        Family(
+            "summarization",
+            "summarization",
+            {
+                "Support": "Attributable",
+                "Not Enough Information": "Extrapolatory",
+                "Contradict": "Contradictory",
+            },
+        ),
+    )
+}
+"""All families by name."""
+
+_FAMILY_NAMED: Final[Mapping[str, Family]] = {
+    **FAMILIES,
+    **{family.official: family for family in FAMILIES.values()},
+}
+
+
+def family_named(name: str) -> Family:
+    """Return a family by its name, or by that of the released code.
+
+    Raises:
+        InputError: the family is unknown.
+
+    Example:
+        >>> family_named("attribution-no-definition").name
+        'attribution'
+    """
+    found = _FAMILY_NAMED.get(name)
+    if found is None:
+        close = difflib.get_close_matches(name, _FAMILY_NAMED, n=1, cutoff=0.5)
+        raise InputError(
+            f"must be one of {', '.join(FAMILIES)}, got {name!r}.",
+            field="family",
+            value=name,
+            hint=f"Did you mean {close[0]}?" if close else None,
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row of AttrEval-GenSearch, of AttrEval-Simulation, or of a training set.
+
+    Attributes:
+        id: of the row; by default its number, from 1.
+        query: the question; may be empty.
+        answer: the answer to it, or the whole claim.
+        reference: the text that is to support it.
+        label: the gold label, or None.
+        how: how a simulated or mapped row was made.
+        where: ``file:line``, for messages.
+    """
+
+    id: str
+    query: str
+    answer: str
+    reference: str
+    label: Label | None = None
+    how: Mapping[str, object] = field(default_factory=dict)
+    where: str = ""
+
+    def claim(self, with_query: bool = True) -> str:
+        """Return the claim as the paper makes it: the query and the answer, joined by a space.
+
+        Args:
+            with_query: False leaves the query out.
+
+        Example:
+            >>> Example("1", "Who sang it?", "Bing Crosby", "…").claim()
+            'Who sang it? Bing Crosby'
+        """
+        parts = (self.query, self.answer) if with_query else (self.answer,)
+        return " ".join(text for part in parts if (text := " ".join(part.split())))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the row of a data file, without missing fields."""
+        row: dict[str, object] = {
+            "id": self.id,
+            "query": self.query,
+            "answer": self.answer,
+            "reference": self.reference,
+        }
+        if self.label is not None:
+            row["label"] = self.label
+        if self.how:
+            row["how"] = dict(self.how)
+        return row
+
+
+def official_label(output: str, family: str) -> Label | None:
+    """Return the label that the released code reads from an output, or None.
+
+    Example:
+        >>> official_label("Unattributable", "attribution")
+        'Attributable'
+        >>> official_label("Not Enough Information", "fact-checking") is None
+        True
+    """
+    words = family_named(family).words
+    found = re.search("|".join(words), output, re.IGNORECASE)
+    return None if found is None else words.get(found[0].capitalize())
+
+
+def parse_label(
+    output: str, family: str = DEFAULT_FAMILY, *, official: bool = False
+) -> Label | None:
+    """Return the label that an output states, or None if it is unparsed.
+
+    Args:
+        output: what a model wrote.
+        family: the prompt family, by our name or the released code's; needed by `official` alone.
+        official: parse as the released code does, defects and all.
+
+    Raises:
+        InputError: the family is unknown.
+
+    Example:
+        >>> parse_label("It is not attributable; it is contradictory.")
+        'Contradictory'
+        >>> parse_label("I cannot decide") is None
+        True
+    """
+    if official:
+        return official_label(output, family)
+    relation = read_relation(output)
+    return None if relation is None else LABEL_OF[relation]

@@ -1,0 +1,505 @@
+"""Training data for AttrScore made of questions with answers and the passage that answers them.
+
+*Attributable*: a question, its answer and its passage as they are. *Contradictory*: the answer is
+replaced by a wrong one of its kind, or the answer stays and each of its occurrences in the passage is
+replaced. *Extrapolatory*: the passage is replaced by the nearest one by BM25 that contains no form of
+the answer.
+
+Reads SQuAD's nested JSON; and rows, as JSON lines or CSV, with ``question``, ``answers`` (texts, or SQuAD's
+``{"text": […]}``) and ``context``, or several passages under ``ctxs`` or ``contexts``, of which the first
+that contains an answer is taken.
+
+Source: Yue et al. 2023, data simulated from question answering. Answers are used as they are, without
+being put into sentences. How a wrong answer is chosen and what counts as a form of the answer is ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from semqa.attribution.attrscore.answers import (
+    Forms,
+    Needle,
+    asked_for,
+    kind_of,
+    occurrences,
+    varied,
+)
+from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.labels import LABELS, Example
+from semqa.attribution.records import must_be
+from semqa.data.files import decode_text, open_input
+from semqa.data.jsonl import Row, as_row, decode_json, describe
+from semqa.errors import InputError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from semqa.attribution.attrscore.labels import Label
+
+
+_QUESTION = ("question", "query")
+_ANSWERS = ("answers", "answer", "short_answers")
+_CONTEXT = ("context", "passage", "reference", "document", "text")
+_CONTEXTS = ("ctxs", "contexts", "passages")
+
+
+@dataclass(frozen=True, slots=True)
+class QAItem:
+    """One question.
+
+    Attributes:
+        answers: all forms of the answer; the first is in the context.
+    """
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class QASet:
+    """Questions that can be used, and how many could not, by reason."""
+
+    items: tuple[QAItem, ...]
+    skipped: Counter[str]
+
+
+def read_qa(path: Path | str) -> QASet:
+    """Read a QA data set.
+
+    A question without an answer, or whose answer is not in its context, is skipped and counted: it
+    supports nothing as it is.
+
+    Args:
+        path: the file; ``-`` is standard input, as JSON lines.
+
+    Raises:
+        InputError: the file or a row is invalid; the message names the file and line.
+    """
+    items: list[QAItem] = []
+    skipped: Counter[str] = Counter()
+    seen: set[str] = set()
+    for number, row in enumerate(_rows(path), start=1):
+        found = _item(row, number)
+        if isinstance(found, str):
+            skipped[found] += 1
+        elif found.id in seen:
+            raise InputError(f"The id {found.id!r} is there already.", where=row.where)
+        else:
+            seen.add(found.id)
+            items.append(found)
+    return QASet(tuple(items), skipped)
+
+
+def _rows(path: Path | str) -> Iterator[Row]:
+    if Path(path).suffix.lower() != ".json":
+        yield from read_table(path)
+        return
+    with open_input(path) as file:
+        text = decode_text(file.read_all(), file.name)
+    if not text.lstrip().startswith("{") or "\n{" in text.strip():
+        yield from read_table(path)
+        return
+    articles = as_row(decode_json(text, file.name), file.name).fields.get("data")
+    if not isinstance(articles, list):
+        raise InputError(
+            f"must be SQuAD's articles, got {describe(articles)}.",
+            field="data",
+            hint="Give rows of question, answers and context as .jsonl.",
+            where=file.name,
+        )
+    for article in articles:
+        yield from _squad(as_row(article, f"{file.name}: data"), file.name)
+
+
+def _squad(article: Row, name: str) -> Iterator[Row]:
+    for paragraph in _list(article, "paragraphs"):
+        held = as_row(paragraph, f"{name}: a paragraph")
+        for asked in _list(held, "qas"):
+            qa = as_row(asked, f"{name}: a question")
+            where = f"{name}: question {qa.fields.get('id', '?')!s:.80}"
+            texts = [
+                answer.get("text") if isinstance(answer, dict) else answer
+                for answer in _list(Row(where, qa.fields), "answers")
+            ]
+            yield Row(where, {**qa.fields, "answers": texts, "context": held.text("context")})
+
+
+def _list(row: Row, name: str) -> list[object]:
+    value = row.fields.get(name, [])
+    if not isinstance(value, list):
+        raise must_be(row, name, "an array")
+    return value
+
+
+def _item(row: Row, number: int) -> QAItem | str:
+    question = " ".join(row.text(_field(row, _QUESTION, "question")).split())
+    if not question:
+        raise InputError("is empty.", field="question", where=row.where)
+    answers = _answers(row)
+    contexts = _contexts(row)
+    if not answers or row.fields.get("is_impossible") is True:
+        return "no answer"
+    needles = {answer: Needle.of([answer]) for answer in answers}
+    for context in contexts:
+        forms = Forms.of(context)
+        held = [answer for answer in answers if needles[answer].within(forms)]
+        if held:
+            rest = tuple(answer for answer in answers if answer != held[0])
+            given = row.fields.get("id")
+            name = str(number) if given is None or given == "" else str(given)
+            return QAItem(name, question, (held[0], *rest), context)
+    return "the answer is not in the context"
+
+
+def _answers(row: Row) -> list[str]:
+    value = row.fields[_field(row, _ANSWERS, "answers")]
+    if isinstance(value, dict):
+        value = value.get("text", [])
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise must_be(
+            row, _field(row, _ANSWERS, "answers"), "strings, or an object with strings under 'text'"
+        )
+    return list(dict.fromkeys(text for each in value if (text := " ".join(each.split()))))
+
+
+def _contexts(row: Row) -> list[str]:
+    several = next((name for name in _CONTEXTS if name in row.fields), None)
+    if several is None:
+        return [row.text(_field(row, _CONTEXT, "passage that answers it"))]
+    texts = []
+    for passage in _list(row, several):
+        text = passage.get("text") if isinstance(passage, dict) else passage
+        if not isinstance(text, str):
+            raise must_be(row, several, "strings, or objects with a 'text'")
+        texts.append(text)
+    return texts
+
+
+def _field(row: Row, names: tuple[str, ...], what: str) -> str:
+    found = next((name for name in names if name in row.fields), None)
+    if found is None:
+        raise InputError(
+            f"There is no {what}: none of {', '.join(map(repr, names))} among {', '.join(map(repr, row.fields)) or 'no fields'}.",
+            where=row.where,
+        )
+    return found
+
+
+_TRIED = 50
+"""Candidates drawn from each pool before the next pool is tried."""
+
+_VARIED = 20
+
+
+class Candidate(NamedTuple):
+    """A wrong answer.
+
+    Attributes:
+        source: ``another question``, or ``other figures``.
+    """
+
+    text: str
+    kind: str
+    source: str
+
+
+class Candidates:
+    """The answers of a data set by kind and by what is asked for."""
+
+    def __init__(self, items: Sequence[QAItem]) -> None:
+        pools: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+        for item in items:
+            kind, asked = kind_of(item.answers[0]), asked_for(item.question)
+            key = Forms.of(item.answers[0]).words
+            for pool in ((kind, asked), (kind, "")):
+                pools[pool].setdefault(key, item.answers[0])
+        self._pools = {name: tuple(pool.values()) for name, pool in pools.items()}
+
+    def of(self, item: QAItem, rng: Random) -> Iterator[Candidate]:
+        """Yield wrong answers to a question, the most alike first.
+
+        Those of questions that ask for the same come before others of the same kind, and both
+        before the answer with other figures. None is equal to, within, or around an answer of the
+        question, whichever way it is written.
+
+        Args:
+            item: the question.
+            rng: draws; the same state yields the same.
+        """
+        kind = kind_of(item.answers[0])
+        right = Needle.of(item.answers)
+        forms = [Forms.of(answer) for answer in item.answers]
+
+        def wrong(text: str) -> bool:
+            needle = Needle.of([text])
+            return (
+                needle.sayable
+                and not right.within(Forms.of(text))
+                and not any(needle.within(form) for form in forms)
+            )
+
+        tried: set[str] = set()
+        for pool in ((kind, asked_for(item.question)), (kind, "")):
+            texts = self._pools.get(pool, ())
+            for text in rng.sample(texts, min(_TRIED, len(texts))):
+                if text not in tried and wrong(text):
+                    tried.add(text)
+                    yield Candidate(text, kind, "another question")
+        for _ in range(_VARIED):
+            made = varied(item.answers[0], kind, rng)
+            if made is not None and made not in tried and wrong(made):
+                tried.add(made)
+                yield Candidate(made, kind, "other figures")
+
+
+_LOOKED_AT = 100
+"""Passages, best first, among which one without an answer is looked for."""
+
+
+class Negative(NamedTuple):
+    """A passage and its rank by BM25, from 1."""
+
+    text: str
+    rank: int
+
+
+class Negatives:
+    """The passages of a data set, searched by words.
+
+    Raises:
+        MissingExtraError: bm25s is not installed.
+    """
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        bm25s: Any = require("bm25s", extra="eval", purpose="simulation of extrapolatory claims")
+        self._passages = tuple(dict.fromkeys(passages))
+        self._forms = tuple(map(Forms.of, self._passages))
+        self._tokenise = bm25s.tokenize
+        self._index: Any = bm25s.BM25()
+        words = self._words(list(self._passages))
+        self._known = {word for each in words for word in each}
+        if self._known:
+            self._index.index(words, show_progress=False)
+
+    def _words(self, texts: list[str]) -> list[list[str]]:
+        words: list[list[str]] = self._tokenise(
+            texts, stopwords="en", return_ids=False, show_progress=False
+        )
+        return words
+
+    def find(self, question: str, own: str, answers: Needle) -> Negative | None:
+        """Return the passage nearest to a question that holds none of its answers, or None.
+
+        Ties go to the passage that comes first in the data set.
+
+        Args:
+            question: the question.
+            own: its own passage, which does not count.
+            answers: all the forms of the answer.
+        """
+        import numpy as np
+
+        words = [word for word in self._words([question])[0] if word in self._known]
+        if not words:
+            return None
+        scores = self._index.get_scores(words)
+        best = np.argsort(-scores, kind="stable")[:_LOOKED_AT]
+        for rank, number in enumerate(map(int, best), start=1):
+            if scores[number] <= 0:
+                return None
+            text = self._passages[number]
+            if text != own and not answers.within(self._forms[number]):
+                return Negative(text, rank)
+        return None
+
+
+ANSWER = "answer substitution"
+CONTEXT = "context substitution"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Simulated examples, as many of each label.
+
+    Attributes:
+        examples: in a seeded order.
+        failed: how often a question could not be given a label, by how it was tried.
+        dropped: examples left out to make the labels equal in number.
+    """
+
+    examples: tuple[Example, ...]
+    failed: Counter[str]
+    dropped: int
+
+
+def simulate(
+    items: Sequence[QAItem],
+    *,
+    per_label: int | None = None,
+    every_label: bool = False,
+    seed: int = 0,
+    on_progress: Callable[[int, int | None], None] | None = None,
+) -> Simulation:
+    """Make examples of the three labels, as many of each.
+
+    The same data set and settings give the same examples; what becomes of a question does not
+    depend on how others fared, but for the label that it is given.
+
+    Args:
+        items: questions with answers and passages.
+        per_label: at most this many of each label; by default as many as there can be.
+        every_label: make an example of each label of every question, instead of one example a
+            question. A model cannot tell labels by questions then; but a split into training and
+            test has to be made by question.
+        seed: random seed.
+        on_progress: called with how many questions are done, and of how many.
+
+    Raises:
+        InputError: not even one example of each label can be made.
+        MissingExtraError: bm25s is not installed.
+    """
+    maker = _Maker(items, seed)
+    made: dict[Label, list[tuple[int, Example]]] = {label: [] for label in LABELS}
+    order = Random(seed).sample(range(len(items)), len(items))  # noqa: S311  (no secret)
+    for done, number in enumerate(order, start=1):
+        turns = sorted(LABELS, key=lambda label: len(made[label]))
+        if per_label is not None:
+            turns = [label for label in turns if len(made[label]) < per_label]
+        if not turns:
+            break
+        for label in turns:
+            example = maker.make(items[number], label)
+            if example is not None:
+                made[label].append((done, example))
+                if not every_label:
+                    break
+        if on_progress is not None:
+            on_progress(done, len(items))
+    least = min(len(each) for each in made.values())
+    if not least:
+        missing = ", ".join(label for label in LABELS if not made[label])
+        reasons = "; ".join(f"{count} times {reason}" for reason, count in maker.failed.items())
+        raise InputError(
+            f"No {missing} example can be made of {len(items)} questions{f' ({reasons})' if reasons else ''}.",
+            hint="Give more questions, with more passages.",
+        )
+    kept = sorted(
+        (each for examples in made.values() for each in examples[:least]),
+        key=lambda each: (each[0], LABELS.index(each[1].label or "Attributable")),
+    )
+    return Simulation(
+        tuple(example for _, example in kept),
+        maker.failed,
+        sum(map(len, made.values())) - len(kept),
+    )
+
+
+class _Maker:
+    """Makes the examples of one data set."""
+
+    def __init__(self, items: Sequence[QAItem], seed: int) -> None:
+        self._seed = seed
+        self._candidates = Candidates(items)
+        self._negatives = Negatives([item.context for item in items])
+        self._ways: Final[Counter[str]] = Counter()
+        self.failed: Counter[str] = Counter()
+
+    def make(self, item: QAItem, label: Label) -> Example | None:
+        """Return an example with this label, or None if none can be made of the question."""
+        match label:
+            case "Attributable":
+                how: dict[str, object] = {"made": "as is"}
+                return self._example(item, label, item.answers[0], item.context, how)
+            case "Extrapolatory":
+                return self._extrapolatory(item)
+            case "Contradictory":
+                # The way that was taken less often first.
+                ways = sorted((ANSWER, CONTEXT), key=lambda way: self._ways[way])
+                for way in ways:
+                    made = self._by_answer(item) if way == ANSWER else self._by_context(item)
+                    if made is not None:
+                        self._ways[way] += 1
+                        return made
+                    self.failed[f"no {way}"] += 1
+        return None
+
+    def _extrapolatory(self, item: QAItem) -> Example | None:
+        answers = Needle.of(item.answers)
+        found = self._negatives.find(item.question, item.context, answers)
+        if found is None or not answers.sayable:
+            self.failed["no similar passage without the answer"] += 1
+            return None
+        how: dict[str, object] = {"made": "BM25 negative", "rank": found.rank}
+        return self._example(item, "Extrapolatory", item.answers[0], found.text, how)
+
+    def _by_answer(self, item: QAItem) -> Example | None:
+        for wrong in self._candidates.of(item, self._draws(item, ANSWER)):
+            how: dict[str, object] = {
+                "made": ANSWER,
+                "was": item.answers[0],
+                "kind": wrong.kind,
+                "source": wrong.source,
+            }
+            return self._example(item, "Contradictory", wrong.text, item.context, how)
+        return None
+
+    def _by_context(self, item: QAItem) -> Example | None:
+        answers = Needle.of(item.answers)
+        for wrong in self._candidates.of(item, self._draws(item, CONTEXT)):
+            text, count = substituted(item.context, item.answers, wrong.text)
+            if not count or answers.within(Forms.of(text)):
+                continue  # written in a way that cannot be found to the letter
+            how: dict[str, object] = {
+                "made": CONTEXT,
+                "substitute": wrong.text,
+                "places": count,
+                "kind": wrong.kind,
+                "source": wrong.source,
+            }
+            return self._example(item, "Contradictory", item.answers[0], text, how)
+        return None
+
+    def _draws(self, item: QAItem, way: str) -> Random:
+        return Random(f"{self._seed}\0{item.id}\0{way}")  # noqa: S311  (no secret)
+
+    def _example(
+        self, item: QAItem, label: Label, answer: str, reference: str, how: dict[str, object]
+    ) -> Example:
+        return Example(
+            id=f"{item.id}-{label.lower()}",
+            query=item.question,
+            answer=answer,
+            reference=reference,
+            label=label,
+            how={**how, "question": item.id},
+        )
+
+
+def substituted(text: str, answers: Sequence[str], substitute: str) -> tuple[str, int]:
+    """Replace every place of an answer in a text, the longest forms first.
+
+    Returns:
+        The new text, and how many places there were.
+
+    Example:
+        >>> substituted("Ann Lee came. Lee sang.", ["Ann Lee", "Lee"], "Bob Ray")
+        ('Bob Ray came. Bob Ray sang.', 2)
+    """
+    taken: list[tuple[int, int]] = []
+    for answer in sorted(answers, key=len, reverse=True):
+        for start, end in occurrences(text, answer):
+            if all(end <= a or b <= start for a, b in taken):
+                taken.append((start, end))
+    for start, end in sorted(taken, reverse=True):
+        text = text[:start] + substitute + text[end:]
+    return text, len(taken)

@@ -1,0 +1,422 @@
+"""Fine-tuning a model on AttrScore's labels with transformers' Trainer.
+
+Each epoch is scored as in `scores`, and the best model is kept. A training that was killed goes on from
+its last whole checkpoint, and ends with the weights that it would have ended with.
+
+Source: Yue et al. 2023, fine-tuning of RoBERTa, GPT-2, T5, Flan-T5 and LLaMA models. Learning rate,
+length, schedule (a cosine after a warm-up) and examples per step are by default the paper's and those of
+the released training command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from semqa.attribution.attrscore.judging import AttrPrompt
+from semqa.attribution.attrscore.labels import (
+    DEFAULT_FAMILY,
+    LABELS,
+    RELATIONS,
+    Label,
+    family_named,
+)
+from semqa.data.jsonl import encode_row
+from semqa.engines.model import check_whole
+from semqa.engines.model.hub import (
+    explained,
+    folder_of,
+    for_weights,
+    is_on_disk_only,
+    load_tokenizer,
+    quiet,
+)
+from semqa.errors import InputError, SemqaError
+from semqa.extras import require
+from semqa.training.folder import Progress, Ranks, Session, TrainingFolder, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from semqa.attribution.attrscore.labels import Example
+
+
+Kind = Literal["auto", "classifier", "seq2seq"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOptions:
+    """Settings of a training.
+
+    Attributes:
+        model: a folder, or a name on the Hub.
+        kind: ``classifier`` over reference and claim, or ``seq2seq``, which writes the label word
+            after a prompt; ``auto`` is seq2seq for an encoder-decoder model.
+        family: of the prompt, for seq2seq.
+        with_query: whether claims have their query in front.
+        epochs: passes over the training data.
+        max_steps: ends training after so many steps of the optimizer, whatever `epochs` says.
+        batch_size: examples of which a step's gradients are summed, over all processes.
+        accumulate: batches whose gradients make one step; with `batch_size`, 64 examples as in the
+            paper.
+        learning_rate: at its highest; it falls to 0 along a cosine.
+        warmup_steps: steps over which it rises; 0 for `warmup_ratio` of all steps.
+        warmup_ratio: share of the steps over which it rises.
+        weight_decay: of the optimizer.
+        max_length: tokens of an input; references are cut to fit, claims never.
+        save_steps: steps between checkpoints; by default one an epoch.
+        metric: that selects the best model: ``micro_f1`` or ``macro_f1``.
+        seed: of initial weights, order and dropout.
+        device: ``cpu`` keeps off the GPU; by default a GPU if there is one.
+        bf16: mixed precision in bfloat16.
+        fp16: mixed precision in float16, on a GPU.
+
+    Raises:
+        InputError: a setting is out of its range.
+    """
+
+    model: str
+    kind: Kind = "auto"
+    family: str = DEFAULT_FAMILY
+    with_query: bool = True
+    epochs: float = 3.0
+    max_steps: int | None = None
+    batch_size: int = 8
+    accumulate: int = 8
+    learning_rate: float = 2e-5
+    warmup_steps: int = 0
+    warmup_ratio: float = 0.03
+    weight_decay: float = 0.0
+    max_length: int = 512
+    save_steps: int | None = None
+    metric: str = "micro_f1"
+    seed: int = 0
+    device: str | None = None
+    bf16: bool = False
+    fp16: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("auto", "classifier", "seq2seq"):
+            raise InputError(
+                f"must be auto, classifier or seq2seq, got {self.kind!r}.",
+                field="kind",
+                value=self.kind,
+            )
+        if self.metric not in ("micro_f1", "macro_f1"):
+            raise InputError(
+                f"must be micro_f1 or macro_f1, got {self.metric!r}.",
+                field="metric",
+                value=self.metric,
+            )
+        family_named(self.family)
+        for name in ("max_steps", "batch_size", "accumulate", "max_length", "save_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"must be at least 1, got {value}.", field=name, value=value)
+        if not 0 < self.epochs <= 10_000:
+            raise InputError(
+                f"must be above 0 and at most 10,000, got {self.epochs:g}.",
+                field="epochs",
+                value=self.epochs,
+            )
+        if not 0 < self.learning_rate <= 10:
+            raise InputError(
+                f"must be above 0 and at most 10, got {self.learning_rate:g}.",
+                field="learning_rate",
+                value=self.learning_rate,
+            )
+        for name in ("warmup_steps", "warmup_ratio", "weight_decay", "seed"):
+            if getattr(self, name) < 0:
+                raise InputError(
+                    f"must be at least 0, got {getattr(self, name)}.",
+                    field=name,
+                    value=getattr(self, name),
+                )
+
+        if self.fp16 and self.bf16:
+            raise InputError("excludes bf16.", field="fp16")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the settings ready for JSON."""
+        return asdict(self)
+
+
+_PURPOSE = "training for AttrScore"
+_NAMES: Final[dict[str, Label]] = {
+    **{label.lower(): label for label in LABELS},
+    **{relation: label for label, relation in RELATIONS.items()},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model to train.
+
+    Attributes:
+        kind: ``classifier`` or ``seq2seq``.
+        labels: of a classifier: the label of each output, in order.
+        new_head: whether a classifier's last layer is new.
+    """
+
+    model: Any
+    tokenizer: Any
+    kind: Literal["classifier", "seq2seq"]
+    labels: tuple[Label, ...]
+    new_head: bool
+
+
+def require_trainer() -> None:
+    """Check that what trains is installed.
+
+    Raises:
+        MissingExtraError: a package is missing.
+    """
+    for package in ("transformers", "torch", "accelerate"):
+        if find_spec(package) is None:
+            require(package, extra="eval", purpose=_PURPOSE)
+
+
+def load(options: TrainingOptions) -> Trained:
+    """Load a model; missing weights are initialised by the seed.
+
+    A classifier of the three relations of entailment keeps its last layer: its outputs are taken
+    for the labels that they correspond to. Any other gets a new one.
+
+    Raises:
+        InputError: the model is not found, or cannot be trained this way.
+        UnavailableError: the Hub was not reached.
+    """
+    name = options.model
+    folder = folder_of(name)
+    shared: dict[str, Any] = {}
+    if folder is None and is_on_disk_only(name, None):
+        shared["local_files_only"] = True
+    from transformers import AutoConfig, set_seed
+
+    with quiet():
+        try:
+            config = AutoConfig.from_pretrained(folder or name, **shared)
+            tokenizer = load_tokenizer(name, folder, shared)
+            kind = options.kind
+            if kind == "auto":
+                kind = "seq2seq" if config.is_encoder_decoder else "classifier"
+            set_seed(options.seed)
+            if kind == "seq2seq":
+                return _seq2seq(name, folder, config, tokenizer, shared)
+            return _classifier(name, folder, config, tokenizer, shared)
+        except SemqaError:
+            raise
+        except Exception as error:  # the libraries below raise all sorts
+            raise explained(name, None, error) from error
+
+
+def _seq2seq(
+    name: str, folder: str | None, config: Any, tokenizer: Any, shared: dict[str, Any]
+) -> Trained:
+    from transformers import AutoModelForSeq2SeqLM
+
+    if not config.is_encoder_decoder:
+        raise InputError(
+            f"The {config.model_type} model {name} is not an encoder-decoder such as T5.",
+            hint="Use --kind classifier.",
+        )
+    model: Any = AutoModelForSeq2SeqLM.from_pretrained(
+        folder or name, config=config, **for_weights(shared)
+    )
+    return Trained(model.float(), tokenizer, "seq2seq", (), False)
+
+
+def _classifier(
+    name: str, folder: str | None, config: Any, tokenizer: Any, shared: dict[str, Any]
+) -> Trained:
+    from transformers import AutoModelForSequenceClassification
+
+    known = [_NAMES.get(str(config.id2label[i]).lower()) for i in range(config.num_labels)]
+    kept = tuple(label for label in known if label is not None)
+    reused = len(known) == len(LABELS) and set(kept) == set(LABELS)
+    labels = kept if reused else LABELS
+    config.num_labels = len(labels)
+    config.id2label = {i: label.lower() for i, label in enumerate(labels)}
+    config.label2id = {label.lower(): i for i, label in enumerate(labels)}
+    config.problem_type = "single_label_classification"
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token is None:
+            raise InputError(f"The tokenizer of {name} has no token for padding or the end.")
+        tokenizer.pad_token = tokenizer.eos_token
+    if config.pad_token_id is None:
+        config.pad_token_id = tokenizer.pad_token_id
+    model: Any = AutoModelForSequenceClassification.from_pretrained(
+        folder or name, config=config, ignore_mismatched_sizes=True, **for_weights(shared)
+    )
+    return Trained(model.float(), tokenizer, "classifier", labels, not reused)
+
+
+FORMAT = "semqa-attrscore-training/1"
+
+
+def train(
+    examples: Sequence[Example],
+    dev: Sequence[Example],
+    out: Path,
+    options: TrainingOptions,
+    *,
+    keep_checkpoints: bool = False,
+    max_checkpoints: int = 2,
+    progress: Progress = Progress(),  # noqa: B008  (a constant)
+) -> dict[str, Any]:
+    """Fine-tune a model, or resume the training in the folder.
+
+    Args:
+        examples: labelled examples to learn from.
+        dev: labelled examples that select the best model.
+        out: the folder of this training; the model is in its ``model``.
+        options: what, and how.
+        keep_checkpoints: leave the checkpoints there when all is done.
+        max_checkpoints: how many are left at a time.
+        progress: callbacks.
+
+    Returns:
+        The record, as ``training.json`` has it: settings, data, the scores of each evaluation, and
+        the best.
+
+    Raises:
+        InputError: examples, model or folder are invalid.
+        UnavailableError: the disk failed, another process trains there, or a package is missing.
+        KeyboardInterrupt: Ctrl-C, or SIGTERM (`Terminated`); what was done is in a checkpoint.
+    """
+    check_whole("max_checkpoints", max_checkpoints, 1)
+    for name, some in (("training", examples), ("dev", dev)):
+        if not some:
+            raise InputError(f"There are no {name} examples.")
+    plan = {
+        "format": FORMAT,
+        "options": options.to_dict(),
+        "data": {"train": _data(examples), "dev": _data(dev)},
+    }
+    require_trainer()
+    ranks = Ranks.join(options.device)
+    folder = ranks.first(lambda: TrainingFolder(out, "attrscore.json"))
+    return Session(folder, ranks, progress, max_checkpoints).run(
+        plan,
+        lambda session: _train(examples, dev, session, plan, options),
+        keep_checkpoints=keep_checkpoints,
+    )
+
+
+def _train(
+    examples: Sequence[Example],
+    dev: Sequence[Example],
+    session: Session,
+    plan: dict[str, Any],
+    options: TrainingOptions,
+) -> dict[str, Any]:
+    trained = load(options)
+    # Modules of torch and transformers, which take seconds to import.
+    from semqa.attribution.attrscore.trainer import (
+        encode_pairs,
+        encode_prompts,
+        longest_input,
+        make_run,
+    )
+
+    longest = longest_input(options.max_length, trained.tokenizer, trained.model.config)
+    if trained.kind == "classifier":
+        numbers = {label: number for number, label in enumerate(trained.labels)}
+        encoded = [
+            encode_pairs(some, trained.tokenizer, numbers, longest, options.with_query)
+            for some in (examples, dev)
+        ]
+    else:
+        prompt = AttrPrompt.create(options.family)
+        encoded = [
+            encode_prompts(some, trained.tokenizer, prompt, longest, options.with_query)
+            for some in (examples, dev)
+        ]
+    for name, some in zip(("training", "dev"), encoded, strict=True):
+        if not some.features:
+            raise InputError(
+                f"No {name} example is usable: {some.left_out} claims are longer than {longest} tokens.",
+                hint="Raise --max-length, or choose another model.",
+            )
+    with quiet():
+        run = make_run(trained, encoded[0], encoded[1], session, options)
+        history = run.go(session.claim(plan))
+    return {
+        **plan,
+        "kind": trained.kind,
+        "labels": [label.lower() for label in trained.labels],
+        "new_head": trained.new_head,
+        "max_length": longest,
+        "prompt": None
+        if trained.kind == "classifier"
+        else AttrPrompt.create(options.family).to_dict(),
+        "cut": {"train": encoded[0].cut, "dev": encoded[1].cut},
+        "left_out": {"train": encoded[0].left_out, "dev": encoded[1].left_out},
+        "history": history,
+        "best": session.ranks.first(session.folder.best),
+        "versions": versions(),
+    }
+
+
+def split_by_question(
+    examples: Sequence[Example], share: float, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Split examples into training and dev so that no question is on both sides.
+
+    Args:
+        examples: to be split.
+        share: of the dev side, in (0, 1).
+        seed: random seed.
+
+    Returns:
+        The training side and the dev side, each in the order given.
+
+    Raises:
+        InputError: a side is empty.
+    """
+    keys = [" ".join((each.query or each.answer).split()).casefold() for each in examples]
+    questions = sorted(set(keys))
+    Random(seed).shuffle(questions)  # noqa: S311  (no secret)
+    sizes = Counter(keys)
+    wanted, taken = share * len(examples), 0
+    chosen: set[str] = set()
+    for question in questions:
+        if taken >= wanted:
+            break
+        chosen.add(question)
+        taken += sizes[question]
+    training = [each for each, key in zip(examples, keys, strict=True) if key not in chosen]
+    dev = [each for each, key in zip(examples, keys, strict=True) if key in chosen]
+    if not training or not dev:
+        raise InputError(
+            f"leaves one side empty: {share:g} of {len(examples)} examples with {len(questions)} questions.",
+            field="--dev-share",
+            value=share,
+            hint="Name a file with --dev, or choose another share.",
+        )
+    return training, dev
+
+
+def _data(examples: Sequence[Example]) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    labels: Counter[str] = Counter()
+    for example in examples:
+        if example.label is None:
+            raise InputError(
+                f"must be one of {', '.join(LABELS)}, got none.",
+                field="label",
+                where=example.where or f"example {example.id}",
+            )
+        labels[example.label] += 1
+        row = [example.query, example.answer, example.reference, example.label]
+        digest.update(encode_row({"row": row}))
+    return {
+        "examples": len(examples),
+        "labels": dict(sorted(labels.items())),
+        "sha256": digest.hexdigest(),
+    }

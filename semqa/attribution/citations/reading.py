@@ -1,0 +1,322 @@
+r"""Sentences of answers and the sources that they cite: in quoted answers, and in text with brackets.
+
+Text with brackets is read in one of two ways. The default reads what is meant: ``[ 1 ]``, ``[1, 2]``,
+``[1-3]``, ``[Document 2]`` and ``【1】`` are citations, and one after the full stop belongs to the
+sentence that ended there. The official one reads as ALCE's eval.py does: what matches ``\[\d+`` is a
+citation, so that ``[ 1 ]`` is none, ``[1, 2]`` cites 1 alone, and ``[0]`` is the last passage; a mark
+after the full stop counts for the sentence that follows; and the answer ends with its first line.
+
+Source: princeton-nlp/ALCE, eval.py. Differs in where sentences end, for which eval.py uses NLTK's model
+of English and we the rules of `semqa.attribution.sentences`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.attribution.sentences import sentence_ranges, split_sentences
+from semqa.quotes.citations import sentence_spans
+from semqa.quotes.quote import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from semqa.quotes import Quote, QuotedAnswer
+    from semqa.quotes.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence of an answer and the passages that it cites.
+
+    Attributes:
+        text: the sentence without its citations.
+        citations: numbers of passages, from 1, in the order in which they are cited. A number
+            that no passage has is kept: it is a citation of nothing.
+    """
+
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """An answer as sentences with citations, and the passages that these name.
+
+    Attributes:
+        sentences: those that say something, in order.
+        passages: passage *k* is ``passages[k - 1]``.
+    """
+
+    sentences: tuple[CitedSentence, ...]
+    passages: tuple[Source, ...]
+
+
+def premise(passages: Sequence[Source], *, official: bool = False) -> str:
+    r"""Return passages as one text, each with its title above it.
+
+    Args:
+        passages: in the order in which they are cited.
+        official: write the title's line even if the title is empty, as ALCE does.
+
+    Source: ALCE, which writes ``Title: …`` and the text on lines of their own.
+
+    Example:
+        >>> from semqa import Source
+        >>> premise([Source("Sung in 1943.", "Song"), Source("A hit.")])
+        'Title: Song\nSung in 1943.\nA hit.'
+    """
+    return "\n".join(
+        f"Title: {passage.title}\n{passage.text}" if passage.title or official else passage.text
+        for passage in passages
+    )
+
+
+# Blanks and lists are bounded: a mark is short, and a hostile text must not take quadratic time.
+_LABEL = r"(?:(?:document|doc|source|passage|reference|ref|citation|text)s?\.?\s?#?:?\s?)?"
+_NUMBERS = rf"{_LABEL}\d{{1,3}}(?:\s{{0,2}}(?:,|;|&|and|-|–|—|to)\s{{0,2}}(?:and\s)?{_LABEL}\d{{1,3}}){{0,40}}"
+_MARK = re.compile(
+    rf"\[\[?\^?\s{{0,2}}(?P<a>{_NUMBERS})\s{{0,2}}\^?\]\]?(?:\(https?://[^()\s]{{1,500}}\))?|"
+    rf"【\s{{0,2}}(?P<b>{_NUMBERS})(?:†[^】\n]{{0,80}})?\s{{0,2}}】",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"(?P<first>\d+)(?:\s*(?:-|–|—|to)\s*(?P<last>\d+))?")
+_WIDEST = 50
+"""Numbers that a range may stand for; a wider one is its two ends."""
+
+_END_OF_TURN = "<|im_end|>"
+
+
+def read_cited(text: str, passages: Sequence[Source], *, official: bool = False) -> CitedAnswer:
+    """Read an answer as sentences with citations.
+
+    By default a citation belongs to the sentence that it stands in or right after; but where the
+    answer begins with one, each belongs to what follows it. A line ends a sentence, and white space
+    becomes one space.
+
+    Args:
+        text: the answer with its marks.
+        passages: what the numbers stand for.
+        official: read as eval.py does.
+
+    Example:
+        >>> answer = read_cited("It sold.[1] Kay [2, 3] sang.", [])
+        >>> [(sentence.text, sentence.citations) for sentence in answer.sentences]
+        [('It sold.', (1,)), ('Kay sang.', (2, 3))]
+        >>> answer = read_cited("It sold. [1] Kay [2, 3] sang.", [], official=True)
+        >>> [(sentence.text, sentence.citations) for sentence in answer.sentences]
+        [('It sold.', ()), ('Kay, 3 sang.', (1, 2))]
+    """
+    if official:
+        # For NLTK, a sentence ends before a bracket and before a small letter.
+        spaced = re.sub(r"(?<=[.!?])(?=\[\d)", " ", official_output(text))
+        sentences = split_sentences(spaced, any_case=True)
+        return CitedAnswer(
+            tuple(
+                CitedSentence(
+                    remove_citations_officially(sentence).strip(),
+                    tuple(number + 1 for number in official_citations(sentence)),
+                )
+                for sentence in sentences
+            ),
+            tuple(passages),
+        )
+    plain, marks = _without_marks(text.replace(_END_OF_TURN, ""))
+    ranges = [
+        (start, end)
+        for start, end in sentence_ranges(plain)
+        if any(char.isalnum() for char in plain[start:end])
+    ]
+    starts = [start for start, _ in ranges]
+    ends = [end for _, end in ranges]
+    ahead = bool(marks) and bool(ranges) and marks[0][0] <= starts[0]
+    cited: list[list[int]] = [[] for _ in ranges]
+    for at, numbers in marks:
+        if ranges:
+            # The first sentence that ends after the mark, or the last one that begins before it.
+            place = bisect_right(ends, at) if ahead else bisect_left(starts, at) - 1
+            cited[min(max(0, place), len(ranges) - 1)] += numbers
+    return CitedAnswer(
+        tuple(
+            CitedSentence(" ".join(plain[start:end].split()), tuple(numbers))
+            for (start, end), numbers in zip(ranges, cited, strict=True)
+        ),
+        tuple(passages),
+    )
+
+
+def remove_citations(text: str) -> str:
+    """Return a text without its citations and the blanks before them.
+
+    Example:
+        >>> remove_citations("It sold [1][ 2 ]. [sic] arr[x]")
+        'It sold. [sic] arr[x]'
+    """
+    return _without_marks(text)[0]
+
+
+def official_output(text: str) -> str:
+    """Return an answer as eval.py scores it: its first line."""
+    return text.strip().split("\n", maxsplit=1)[0].replace(_END_OF_TURN, "")
+
+
+def official_citations(sentence: str) -> list[int]:
+    """Return the indices of passages, from 0, that eval.py finds cited; -1 for ``[0]``.
+
+    Example:
+        >>> official_citations("A [1][3]. [0] [ 2 ] [4, 5]")
+        [0, 2, -1, 3]
+    """
+    return [int(found[1:]) - 1 for found in re.findall(r"\[\d+", sentence)]
+
+
+def remove_citations_officially(text: str) -> str:
+    """Return a text as eval.py strips it: with every ``]`` and every `` |`` gone.
+
+    Example:
+        >>> remove_citations_officially("see [a] | b [1].")
+        'see [a b.'
+    """
+    opened = re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", text))
+    return opened.replace(" |", "").replace("]", "")
+
+
+def _without_marks(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
+    """Return the text without marks, and for each mark its place in that text and its numbers."""
+    pieces: list[str] = []
+    marks = []
+    length = at = 0
+    for match in _MARK.finditer(text):
+        piece = text[at : match.start()].rstrip(" \t\u00a0")  # with the blanks before it
+        pieces.append(piece)
+        length += len(piece)
+        marks.append((length, _numbers(match["a"] or match["b"])))
+        at = match.end()
+    pieces.append(text[at:])
+    return "".join(pieces), marks
+
+
+def _numbers(listed: str) -> list[int]:
+    found: list[int] = []
+    for match in _RANGE.finditer(listed):
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        found += range(first, last + 1) if 0 <= last - first < _WIDEST else (first, last)
+    return found
+
+
+_CITATION = re.compile(r"\[[\s0-9,;–-]+\]?")
+_QUOTED_NUMBERS = re.compile(r"([0-9]{1,9})(?:\s*[–-]\s*([0-9]{1,9}))?")
+_LONGEST_RANGE = 100
+
+
+class RestingSentence(NamedTuple):
+    """A sentence and what it rests on.
+
+    Attributes:
+        text: the sentence, without citations and in single spaces.
+        start, end: its place in the plain answer, white space around it excluded.
+        sources: numbers of the sources that it quotes or cites, in order, each once; also of those
+            that do not exist.
+    """
+
+    text: str
+    start: int
+    end: int
+    sources: tuple[int, ...]
+
+
+def resting_sentences(answer: QuotedAnswer) -> list[RestingSentence]:
+    """Return the sentences of an answer that say something.
+
+    A citation after the end of a sentence belongs to that sentence, unless the answer begins with a
+    citation: then each belongs to what follows it.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> answer = QuotedAnswer.parse("[ 2 Bing ] sang it. [1, 3] It sold [2].", [Source("Bing")])
+        >>> [(each.text, each.sources) for each in resting_sentences(answer)]
+        [('Bing sang it.', (2, 1, 3)), ('It sold.', (2,))]
+    """
+    plain = answer.plain
+    citations = [quote for quote in answer.quotes if _is_citation(quote)]
+    ahead = bool(citations) and not _says_something(plain[: citations[0].plain_start])
+    found: list[RestingSentence] = []
+    for start, end in sentence_spans(answer):
+        mine = [each for each in answer.quotes if start <= each.plain_start < end]
+        # Citations before the first word.
+        late = [] if ahead or not found else _leading(plain, start, mine)
+        if late:
+            found[-1] = found[-1]._replace(sources=_quoted_numbers((*late,), found[-1].sources))
+        first = late[-1].plain_end if late else start
+        text = _without(plain, first, end, [each for each in mine if _is_citation(each)])
+        if not _says_something(text):
+            continue
+        piece = plain[first:end]
+        begin = first + len(piece) - len(piece.lstrip())
+        kept = [each for each in mine if each not in late]
+        found.append(
+            RestingSentence(text, begin, begin + len(piece.strip()), _quoted_numbers(kept, ()))
+        )
+    return found
+
+
+def _is_citation(quote: Quote) -> bool:
+    return quote.status is Status.MALFORMED and _CITATION.fullmatch(quote.text) is not None
+
+
+def _says_something(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def _leading(plain: str, start: int, mine: Sequence[Quote]) -> list[Quote]:
+    """Return the citations that precede the text of a sentence."""
+    leading: list[Quote] = []
+    at = start
+    for quote in mine:
+        if not _is_citation(quote) or _says_something(plain[at : quote.plain_start]):
+            break
+        leading.append(quote)
+        at = quote.plain_end
+    return leading
+
+
+def _quoted_numbers(quotes: Sequence[Quote], before: tuple[int, ...]) -> tuple[int, ...]:
+    numbers = list(before)
+    for quote in quotes:
+        if _is_citation(quote):
+            for first, last in _QUOTED_NUMBERS.findall(quote.text):
+                until = int(last) if last else int(first)
+                numbers += range(int(first), min(until, int(first) + _LONGEST_RANGE) + 1)
+        elif quote.status is not Status.MALFORMED:
+            numbers.append(quote.source)
+    return tuple(dict.fromkeys(numbers))
+
+
+def _without(plain: str, start: int, end: int, citations: Sequence[Quote]) -> str:
+    pieces = []
+    for quote in citations:
+        if quote.plain_start >= start:
+            pieces.append(plain[start : quote.plain_start])
+            start = quote.plain_end
+    text = " ".join("".join([*pieces, plain[start:end]]).split())
+    return re.sub(r"\s+(?=[.,;:!?]+$)", "", text)
+
+
+def cited_sentences(answer: QuotedAnswer) -> tuple[CitedSentence, ...]:
+    """Return the sentences that say something, with the sources that they quote or cite.
+
+    A source is cited where a quote of it begins, verified or not, or where its number stands in
+    brackets; once a sentence, in that order.
+
+    Example:
+        >>> from semqa import QuotedAnswer, Source
+        >>> answer = QuotedAnswer.parse("[ 2 Bing ] sang it [ 1 late ]. It sold. [1]", [Source("late")])
+        >>> [(sentence.text, sentence.citations) for sentence in cited_sentences(answer)]
+        [('Bing sang it late.', (2, 1)), ('It sold.', (1,))]
+    """
+    # `ais` imports `citations.passages`, which loads this module.
+
+    return tuple(CitedSentence(each.text, each.sources) for each in resting_sentences(answer))

@@ -1,1 +1,0 @@
-"""Models of transformers that judge: entailment, reading, asking."""

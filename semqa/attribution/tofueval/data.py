@@ -1,0 +1,466 @@
+"""The released files of TofuEval: annotated sentences, types of errors, topics, key points, splits.
+
+Annotated sentences have the columns ``doc_id``, ``topic``, ``model_name``, ``sent_idx``, ``summ_sent``,
+``sent_label`` (``yes`` is consistent) and perhaps ``exp``, ``type``, ``dataset`` and ``split``. Without the
+last two, a file named ``{dataset}_factual_eval_{split}.csv`` says which it is; of another name, the whole
+stem is the dataset. Documents are not part of the release: they come from MediaSum and MeetingBank, as CSV
+files with the columns ``doc_id`` (or ``meeting_id``) and ``source``, or as JSON lines with these fields.
+
+Source: github.com/amazon-science/tofueval; Tang et al. 2024, section 6 and appendix, for names and
+distinctions of errors, in our wording. One row of the release is there twice; it counts twice, as in the
+release's own number of sentences.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from semqa.data.csv_rows import read_csv
+from semqa.data.files import ByteBudget, decode_text, open_input
+from semqa.data.jsonl import decode_json, describe, read_rows, shown
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.data.csv_rows import CsvFile
+    from semqa.data.jsonl import Row
+
+
+class ErrorType(NamedTuple):
+    """One type of error.
+
+    Attributes:
+        name: as the released annotations write it.
+        definition: what a sentence of this type does, after the words "the sentence".
+        example: a document and a sentence with this error.
+    """
+
+    name: str
+    definition: str
+    example: tuple[str, str]
+
+
+ERROR_TYPES = (
+    ErrorType(
+        "Extrinsic Information",
+        "tells something that the document does not mention at all, whether true or false",
+        ("The vote is on Monday.", "The vote, which nine members attend, is on Monday."),
+    ),
+    ErrorType(
+        "Mis-Referencing",
+        "takes a property, a statement or an event from the document and gives it to the wrong "
+        "person or thing",
+        ("Lee praised the plan that Ortiz wrote.", "Lee wrote the plan."),
+    ),
+    ErrorType(
+        "Stating Opinion as Fact",
+        "gives as plain fact what the document gives as somebody's view, claim or guess",
+        ("Lee: I think the bridge is unsafe.", "The bridge is unsafe."),
+    ),
+    ErrorType(
+        "Reasoning Error",
+        "draws a conclusion (a cause, a sum, a comparison, a general rule) that the document does "
+        "not bear out",
+        ("Rents rose. The mill closed.", "Rents rose because the mill closed."),
+    ),
+    ErrorType(
+        "Tense/Modality Error",
+        "changes when something happens or how certain, possible or required it is",
+        ("The council may buy the lot.", "The council bought the lot."),
+    ),
+    ErrorType(
+        "Contradiction",
+        "says the opposite of what the document says",
+        ("The motion failed.", "The motion passed."),
+    ),
+    ErrorType(
+        "Nuanced Meaning Shift",
+        "keeps close to the words of the document but turns their meaning a little: in degree, "
+        "scope or emphasis",
+        ("The mayor had doubts about the tax.", "The mayor rejected the tax."),
+    ),
+)
+"""The seven types, the most frequent first but for the last."""
+
+_LETTERS = re.compile(r"[^a-z]+")
+_MARKS = re.compile(r"[,;|\n]+")
+_NONE = ("", "-", "na", "n/a", "nan", "none")
+
+
+def error_types(cell: str) -> tuple[str, ...]:
+    """Read the types of a sentence as the annotations write them, parted by commas.
+
+    Known names come back as they are in `ERROR_TYPES`, whatever their case and hyphens; others as they
+    are, for annotators may have had their reasons.
+
+    Example:
+        >>> error_types("Mis-referencing, stating opinion as fact , Odd")
+        ('Mis-Referencing', 'Stating Opinion as Fact', 'Odd')
+    """
+    parts = (part.strip() for part in _MARKS.split(cell))
+    named = (part for part in parts if part.casefold() not in _NONE)
+    return tuple(dict.fromkeys(_KNOWN.get(_plain(part), part) for part in named))
+
+
+def find_error_types(text: str) -> tuple[str, ...]:
+    r"""Find the types that a model names, in the order in which it names them first.
+
+    Example:
+        >>> find_error_types("1. **Reasoning error**\n2. tense / modality")
+        ('Reasoning Error', 'Tense/Modality Error')
+    """
+    found = []
+    for error in ERROR_TYPES:
+        stem = re.sub(r" (error|information)$", "", error.name, flags=re.IGNORECASE)
+        words = r"[\W_]*".join(map(re.escape, re.split(r"[\W_]+", stem)))
+        match = re.search(rf"(?<!\bno )(?<!\bnot a )(?<!\bnot )\b{words}\b", text, re.IGNORECASE)
+        if match is not None:
+            found.append((match.start(), error.name))
+    return tuple(name for _, name in sorted(found))
+
+
+def _plain(name: str) -> str:
+    return _LETTERS.sub("", name.casefold()).removesuffix("error")
+
+
+_KNOWN = {_plain(error.name): error.name for error in ERROR_TYPES}
+_KNOWN["extrinsicinfo"] = _KNOWN["extrinsicinformation"]  # as the paper's tables have it
+
+
+EXTRA_MODEL = "Model-Extra"
+"""The model that the release has beyond the paper's five."""
+
+_NAMED = re.compile(r"(?P<dataset>.+?)_(?:factual_eval|factual_consistency)(?:_(?P<split>\w+))?$")
+_REQUIRED = ("doc_id", "topic", "model_name", "sent_idx", "summ_sent", "sent_label")
+_ALIASES = {"meeting_id": "doc_id", "model": "model_name", "sentence": "summ_sent"}
+_LABELS = {"yes": False, "no": True}
+
+
+class SummaryKey(NamedTuple):
+    """What names a summary."""
+
+    dataset: str
+    doc_id: str
+    topic: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedSentence:
+    """One annotated sentence of a summary.
+
+    Attributes:
+        key: its summary.
+        index: its number there, from 1; a summary may lack some.
+        text: the sentence.
+        inconsistent: whether annotators found it at odds with the document.
+        errors: the types of its errors.
+        explanation: what is wrong, in an annotator's words.
+        split: ``dev`` or ``test``; empty if nothing says.
+        where: ``file:line``.
+    """
+
+    key: SummaryKey
+    index: int
+    text: str
+    inconsistent: bool
+    errors: tuple[str, ...] = ()
+    explanation: str = ""
+    split: str = ""
+    where: str = field(default="", compare=False)
+
+
+def read_annotations(
+    paths: Iterable[Path | str], splits: Mapping[str, Mapping[str, str]] | None = None
+) -> list[AnnotatedSentence]:
+    """Read annotated sentences from CSV files.
+
+    Args:
+        paths: the files; ``-`` is standard input.
+        splits: dataset to document to split, where the names of the files do not say.
+
+    Raises:
+        InputError: a file or row is invalid; the message names the file and line.
+    """
+    found = []
+    for path in paths:
+        file = read_csv(path)
+        dataset, split = name_of(path)
+        columns = find_columns(file, _REQUIRED, _ALIASES)
+        for record in file.records:
+            row = {name: record.cells[at] for name, at in columns.items()}
+            of = row.get("dataset", "").strip() or dataset
+            said = row.get("split", "").strip() or split
+            if splits is not None:
+                said = splits.get(of, {}).get(row["doc_id"].strip(), said)
+            found.append(_sentence(row, of, said, record.where))
+    return found
+
+
+def by_summary(
+    sentences: Iterable[AnnotatedSentence],
+) -> dict[tuple[str, SummaryKey], list[AnnotatedSentence]]:
+    """Gather sentences by split and summary, in the order of the files."""
+    found: dict[tuple[str, SummaryKey], list[AnnotatedSentence]] = {}
+    for sentence in sentences:
+        found.setdefault((sentence.split, sentence.key), []).append(sentence)
+    return found
+
+
+def doubled(sentences: Sequence[AnnotatedSentence]) -> int:
+    """Count the rows that repeat another row's summary and number."""
+    counts = Counter((sentence.key, sentence.index) for sentence in sentences)
+    return sum(count - 1 for count in counts.values())
+
+
+def name_of(path: Path | str) -> tuple[str, str]:
+    """Return dataset and split as a file's name says them, in lower case.
+
+    Example:
+        >>> name_of("x/mediasum_factual_eval_dev.csv"), name_of("my.csv")
+        (('mediasum', 'dev'), ('my', ''))
+    """
+    stem = PurePath(path).stem.casefold()
+    match = _NAMED.match(stem)
+    if match is None:
+        return stem, ""
+    return match["dataset"], match["split"] or ""
+
+
+def find_columns(
+    file: CsvFile, required: Sequence[str], aliases: Mapping[str, str]
+) -> dict[str, int]:
+    """Return the position of each column by its name in lower case.
+
+    Args:
+        file: the file.
+        required: names that must be there.
+        aliases: other names for columns.
+
+    Raises:
+        InputError: a column is missing or there twice.
+    """
+    columns: dict[str, int] = {}
+    for place, header in enumerate(file.header):
+        name = header.strip().casefold()
+        name = aliases.get(name, name)
+        if name in columns:
+            raise InputError(f"The column {shown(header)} is there twice.", where=f"{file.name}:1")
+        columns[name] = place
+    missing = [name for name in required if name not in columns]
+    if missing:
+        raise InputError(
+            f"The columns {', '.join(missing)} are missing among {', '.join(map(shown, file.header))}.",
+            where=f"{file.name}:1",
+        )
+    return columns
+
+
+def _sentence(row: Mapping[str, str], dataset: str, split: str, where: str) -> AnnotatedSentence:
+    label = row["sent_label"].strip().casefold()
+    if label not in _LABELS:
+        raise InputError(
+            f"must be yes (consistent) or no, got {shown(row['sent_label'])}.",
+            field="sent_label",
+            where=where,
+        )
+    for name in ("doc_id", "topic", "model_name"):
+        if not row[name].strip():
+            raise InputError("is empty.", field=name, where=where)
+    index = row["sent_idx"].strip().removesuffix(".0")  # as tables of numbers write it
+    if not (index.isascii() and index.isdigit() and len(index) <= 6):
+        raise InputError(
+            f"must be the number of the sentence, got {shown(row['sent_idx'])}.",
+            field="sent_idx",
+            where=where,
+        )
+    return AnnotatedSentence(
+        SummaryKey(dataset, row["doc_id"].strip(), row["topic"].strip(), row["model_name"].strip()),
+        int(index),
+        row["summ_sent"],
+        _LABELS[label],
+        error_types(row.get("type", "")),
+        row.get("exp", ""),
+        split,
+        where,
+    )
+
+
+_NUMBER = re.compile(r"\s*\(?\d{1,3}[.):](?:\s+|(?=[^\W\d]))")
+_LONGEST_CELL = 2**20
+_CATEGORY = "_topic_category"
+
+
+class KeyPoints(NamedTuple):
+    """What a complete summary of a document on a topic would say.
+
+    Attributes:
+        dataset: that of the document.
+        doc_id: the document.
+        topic: the topic.
+        points: without their numbers; may be empty.
+        where: ``file:line``.
+    """
+
+    dataset: str
+    doc_id: str
+    topic: str
+    points: tuple[str, ...]
+    where: str
+
+
+class Document(NamedTuple):
+    """A dialogue to be summarised."""
+
+    doc_id: str
+    text: str
+
+
+def read_categories(paths: Iterable[Path | str]) -> dict[str, dict[str, str]]:
+    """Read which topics are ``main`` and which ``marginal``: dataset to topic to category.
+
+    The dataset is the file's name up to ``_topic_category``; a file of another name is for all
+    datasets, and stands at ``""``.
+
+    Raises:
+        InputError: a file is no JSON object of strings.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for path in paths:
+        name, value = _read_object(path)
+        dataset = _dataset(path, _CATEGORY) if _CATEGORY in PurePath(path).stem.casefold() else ""
+        for topic, category in value.items():
+            if not isinstance(category, str) or not category.strip():
+                raise InputError(
+                    f"{shown(topic)} has {describe(category)} as its category, not a name such as main or marginal.",
+                    where=name,
+                )
+            found.setdefault(dataset, {})[topic.strip()] = category.strip().casefold()
+    return found
+
+
+def read_splits(path: Path | str) -> dict[str, dict[str, str]]:
+    """Read which documents are in which split: dataset to document to split.
+
+    Raises:
+        InputError: the file is not of the released form: split to dataset to documents.
+    """
+    name, value = _read_object(path)
+    found: dict[str, dict[str, str]] = {}
+    for split, datasets in value.items():
+        if not isinstance(datasets, dict) or not all(
+            isinstance(ids, list) and all(isinstance(each, str) for each in ids)
+            for ids in datasets.values()
+        ):
+            raise InputError(
+                f"The split {shown(split)} is {describe(datasets)}, not an object of datasets with arrays of documents.",
+                where=name,
+            )
+        for dataset, ids in datasets.items():
+            found.setdefault(dataset.casefold(), {}).update(dict.fromkeys(ids, split))
+    return found
+
+
+def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
+    """Read key points: CSV files with the columns ``doc_id``, ``topic`` and ``key_points``.
+
+    A cell is a list of strings, written as Python or JSON writes it, or empty. The dataset is the
+    file's name up to ``_completeness``.
+
+    Raises:
+        InputError: a file or row is invalid; the message names the file and line.
+    """
+    found = []
+    for path in paths:
+        file = read_csv(path)
+        dataset = _dataset(path, "_completeness")
+        aliases = {"meeting_id": "doc_id"}
+        columns = find_columns(file, ("doc_id", "topic", "key_points"), aliases)
+        for record in file.records:
+            row = {name: record.cells[at].strip() for name, at in columns.items()}
+            points = _points(row["key_points"], record.where)
+            of = row.get("dataset") or dataset
+            found.append(KeyPoints(of, row["doc_id"], row["topic"], points, record.where))
+    return found
+
+
+def read_documents(paths: Iterable[Path | str]) -> dict[str, Document]:
+    """Read documents by their id, from CSV files or JSON lines.
+
+    Raises:
+        InputError: a file or row is invalid, or a document is there twice and differs.
+    """
+    found: dict[str, Document] = {}
+    for path in paths:
+        rows = _csv_documents(path) if PurePath(path).suffix.lower() == ".csv" else _rows(path)
+        for where, doc_id, text in rows:
+            document = Document(doc_id.strip(), text)
+            if not document.doc_id or not text.strip():
+                raise InputError(
+                    f"The document {shown(doc_id)} lacks an id or a text.", where=where
+                )
+            if found.setdefault(document.doc_id, document) != document:
+                raise InputError(
+                    f"The document {shown(doc_id)} is there already, with another text.",
+                    where=where,
+                )
+    return found
+
+
+def _rows(path: Path | str) -> Iterable[tuple[str, str, str]]:
+    for row in read_rows(path):
+        yield row.where, _first(row, "doc_id", "meeting_id", "id"), _first(row, "source", "text")
+
+
+def _first(row: Row, *names: str) -> str:
+    return row.text(next((name for name in names if name in row.fields), names[0]))
+
+
+def _csv_documents(path: Path | str) -> Iterable[tuple[str, str, str]]:
+    file = read_csv(path)
+    aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
+    columns = find_columns(file, ("doc_id", "source"), aliases)
+    for record in file.records:
+        yield record.where, record.cells[columns["doc_id"]], record.cells[columns["source"]]
+
+
+def _points(cell: str, where: str) -> tuple[str, ...]:
+    if not cell:
+        return ()
+    value: object = None
+    if len(cell) <= _LONGEST_CELL:
+        try:
+            value = json.loads(cell)
+        except (ValueError, RecursionError):
+            try:
+                value = ast.literal_eval(cell)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                value = None
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        raise InputError(
+            f"must be a list of strings such as ['1. It was late.'], got {shown(cell)}.",
+            field="key_points",
+            where=where,
+        )
+    points = (_NUMBER.sub("", point, count=1).strip() for point in value)
+    return tuple(point for point in points if point)
+
+
+def _read_object(path: Path | str) -> tuple[str, dict[str, object]]:
+    with open_input(path, ByteBudget()) as file:
+        value = decode_json(decode_text(file.read_all(), file.name), file.name)
+    if not isinstance(value, dict):
+        raise InputError(f"Not a JSON object: {describe(value)}.", where=file.name)
+    return file.name, value
+
+
+def _dataset(path: Path | str, ending: str) -> str:
+    return PurePath(path).stem.casefold().partition(ending)[0]
