@@ -5,6 +5,7 @@ Each interface makes its own shape of these; a reply that is not streamed is mad
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
-from semqa.engines.abstention import abstention
-from semqa.quotes import Quote
+from semqa.engines.abstention import abstention, rated
+from semqa.quotes import Quote, QuotedAnswer, Status
+from semqa.quotes.marks import canonical_mark
 from semqa.quotes.renumber import Renumbering, named_sources
 from semqa.server.work import Outcome
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from semqa.engines import Engine
-    from semqa.quotes import QuotedAnswer, Segment, Source
+    from semqa.quotes import Segment, Source
     from semqa.server.engines import EngineShelf
     from semqa.server.measures import Measures
     from semqa.server.work import Workers
@@ -36,10 +38,12 @@ class Given:
     Attributes:
         source: the source.
         origin: collection, document_id, name, start, end and page of one that was retrieved.
+        label: what a chat app calls it, in place of its number.
     """
 
     source: Source
     origin: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
 
     def to_dict(self, number: int) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
@@ -63,6 +67,8 @@ class Asked:
         given: the sources, numbered from 1.
         engine: the specification of the engine.
         renumber: whether sources are numbered anew, in the order in which they come up.
+        max_tokens: words and punctuation marks after which the answer is cut; None for no limit.
+        unused: fields of the request that have no effect.
         id: of the answer.
         created: seconds since the epoch.
     """
@@ -72,6 +78,8 @@ class Asked:
     given: tuple[Given, ...]
     engine: str
     renumber: bool = False
+    max_tokens: int | None = None
+    unused: tuple[str, ...] = ()
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -138,7 +146,7 @@ class Answered:
     def details(self) -> dict[str, Any]:
         """Return what the interfaces of others have no field for, as a JSON-ready object."""
         own = self.to_dict()
-        return {name: own[name] for name in _DETAILS}
+        return {**{name: own[name] for name in _DETAILS}, "unused": list(self.asked.unused)}
 
 
 _DETAILS = (
@@ -176,19 +184,27 @@ class Answering:
                 for segment in outcome.answer.segments:
                     yield Piece(segment, None)
             else:
-                events = self._workers.answer(
-                    await self.engine(asked.engine), asked.understood, sources
-                )
+                engine = await self.engine(asked.engine)
+                events = self._workers.answer(engine, asked.understood, sources)
+                budget = _Budget(asked.max_tokens)
                 try:
                     async for event in events:
                         if isinstance(event, Outcome):
                             outcome = event
                             break
                         measured.began()
-                        given = _named(asked, event)
-                        yield Piece(renumbering.add(event) if renumbering else event, given)
+                        kept = budget.take(event)
+                        if kept is not None:
+                            piece = renumbering.add(kept) if renumbering else kept
+                            yield Piece(piece, _named(asked, kept))
+                        if budget.spent:
+                            break
                 finally:
                     await events.aclose()
+                if budget.spent:
+                    cut = QuotedAnswer.parse(budget.marked, sources)
+                    cut = await run_in_threadpool(rated, engine, asked.understood, cut)
+                    outcome = Outcome(cut, None, finished=False)
             answered = _answered(asked, outcome, renumbering)
             measured.ended(answered)
             yield answered
@@ -218,6 +234,42 @@ class Answering:
         return made if made is not None else await run_in_threadpool(self._shelf.get, spec)
 
 
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class _Budget:
+    """Takes segments until so many tokens are written; a quote fits as a whole or not at all."""
+
+    def __init__(self, tokens: int | None) -> None:
+        self._left = tokens
+        self._written: list[str] = []
+        self.spent = False
+
+    @property
+    def marked(self) -> str:
+        """What was taken, with marks."""
+        return "".join(self._written)
+
+    def take(self, segment: Segment) -> Segment | None:
+        """Return what there is room for."""
+        if self._left is None:
+            return segment
+        ends = [match.end() for match in _TOKEN.finditer(segment.text)]
+        if len(ends) > self._left:
+            self.spent = True
+            if isinstance(segment, Quote) or not self._left:
+                return None
+            segment = replace(segment, text=segment.text[: ends[self._left - 1]])
+        self._left -= min(len(ends), self._left)
+        quoted = isinstance(segment, Quote) and segment.status is not Status.MALFORMED
+        self._written.append(
+            canonical_mark(segment.source, segment.text)
+            if isinstance(segment, Quote) and quoted
+            else segment.text
+        )
+        return segment
+
+
 def _named(asked: Asked, segment: Segment) -> Given | None:
     if isinstance(segment, Quote) and 0 < segment.source <= len(asked.given):
         return asked.given[segment.source - 1]
@@ -240,5 +292,5 @@ def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -
         "prompt_tokens": made.prompt_tokens if made else None,
         "completion_tokens": made.new_tokens if made else None,
     }
-    finished = made is None or made.finished
+    finished = outcome.finished and (made is None or made.finished)
     return Answered(asked, answer, listed, finished, usage, nearest)

@@ -17,12 +17,13 @@ from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
 from semqa.server import (
     answers,
-    anthropic_api,
+    chat,
     collections,
     conversations,
-    models,
-    openai_api,
+    engines,
+    messages,
     page,
+    responses,
 )
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
@@ -33,7 +34,7 @@ from semqa.server.keys import KeyRing
 from semqa.server.measures import Measures
 from semqa.server.rate import RateLimit
 from semqa.server.reading import Reading
-from semqa.server.replies import errors
+from semqa.server.schemas import errors
 from semqa.server.store.opening import make_folder, open_store
 from semqa.server.warming import Warming, one_after_the_other
 from semqa.server.work import Workers
@@ -49,9 +50,10 @@ _log = logging.getLogger("semqa.server")
 
 _ROUTERS = (
     answers.router,
-    openai_api.router,
-    anthropic_api.router,
-    models.router,
+    chat.router,
+    responses.router,
+    messages.router,
+    engines.router,
     collections.router,
     conversations.router,
     page.router,

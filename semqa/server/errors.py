@@ -18,7 +18,6 @@ from semqa.errors import (
     SemqaError,
     UnavailableError,
 )
-from semqa.server.sse import GoneError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusyError",
+    "GoneError",
     "TooSlowError",
     "add_handlers",
     "as_error",
+    "ending",
     "error_body",
     "failed",
 ]
@@ -59,6 +60,10 @@ _SHOWN_PATH = 100
 """Characters of a path that an error repeats."""
 
 
+class GoneError(Exception):
+    """The client disconnected."""
+
+
 class BusyError(UnavailableError):
     """So many answers are under way that another one would wait too long."""
 
@@ -67,8 +72,10 @@ class TooSlowError(UnavailableError):
     """An answer took longer than the server allows."""
 
 
-def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
-    """Return the body of an error.
+def error_body(
+    status: int, message: str, request_id: str, param: str | None = None
+) -> dict[str, Any]:
+    """Return the body of an error; `param` is the field at fault, where it is a single one.
 
     Example:
         >>> error_body(404, "gone", "a1")["error"]["type"]
@@ -78,7 +85,13 @@ def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
     # The outer type is what the clients of one of the interfaces go by; others pass over it.
     return {
         "type": "error",
-        "error": {"type": kind, "message": message, "request_id": request_id},
+        "error": {
+            "type": kind,
+            "message": message,
+            "param": param,
+            "code": None,
+            "request_id": request_id,
+        },
         "request_id": request_id,
     }
 
@@ -116,23 +129,39 @@ def _is_full(error: BaseException | None) -> bool:
 
 def failed(error: BaseException, request: Request) -> dict[str, Any]:
     """Return what a stream says where it fails."""
-    return error_body(*as_error(error), request.state.request_id)
+    return error_body(*as_error(error), request.state.request_id, _param(error))
+
+
+def ending(request: Request) -> dict[str, Any]:
+    """Return what a stream says if the server ends before it does."""
+    return error_body(503, ENDING, request.state.request_id)
+
+
+ENDING = "The server is shutting down; retry. The request may have been applied."
+
+
+def _param(error: BaseException) -> str | None:
+    return error.field if isinstance(error, InputError) else None
 
 
 def add_handlers(app: FastAPI) -> None:
     """Let an app answer errors in this shape."""
 
     def reply(
-        request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
+        request: Request,
+        status: int,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        param: str | None = None,
     ) -> JSONResponse:
         request_id = getattr(request.state, "request_id", "")
         more = {"Retry-After": "1"} if status in (429, 503) else {}
         return JSONResponse(
-            error_body(status, message, request_id), status, {**more, **(headers or {})}
+            error_body(status, message, request_id, param), status, {**more, **(headers or {})}
         )
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
-        return reply(request, *as_error(error))
+        return reply(request, *as_error(error), param=_param(error))
 
     async def http(request: Request, error: Exception) -> JSONResponse:
         if not isinstance(error, HTTPException):
@@ -155,10 +184,12 @@ def add_handlers(app: FastAPI) -> None:
             return reply(
                 request,
                 400,
-                "the request cannot be read: got a body that is not called JSON, expected the header "
+                "The request is invalid: got a body that is not called JSON, expected the header "
                 "Content-Type: application/json; send it along",
             )
-        return reply(request, 400, _told(error))
+        places = [[part for part in each["loc"] if part != "body"] for each in error.errors()]
+        param = ".".join(map(str, places[0])) if len(places) == 1 else None
+        return reply(request, 400, _told(error), param=param and _readable(param))
 
     async def gone(_: Request, _error: Exception) -> JSONResponse:
         return JSONResponse(None, 499)  # nobody reads it
@@ -174,8 +205,10 @@ def _told(error: RequestValidationError) -> str:
     told = []
     for each in error.errors()[:5]:
         where = ".".join(str(part) for part in each["loc"] if part != "body") or "body"
-        told.append(f"{_readable(where)}: {_readable(str(each['msg']))}")
-    return "the request cannot be read: " + "; ".join(told)
+        told.append(
+            f"{_readable(where)}: {_readable(str(each['msg']).removeprefix('Value error, '))}"
+        )
+    return "The request is invalid: " + "; ".join(told)
 
 
 def _readable(text: str) -> str:

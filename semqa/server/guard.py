@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from semqa.server.errors import error_body
+from semqa.server.errors import ENDING, error_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -273,8 +273,7 @@ def _too_large(most: int) -> _RefusedError:
 def _ending() -> _RefusedError:
     return _RefusedError(
         503,
-        "the server ends: got no end of this request in the time that it had left, expected one; send "
-        "it again when the server is back, what was not acknowledged may be there or not",
+        ENDING,
         {"connection": "close", "retry-after": "5"},
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from semqa.data.home import default_data
 from semqa.errors import InputError
@@ -41,6 +41,12 @@ class ServerSettings:
             dot. A page of another name cannot use a server that asks for no key.
         allowed_origins: origins (``https://chat.example.org``) of pages elsewhere that may use the
             server from a browser (CORS); ``*`` stands for any that sends a key.
+        public_url: address at which browsers reach the page, for links to passages; None for the
+            one that a request names. Its path is where a proxy mounts the server.
+        trusted_proxies: addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto``
+            are believed.
+        citations: how quotes look in the text of chat completions and responses unless a request
+            says so: ``plain``, ``numbered`` (``[1]`` behind each) or ``marked`` (in brackets).
         max_body: most bytes of a request.
         max_upload: most bytes of a request that uploads files.
         max_question: most characters of a question.
@@ -68,6 +74,9 @@ class ServerSettings:
     create: Callable[[str], Engine] = field(default=_create, repr=False, compare=False)
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    public_url: str | None = None
+    trusted_proxies: tuple[str, ...] = ()
+    citations: Literal["plain", "numbered", "marked"] = "plain"
     max_body: int = 16 * 2**20
     max_upload: int = 128 * 2**20
     max_question: int = 8_000

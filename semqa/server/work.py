@@ -32,11 +32,13 @@ class Outcome(NamedTuple):
         answer: read and checked.
         generation: how it came about, where a model was asked and tells.
         nearest: quotes that are offered where it abstains.
+        finished: false if a limit cut it off.
     """
 
     answer: QuotedAnswer
     generation: Generation | None
     nearest: tuple[Quote, ...] = ()
+    finished: bool = True
 
 
 class Workers:

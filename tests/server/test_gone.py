@@ -72,6 +72,7 @@ def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
         (
             "/v1/messages",
             {
+                "sources": [],
                 "messages": [
                     {
                         "role": "user",
@@ -80,7 +81,7 @@ def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
                             {"type": "text", "text": "When?"},
                         ],
                     }
-                ]
+                ],
             },
         ),
     ],

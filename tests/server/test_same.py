@@ -208,7 +208,8 @@ def test_chat_completions(
         field = listed["title" if annotation["field"] == "title" else "text"]
         assert field[annotation["source_start"] : annotation["source_end"]] == annotation["quote"]
     # The details have all quotes, as our own interface has them: with the place that was meant.
-    own = whole(server, "/v1/answers", {**body, "question": "Who?"})
+    same = {name: body[name] for name in ("sources", "engine", "renumber")}
+    own = whole(server, "/v1/answers", {**same, "question": "Who?"})
     assert final["semqa"]["quotes"] == own["quotes"]
     verified = [q for q in final["semqa"]["quotes"] if q["status"] == "verified"]
     assert [a["quote"] for a in message["annotations"]] == [q["text"] for q in verified]
@@ -233,7 +234,7 @@ def test_messages(
     asked = {"type": "text", "text": "Who?"}
     body = {
         "model": "m",
-        "max_tokens": 9,
+        "max_tokens": 100_000,
         "messages": [{"role": "user", "content": [*documents, asked]}],
         "engine": engine,
     }

@@ -1,0 +1,371 @@
+"""`POST /v1/responses`: what clients of OpenAI's newer interface speak.
+
+An answer is one message with one part of text, which has a ``url_citation`` for each verified quote.
+Offsets are Unicode code points, end exclusive, and count in the text as it is sent.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from semqa.errors import InputError
+from semqa.server.asking import Serializer, address, prepare, respond
+from semqa.server.chat import FORMAT, Content, Format, Message, content_form, turn
+from semqa.server.context import Turn, read_conversation, side_task
+from semqa.server.engines import named_model
+from semqa.server.schemas import (
+    NO_TOOLS,
+    STREAMED,
+    TEXT_ALONE,
+    Collection,
+    Engine,
+    Lenient,
+    Limit,
+    Many,
+    MaxTokens,
+    Renumber,
+    ResponseOut,
+    Sources,
+    Text,
+    errors,
+)
+from semqa.server.sse import EventStream, dumps, event
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from semqa.server.answering import Answered, Asked, Piece
+
+router = APIRouter(tags=["responses"])
+
+
+class Item(Message):
+    """A message of the input."""
+
+    type: str = "message"
+    role: Text = "user"
+
+
+class Tool(BaseModel):
+    """A tool; `file_search` names collections, functions are never called, others are refused."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    vector_store_ids: Many[Text] | None = None
+    max_num_results: Limit = None
+
+
+class TextSettings(BaseModel):
+    """How the text of the reply looks: only plain text is written."""
+
+    model_config = ConfigDict(extra="allow")
+
+    format: dict[str, Any] | None = None
+
+
+class ResponsesRequest(Lenient):
+    """A conversation, whose last question is to be answered.
+
+    Responses are not kept, tools are never called, instructions are not followed. Fields that would
+    change the reply are refused if they cannot be honoured; others without effect are listed in it.
+    """
+
+    input: Text | Many[Item] = Field(description="A question, or the whole conversation.")
+    instructions: Text | None = Field(
+        None, description="Only passages in it are read; others are refused."
+    )
+    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
+    stream: bool | None = None
+    max_output_tokens: MaxTokens = None
+    text: TextSettings | None = None
+    tools: Many[Tool] | None = Field(
+        None, description="file_search searches collections: its vector_store_ids are their names."
+    )
+    metadata: dict[str, str] | None = None
+    sources: Sources = None
+    collection: Collection = None
+    engine: Engine = None
+    limit: Limit = None
+    renumber: Renumber = False
+    format: Format | None = FORMAT
+
+    refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
+        "previous_response_id": (
+            "cannot be honoured: responses are not kept. Send the whole conversation as input.",
+            (),
+        ),
+        "conversation": (
+            "cannot be honoured: responses are not kept. Send the whole conversation as input.",
+            (),
+        ),
+        "prompt": ("cannot be honoured: there are no stored prompts.", ()),
+        "background": ("must be false.", (False,)),
+        "store": ("must be false: responses are not kept.", (False,)),
+        "tool_choice": (NO_TOOLS, ("none", "auto", {"type": "file_search"})),
+        "top_logprobs": ("must be 0: there are no probabilities.", (0,)),
+        "include": (
+            "cannot be honoured.",
+            ([], ["reasoning.encrypted_content"], ["file_search_call.results"]),
+        ),
+    }
+
+    def searched(self) -> tuple[str | list[str] | None, int | None]:
+        """Return the collections that are asked for, and how many passages.
+
+        Raises:
+            InputError: a tool or the format of the text cannot be honoured.
+        """
+        if self.text and self.text.format and self.text.format not in TEXT_ALONE:
+            raise InputError("must be text: answers are quotes, not JSON.", field="text.format")
+        names = list(filter(None, (self.collection,))) if isinstance(self.collection, str) else []
+        names += self.collection if isinstance(self.collection, list) else []
+        limit = self.limit
+        for at, tool in enumerate(self.tools or ()):
+            if tool.type == "file_search":
+                names += tool.vector_store_ids or ()
+                limit = limit or tool.max_num_results
+                if {"filters", "ranking_options"} & {*(tool.model_extra or {})}:
+                    raise InputError("cannot filter or rank.", field=f"tools.{at}")
+            elif tool.type not in ("function", "custom"):
+                raise InputError(
+                    f"has type {tool.type[:40]!r}, which is not there.", field=f"tools.{at}"
+                )
+        return names or None, limit
+
+    def turns(self) -> list[Turn]:
+        """Return the conversation.
+
+        Raises:
+            InputError: an item is no message, a part is no text, or instructions cannot be honoured.
+        """
+        said = []
+        if self.instructions:
+            said.append(Turn("system", self.instructions))
+            if not read_conversation([*said, Turn("user", "?")], "input").given:
+                raise InputError(
+                    "cannot be followed: answers are quotes of the sources.",
+                    field="instructions",
+                    hint="Leave them out.",
+                )
+        if isinstance(self.input, str):
+            return [*said, Turn("user", self.input)]
+        for at, item in enumerate(self.input):
+            if item.type == "reasoning":
+                continue
+            if item.type != "message":
+                raise InputError(
+                    f"has type {item.type[:40]!r}, but only messages are read.", field=f"input.{at}"
+                )
+            said.append(turn(item, f"input.{at}"))
+        return said
+
+
+@router.post(
+    "/v1/responses",
+    response_class=Response,
+    responses={
+        200: {"model": ResponseOut, "content": STREAMED},
+        **errors(400, 404, 408, 413, 503, 504),
+    },
+)
+async def create_response(request: Request, body: ResponsesRequest) -> Response:
+    """Answer the last question of a conversation, with an annotation for every quote that is verified.
+
+    `start_index` and `end_index` are Unicode code points into the text, 0-based, end exclusive;
+    `source_start` and `source_end` likewise into the source's field.
+    """
+    unused = body.unused()
+    searched, limit = body.searched()
+    turns = body.turns()
+    if (told := side_task(turns)) is not None:
+        return _told(told, body)
+    read = read_conversation(turns, "input")
+    engine, collection = named_model(body.model, request.app.state.shelf)
+    form = content_form(request, body.format, read.given)
+    asked = await prepare(
+        request,
+        read.question,
+        read.history,
+        given=[*read.given, *(source.given() for source in body.sources or ())],
+        collection=searched if searched is not None else collection,
+        engine=body.engine if body.engine is not None else engine,
+        limit=limit,
+        renumber=body.renumber or (form == "numbered" and not read.given),
+        max_tokens=body.max_output_tokens,
+        unused=unused,
+    )
+    reply = ResponseReply(asked, Content(address(request), form), body)
+    return await respond(request, asked, reply, stream=bool(body.stream))
+
+
+class ResponseReply(Serializer):
+    """Makes a response.
+
+    Args:
+        asked: the question.
+        content: the text.
+        body: the request, of which a response repeats some fields.
+    """
+
+    def __init__(self, asked: Asked, content: Content, body: ResponsesRequest) -> None:
+        self._shape = _Shape(asked.id, asked.created, asked.engine, body)
+        self._content = content
+        self._annotations: list[dict[str, Any]] = []
+
+    def begin(self) -> list[bytes]:
+        """Return the events up to the first text."""
+        return self._shape.begin()
+
+    def add(self, piece: Piece) -> list[bytes]:
+        """Return the text, and the annotation of a verified quote."""
+        text, cited = self._content.add(piece)
+        told = [self._shape.event("output_text.delta", **_PART, delta=text, logprobs=[])]
+        if cited is not None:
+            annotation = {"type": "url_citation", **cited["place"], **cited["source"]}
+            at = len(self._annotations)
+            self._annotations.append(annotation)
+            added = {"annotation": annotation, "annotation_index": at}
+            told.append(self._shape.event("output_text.annotation.added", **_PART, **added))
+        return told
+
+    def end(self, answered: Answered) -> list[bytes]:
+        """Return the events after the last text."""
+        return self._shape.end(self._content.text, self._annotations, answered)
+
+    def whole(self, answered: Answered) -> dict[str, Any]:
+        """Return the response."""
+        return self._shape.response(self._content.text, self._annotations, answered)
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        """Return the event of an error, which the official client raises."""
+        told = error["error"]
+        more = {"code": told["type"], "message": told["message"], "param": told["param"]}
+        data = {**error, **more, "sequence_number": self._shape.next()}
+        return event(data, "error")
+
+
+_PART = {"output_index": 0, "content_index": 0}
+
+
+class _Shape:
+    """The events and the object of one response."""
+
+    def __init__(self, identifier: str, created: int, model: str, body: ResponsesRequest) -> None:
+        self._id = identifier
+        self._created = created
+        self._model = model
+        self._body = body
+        self._sent = 0
+
+    def next(self) -> int:
+        self._sent += 1
+        return self._sent - 1
+
+    def event(self, kind: str, **data: Any) -> bytes:
+        kind = f"response.{kind}"
+        if "output_index" in data and "item" not in data:
+            data["item_id"] = f"msg_{self._id}"
+        return event({"type": kind, "sequence_number": self.next(), **data}, kind)
+
+    def begin(self) -> list[bytes]:
+        begun = self._object("in_progress", [], None)
+        item = {**self._message("", [], "in_progress"), "content": []}
+        return [
+            self.event("created", response=begun),
+            self.event("in_progress", response=begun),
+            self.event("output_item.added", output_index=0, item=item),
+            self.event("content_part.added", **_PART, part=_part("", [])),
+        ]
+
+    def end(
+        self, text: str, annotations: list[dict[str, Any]], answered: Answered | None
+    ) -> list[bytes]:
+        whole = self.response(text, annotations, answered)
+        return [
+            self.event("output_text.done", **_PART, text=text, logprobs=[]),
+            self.event("content_part.done", **_PART, part=_part(text, annotations)),
+            self.event("output_item.done", output_index=0, item=whole["output"][0]),
+            self.event(whole["status"], response=whole),
+        ]
+
+    def response(
+        self, text: str, annotations: list[dict[str, Any]], answered: Answered | None
+    ) -> dict[str, Any]:
+        finished = answered is None or answered.finished
+        status = "completed" if finished else "incomplete"
+        output = [self._message(text, annotations, status)]
+        whole = self._object(status, output, answered)
+        return {**whole, "semqa": answered.details()} if answered is not None else whole
+
+    def _message(self, text: str, annotations: list[dict[str, Any]], status: str) -> dict[str, Any]:
+        return {
+            "id": f"msg_{self._id}",
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": [_part(text, annotations)],
+        }
+
+    def _object(
+        self, status: str, output: list[dict[str, Any]], answered: Answered | None
+    ) -> dict[str, Any]:
+        body = self._body
+        read = (answered.usage["prompt_tokens"] or 0) if answered else 0
+        wrote = (answered.usage["completion_tokens"] or 0) if answered else 0
+        usage = {
+            "input_tokens": read,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": wrote,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": read + wrote,
+        }
+        cut = {"reason": "max_output_tokens"} if status == "incomplete" else None
+        return {
+            "id": f"resp_{self._id}",
+            "object": "response",
+            "created_at": self._created,
+            "status": status,
+            "error": None,
+            "incomplete_details": cut,
+            "instructions": body.instructions,
+            "max_output_tokens": body.max_output_tokens,
+            "metadata": body.metadata or {},
+            "model": self._model,
+            "output": output,
+            "parallel_tool_calls": False,
+            "previous_response_id": None,
+            "store": False,
+            "temperature": None,
+            "text": {"format": {"type": "text"}},
+            "tool_choice": "auto",
+            "tools": [tool.model_dump(exclude_none=True) for tool in body.tools or ()],
+            "top_p": None,
+            "truncation": "disabled",
+            "usage": usage if status != "in_progress" else None,
+        }
+
+
+def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def _told(text: str, body: ResponsesRequest) -> Response:
+    """Return a response that answers no question."""
+    shape = _Shape(uuid.uuid4().hex, int(time.time()), "semqa", body)
+    if not body.stream:
+        return Response(dumps(shape.response(text, [], None)), media_type="application/json")
+
+    async def sent() -> AsyncGenerator[bytes, None]:
+        delta = {"delta": text, "logprobs": []}
+        told = [*shape.begin(), shape.event("output_text.delta", **_PART, **delta)]
+        for one in (*told, *shape.end(text, [], None)):
+            yield one
+
+    return EventStream(sent(), cut=lambda: b"")
