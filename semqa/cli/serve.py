@@ -8,14 +8,14 @@ import logging
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 import semqa
 from semqa.cli.choice import choose, warm_up
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
-from semqa.cli.flags import flag, in_flags
+from semqa.cli.flags import flag
 from semqa.cli.options import RERANKER_HELP
 from semqa.cli.saved import with_default
 from semqa.errors import InputError
@@ -182,6 +182,34 @@ def serve(
             metavar="ORIGIN",
         ),
     ] = None,
+    public_url: Annotated[
+        str | None,
+        _option(
+            "Address at which browsers reach the page, for links to passages and behind a proxy.",
+            _SERVER,
+            "public_url",
+            show_default="that of the request",
+            metavar="URL",
+        ),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        _option(
+            "Address of a proxy whose X-Forwarded-For and -Proto are believed; repeat it for more.",
+            _SERVER,
+            "trusted_proxy",
+            show_default=False,
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    citations: Annotated[
+        str,
+        _option(
+            "Quotes in texts for chat apps: plain, numbered ([1] behind each) or marked.",
+            _SERVER,
+            "citations",
+        ),
+    ] = "plain",
     rate_limit: Annotated[
         int, _option("Requests of one key in a minute; 0: no limit.", _LIMITS, "rate_limit", min=0)
     ] = 0,
@@ -242,8 +270,8 @@ def serve(
 ) -> None:
     """Serve a page that answers from your documents, and interfaces for other programs.
 
-    The page is at /; POST /v1/answers, /v1/chat/completions (OpenAI) and
-    /v1/messages (Anthropic) answer questions, over documents that were
+    The page is at /; POST /v1/answers, /v1/chat/completions and /v1/responses
+    (OpenAI) and /v1/messages (Anthropic) answer questions, over documents that were
     uploaded or passages in the request; /openapi.json describes them.
     Ctrl-C finishes what is under way, and ends.
     """
@@ -281,6 +309,9 @@ def serve(
             create=create,
             allowed_hosts=tuple(allowed_host or ()),
             allowed_origins=tuple(allowed_origin or ()),
+            public_url=public_url,
+            trusted_proxies=tuple(trusted_proxy or ()),
+            citations=cast("Any", citations),
             rate_limit=rate_limit,
             max_body=max_body,
             max_upload=max_upload,
@@ -297,7 +328,9 @@ def serve(
             drain=drain,
         )
     except InputError as error:
-        raise InputError(in_flags(str(error), _NAMES)) from error
+        if error.field is not None:
+            error.field = flag(error.field)
+        raise
     app = create_app(settings)
     first_engine = app.state.shelf.get(engines[0])
     if options.constraint is None or options.constraint.value != "off":
@@ -323,13 +356,6 @@ def _leave() -> None:
     """End the process at once; what was acknowledged is on the disk, and answers are finished."""
     logging.shutdown()
     os._exit(0)
-
-
-_NAMES = (
-    "port", "engine", "api_key", "allowed_origin", "max_body", "max_upload", "max_question", "max_sources",
-    "max_source_characters", "max_model_characters", "max_documents", "rate_limit",
-    "answers_at_once", "answers_waiting", "request_timeout", "read_timeout", "write_timeout", "drain",
-)  # fmt: skip
 
 
 def _address(host: str, port: int) -> str:

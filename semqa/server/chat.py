@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -38,6 +38,7 @@ from semqa.server.schemas import (
     Text,
     errors,
 )
+from semqa.server.settings import Citations
 from semqa.server.sse import EventStream, dumps, event
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["chat"])
 
-Format = Literal["plain", "numbered", "marked"]
 FORMAT = Field(
     None,
     description="How quotes look in the content: plain, numbered with [1] behind each, or marked with "
@@ -114,7 +114,7 @@ class ChatRequest(Lenient):
     engine: Engine = None
     limit: Limit = None
     renumber: Renumber = False
-    format: Format | None = FORMAT
+    format: Citations | None = FORMAT
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
         "n": ("must be 1: there is one answer.", (1,)),
@@ -174,13 +174,13 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     )
 
 
-def content_form(request: Request, asked: Format | None, given: Sequence[Given]) -> Format:
+def content_form(request: Request, asked: Citations | None, given: Sequence[Given]) -> Citations:
     """Return how quotes look in the content: an app that numbers its passages wants the numbers."""
     if asked is not None:
         return asked
     if any(each.label for each in given):
         return "numbered"
-    form: Format = request.app.state.settings.citations
+    form: Citations = request.app.state.settings.citations
     return form
 
 
@@ -192,7 +192,7 @@ class Content:
         form: how quotes look.
     """
 
-    def __init__(self, base: str, form: Format) -> None:
+    def __init__(self, base: str, form: Citations) -> None:
         self._base = base
         self._form = form
         self._parts: list[str] = []
@@ -272,7 +272,15 @@ class ChatReply(Serializer):
                 **cited["source"],
             }
             self._annotations.append(annotation)
-            chunks.append(self._chunk({"annotations": [annotation]}))
+            at = cited["place"]
+            # Open WebUI makes a citation of the title alone; this gives it the words.
+            shown = {
+                "source": {"name": at["title"], "url": at["url"]},
+                "document": [cited["source"]["quote"]],
+                "metadata": [{"source": at["url"], "name": at["title"]}],
+            }
+            told = {"type": "source", "data": shown}
+            chunks.append(self._chunk({"annotations": [annotation]}, event=told))
         return chunks
 
     def end(self, answered: Answered) -> list[bytes]:

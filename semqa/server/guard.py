@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
 
 from semqa.server.errors import ENDING, error_body
 
@@ -92,6 +93,12 @@ class Guard:
         """Let one request through, or not."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        root = self._settings.root_path
+        if root and scope["path"].startswith(f"{root}/"):  # a proxy may have taken it away
+            scope = {**scope, "path": scope["path"].removeprefix(root)}
+        elif root and scope["path"] == root:
+            await RedirectResponse(f"{root}/")(scope, receive, send)
             return
         started = time.perf_counter()
         headers = Headers(scope=scope)

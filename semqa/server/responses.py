@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.errors import InputError
 from semqa.server.asking import Serializer, address, prepare, respond
-from semqa.server.chat import FORMAT, Content, Format, Message, content_form, turn
+from semqa.server.chat import FORMAT, Content, Message, content_form, turn
 from semqa.server.context import Turn, read_conversation, side_task
 from semqa.server.engines import named_model
 from semqa.server.schemas import (
@@ -35,6 +35,7 @@ from semqa.server.schemas import (
     Text,
     errors,
 )
+from semqa.server.settings import Citations
 from semqa.server.sse import EventStream, dumps, event
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class ResponsesRequest(Lenient):
     engine: Engine = None
     limit: Limit = None
     renumber: Renumber = False
-    format: Format | None = FORMAT
+    format: Citations | None = FORMAT
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
         "previous_response_id": (

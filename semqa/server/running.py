@@ -62,7 +62,8 @@ class Running:
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies),
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(settings.drain)),
         )

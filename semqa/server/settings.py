@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
+from urllib.parse import urlsplit
 
 from semqa.data.home import default_data
 from semqa.errors import InputError
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 
     from semqa.engines import Engine
 
-__all__ = ["ServerSettings"]
+Citations = Literal["plain", "numbered", "marked"]
+
+SHORTEST_KEY = 16
+"""Characters of an API key."""
 
 
 def _create(spec: str) -> Engine:
@@ -76,7 +81,7 @@ class ServerSettings:
     allowed_origins: tuple[str, ...] = ()
     public_url: str | None = None
     trusted_proxies: tuple[str, ...] = ()
-    citations: Literal["plain", "numbered", "marked"] = "plain"
+    citations: Citations = "plain"
     max_body: int = 16 * 2**20
     max_upload: int = 128 * 2**20
     max_question: int = 8_000
@@ -93,50 +98,70 @@ class ServerSettings:
     drain: float = 30.0
 
     def __post_init__(self) -> None:
-        """See that the settings can be used.
+        """Raise if a setting is invalid.
 
         Raises:
-            InputError: one cannot.
+            InputError: one is.
         """
         if not 0 <= self.port <= 65535:
-            raise InputError(
-                f"port: got {self.port}, expected a number from 0 to 65535; choose another"
-            )
+            raise InputError(f"must be from 0 to 65535, got {self.port}.", field="port")
         if not self.engines:
-            raise InputError("engine: got none, expected at least one; leave it out for extractive")
+            raise InputError("must name at least one.", field="engine")
         for key in self.api_keys:
-            if len(key) < 8 or not key.isascii() or not key.isprintable() or " " in key:
+            if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
                 raise InputError(
-                    f"api_key: got a key of {len(key)} characters, expected at least 8 printable "
-                    "ASCII characters without a space; choose another"
+                    f"must have at least {SHORTEST_KEY} printable ASCII characters and no space, got "
+                    f"{len(key)} characters.",
+                    field="api_key",
+                    hint="semqa keys create makes one.",
                 )
         for origin in self.allowed_origins:
             if origin != "*" and not (_ORIGIN.fullmatch(origin) and not _USUAL.search(origin)):
                 raise InputError(
-                    f"allowed_origin: got {origin!r}, expected an origin as browsers send it: scheme "
-                    "and host in lower case, a port where it is no usual one, nothing behind; write "
-                    "such as https://chat.example.org, or * for any"
+                    f"must be an origin as browsers send it, in lower case and without a usual port, "
+                    f"got {origin!r}.",
+                    field="allowed_origin",
+                    value=origin,
+                    hint="Write such as https://chat.example.org, or * for any.",
                 )
-        for name in _FROM_ONE:
-            if getattr(self, name) < 1:
+        if self.public_url is not None and not _ADDRESS.fullmatch(self.public_url):
+            raise InputError(
+                f"must be an address such as https://example.org/semqa, got {self.public_url!r}.",
+                field="public_url",
+                value=self.public_url,
+            )
+        for proxy in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(proxy)
+            except ValueError:
                 raise InputError(
-                    f"{name}: got {getattr(self, name)}, expected a whole number from 1; change it"
-                )
-        for name in ("rate_limit", "answers_waiting"):
-            if getattr(self, name) < 0:
-                raise InputError(
-                    f"{name}: got {getattr(self, name)}, expected a whole number from 0; change it"
-                )
+                    f"must be an IP address or network, got {proxy!r}.",
+                    field="trusted_proxy",
+                    value=proxy,
+                ) from None
+        if self.citations not in get_args(Citations):
+            raise InputError(
+                f"must be one of {', '.join(get_args(Citations))}, got {self.citations!r}.",
+                field="citations",
+                value=self.citations,
+            )
+        for name in _LIMITS:
+            value, least = getattr(self, name), int(name not in ("rate_limit", "answers_waiting"))
+            if value < least:
+                raise InputError(f"must be at least {least}, got {value}.", field=name, value=value)
         for name in ("request_timeout", "read_timeout", "write_timeout", "drain"):
             if not getattr(self, name) > 0:
-                raise InputError(
-                    f"{name}: got {getattr(self, name)}, expected seconds above 0; change it"
-                )
+                raise InputError(f"must be above 0 seconds, got {getattr(self, name)}.", field=name)
 
     @property
     def library(self) -> Path:
         """The folder of the collections."""
         return self.data / "library"
+
+    @property
+    def root_path(self) -> str:
+        """The path at which a proxy mounts the server; empty for none."""
+        return urlsplit(self.public_url or "").path.rstrip("/")
 
     @property
     def store(self) -> str | Path:
@@ -149,13 +174,9 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[
 _USUAL = re.compile(r"^http://.*:0*80$|^https://.*:0*443$")
 """Ports that browsers leave away."""
 
-_FROM_ONE = (
-    "max_body",
-    "max_upload",
-    "max_question",
-    "max_sources",
-    "max_source_characters",
-    "max_model_characters",
-    "max_documents",
-    "answers_at_once",
-)
+_ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
+
+_LIMITS = (
+    "max_body", "max_upload", "max_question", "max_sources", "max_source_characters",
+    "max_model_characters", "max_documents", "answers_at_once", "rate_limit", "answers_waiting",
+)  # fmt: skip

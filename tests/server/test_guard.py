@@ -23,7 +23,7 @@ from tests.server.serving import client, serving
 from tests.server.stand_ins import Library, Scripted, Store, Written
 
 ASKED = {"question": "When?", "sources": [{"text": "It was in 1932."}]}
-KEY, OTHER = "sk-first-key", "sk-second-key"
+KEY, OTHER = "sk-first-key-0001", "sk-second-key-0002"
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -331,7 +331,7 @@ def test_ready_only_with_its_store(caplog: pytest.LogCaptureFixture) -> None:
     ],
 )
 def test_settings_are_checked(field: str, value: object) -> None:
-    with pytest.raises(InputError, match=r"got .* expected .*; "):
+    with pytest.raises(InputError, match="must"):
         ServerSettings(**{field: value})  # type: ignore[arg-type]
 
 

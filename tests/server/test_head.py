@@ -9,7 +9,7 @@ import pytest
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Written
 
-KEY = "sk-first-key"
+KEY = "sk-first-key-0001"
 CHAT = "https://chat.example.org"
 
 
