@@ -5,6 +5,7 @@ Each interface makes its own shape of these; a reply that is not streamed is mad
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 import uuid
@@ -20,7 +21,7 @@ from semqa.quotes.renumber import Renumbering, named_sources
 from semqa.server.work import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from semqa.engines import Engine
     from semqa.quotes import Segment, Source
@@ -169,8 +170,14 @@ class Answering:
         self._workers = workers
         self._measures = measures
 
-    async def events(self, asked: Asked) -> AsyncGenerator[Piece | Answered, None]:
+    async def events(
+        self, asked: Asked, left: Callable[[Answered], Awaitable[None]] | None = None
+    ) -> AsyncGenerator[Piece | Answered, None]:
         """Give the segments of the answer as they come, and the whole of it at the end.
+
+        Args:
+            asked: the question.
+            left: is called with what there is of the answer if the client leaves before its end.
 
         Raises:
             InputError: as the engine.
@@ -199,6 +206,12 @@ class Answering:
                             yield Piece(piece, _named(asked, kept))
                         if budget.spent:
                             break
+                except (GeneratorExit, asyncio.CancelledError):
+                    if left is not None and budget.marked.strip():
+                        cut = QuotedAnswer.parse(budget.marked, sources)
+                        outcome = Outcome(cut, None, finished=False)
+                        await left(_answered(asked, outcome, renumbering))
+                    raise
                 finally:
                     await events.aclose()
                 if budget.spent:
@@ -253,6 +266,7 @@ class _Budget:
     def take(self, segment: Segment) -> Segment | None:
         """Return what there is room for."""
         if self._left is None:
+            self._write(segment)
             return segment
         ends = [match.end() for match in _TOKEN.finditer(segment.text)]
         if len(ends) > self._left:
@@ -261,13 +275,14 @@ class _Budget:
                 return None
             segment = replace(segment, text=segment.text[: ends[self._left - 1]])
         self._left -= min(len(ends), self._left)
-        quoted = isinstance(segment, Quote) and segment.status is not Status.MALFORMED
-        self._written.append(
-            canonical_mark(segment.source, segment.text)
-            if isinstance(segment, Quote) and quoted
-            else segment.text
-        )
+        self._write(segment)
         return segment
+
+    def _write(self, segment: Segment) -> None:
+        text = segment.text
+        if isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
+            text = canonical_mark(segment.source, text)
+        self._written.append(text)
 
 
 def _named(asked: Asked, segment: Segment) -> Given | None:

@@ -80,6 +80,7 @@ async def prepare(
         ):
             check_for_model(sources, state.settings)
     if not sources or collection is not None:
+        await state.reading.settled(request.state.owner, collection)
         names = [collection] if isinstance(collection, str) else collection
         # A follow-up finds what itself asks for, and what the conversation is about.
         queries = list(dict.fromkeys((understood, question)))
@@ -293,7 +294,8 @@ async def respond(
         stream: whether to send the answer as it comes.
         at_once: whether a stream begins before the engine does; else what fails at once is told by
             the status.
-        keep: is called with the whole answer before it is sent.
+        keep: is called with the whole answer before it is sent, or with what there is of it when
+            the client stops a stream.
     """
     answering = request.app.state.answering
     if not stream:
@@ -303,7 +305,7 @@ async def respond(
         if keep is not None:
             await keep(answered)
         return Response(dumps(serializer.whole(answered)), media_type="application/json")
-    events = answering.events(asked)
+    events = answering.events(asked, keep)
     if not at_once:
         events = await while_there(request, primed(events))
 

@@ -136,7 +136,9 @@ async def upload_documents(
 
     The same file again does nothing; another one of the same name takes its place.
     """
-    read: DocumentList = await request.app.state.reading.run(_put, request, name, file)
+    reading = request.app.state.reading
+    with reading.into(request.state.owner, name):
+        read: DocumentList = await reading.run(_put, request, name, file)
     return read
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -14,7 +15,7 @@ from semqa.server.errors import BusyError, TooSlowError
 from semqa.server.sse import while_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from fastapi import Request
 
@@ -22,6 +23,9 @@ __all__ = ["Reading"]
 
 AT_ONCE = 8
 WAITING = 256
+
+PATIENCE = 60.0
+"""Seconds that a question waits for documents that are still being read."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -38,6 +42,36 @@ class Reading:
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
         self._turns = CapacityLimiter(at_once)
         self._waiting = waiting
+        self._under_way: list[tuple[tuple[str, str], asyncio.Event]] = []
+
+    @contextmanager
+    def into(self, owner: str, collection: str) -> Iterator[None]:
+        """Say that a collection is being added to, for `settled`."""
+        added, done = (owner, collection), asyncio.Event()
+        self._under_way.append((added, done))
+        try:
+            yield
+        finally:
+            self._under_way.remove((added, done))
+            done.set()
+
+    async def settled(self, owner: str, collection: str | Sequence[str] | None) -> None:
+        """Wait until what is being added to collections is there, at most `PATIENCE` seconds.
+
+        Args:
+            owner: whose.
+            collection: name or names; None for all.
+        """
+        names = [collection] if isinstance(collection, str) else collection
+        waited = [
+            done
+            for (whose, name), done in self._under_way
+            if whose == owner and (names is None or name in names)
+        ]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                for done in waited:
+                    await done.wait()
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call something that blocks, when its turn comes; it goes on if the client leaves.
