@@ -73,8 +73,8 @@ def kind_of(name: str, data: bytes) -> str:
     promised = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
     if promised in _PACKED:
         raise InputError(
-            f"{name}: not what its name says: got {data[:8]!r}… for a beginning, expected "
-            f"{_PACKED[promised]}; correct the name or the file"
+            f"{name}: not what its name says: it is not {_PACKED[promised]}. Correct the name or the "
+            "file."
         )
     if not data.startswith(_BOMS) and b"\0" in data[:_SAMPLE]:
         raise InputError(

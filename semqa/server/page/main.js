@@ -25,6 +25,7 @@ const conversations = new Conversations(open);
 const library = new Library(said, (collection, id) => showDocument(collection, id));
 const engines = new Engines();
 const passages = new Passages(said);
+let loaded = Promise.resolve(); // the collections and engines that there are
 let running = null; // what stops the answer that is being written
 
 // A reader turned to a quote of an answer.
@@ -267,7 +268,10 @@ async function read(id) {
   }
   const pasted = (last?.sources ?? []).filter((each) => !each.collection);
   if (set) {
-    await library.use(set.collections ?? []);
+    const quoted = (last?.sources ?? []).flatMap(({ collection }) => collection ?? []);
+    await loaded.catch(() => {});
+    if (mine !== opened) return;
+    await library.use(set.collections ?? [...new Set(quoted)]);
     engines.use(set.engine ?? "");
   }
   passages.recall(id, pasted.map(({ title, text, url }) => ({ title, text, ...(url ? { url } : {}) })));
@@ -365,7 +369,8 @@ find("source-list").addEventListener("back", () => pane(""));
 addEventListener("popstate", () => open(new URLSearchParams(location.search).get("c"), { push: false }));
 
 try {
-  await Promise.all([conversations.load(), library.load(), engines.load()]);
+  loaded = Promise.all([library.load(), engines.load()]);
+  await Promise.all([conversations.load(), loaded]);
   if (!opened) await open(new URLSearchParams(location.search).get("c"), { push: false });
 } catch (problem) {
   transcript.append(make("p", { class: "problem", role: "alert" }, visible(problem.message)));
