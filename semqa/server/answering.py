@@ -6,6 +6,7 @@ Each interface makes its own shape of these; a reply that is not streamed is mad
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 import uuid
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.concurrency import run_in_threadpool
 
 from semqa.engines.abstention import abstention, rated
+from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.quotes import Quote, QuotedAnswer, Status
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.renumber import Renumbering, named_sources
+from semqa.server.errors import EngineFailedError
 from semqa.server.work import Outcome
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from semqa.server.work import Workers
 
 __all__ = ["Answered", "Answering", "Asked", "Given", "Piece"]
+
+
+_log = logging.getLogger("semqa.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +246,17 @@ class Answering:
         """Return the engine of a specification, made if need be.
 
         Raises:
-            InputError: it cannot be made as it was set up.
-            UnavailableError: a model was not reached, or a package is missing.
+            EngineFailedError: it cannot be made as it was set up, or a model was not reached.
         """
         made = self._shelf.made(spec)
-        return made if made is not None else await run_in_threadpool(self._shelf.get, spec)
+        if made is not None:
+            return made
+        try:
+            return await run_in_threadpool(self._shelf.get, spec)
+        except (InputError, UnavailableError) as error:
+            _log.error("the engine cannot be made", exc_info=error, extra={"engine": spec})
+            refused = isinstance(error, (InputError, MissingExtraError))
+            raise EngineFailedError(refused=refused) from error
 
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")

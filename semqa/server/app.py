@@ -184,16 +184,15 @@ def _add_health(app: FastAPI) -> None:
     async def ready(request: Request) -> JSONResponse:
         """Tell whether questions can be answered now, and whether the encoder is there yet."""
         state = request.app.state
-        good = state.ready
-        if good:
+        why = "" if state.ready else "The server is starting or shutting down."
+        if not why:
             try:
                 await run_in_threadpool(state.store.check)
             except Exception:  # noqa: BLE001  (whatever is wrong with it, it is not ready)
-                _log.warning("the store does not answer", exc_info=True)
-                good = False
-        status = "ok" if good else "not ready"
-        told = {"status": status, "encoder": state.warming.state}
-        return JSONResponse(told, 200 if good else 503)
+                _log.warning("the database does not answer", exc_info=True)
+                why = "The database does not answer."
+        told = {"status": "not ready" if why else "ok", "encoder": state.warming.state}
+        return JSONResponse({**told, "reason": why} if why else told, 503 if why else 200)
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics(request: Request) -> Response:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages import Collection, DocumentInfo, Found, Library
 
 __all__ = ["router"]
+
+_log = logging.getLogger("semqa.server")
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"])
 
@@ -178,7 +182,17 @@ def _put(request: Request, name: str, uploads: list[UploadFile]) -> DocumentList
     collection = _collection(request, name)
     most = collection.limits.size + 1  # one more tells that it is too large
     files = [(_name_of(each), each.file.read(most)) for each in uploads]
-    return _listed(collection.put_all(files))
+    try:
+        return _listed(collection.put_all(files))
+    except Exception:
+        # They may be there all the same, if the disk was full when they were indexed.
+        with suppress(Exception):
+            same = [collection.same(name, data) for name, data in dict(files).items()]
+            kept = [each for each in same if each is not None]
+            if kept and len(kept) == len(same):
+                _log.exception("an upload was kept, but not all of its indexes")
+                return _listed(kept)
+        raise
 
 
 def _listed(found: list[DocumentInfo]) -> DocumentList:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusyError",
+    "EngineFailedError",
     "GoneError",
     "TooSlowError",
     "add_handlers",
@@ -46,6 +47,7 @@ _TYPES = {
     408: "timeout_error",
     413: "request_too_large",
     429: "rate_limit_error",
+    502: "api_error",
     503: "overloaded_error",
     504: "timeout_error",
     507: "api_error",
@@ -70,6 +72,22 @@ class BusyError(UnavailableError):
 
 class TooSlowError(UnavailableError):
     """An answer took longer than the server allows."""
+
+
+class EngineFailedError(UnavailableError):
+    """An engine, or the server of its model, failed. What it said is not for clients to see.
+
+    Attributes:
+        refused: whether it will fail again unless the operator changes something.
+    """
+
+    def __init__(self, *, refused: bool) -> None:
+        self.refused = refused
+        super().__init__(
+            "The model cannot be used as the server is set up. Its log says more."
+            if refused
+            else "The model did not answer. Try again."
+        )
 
 
 def error_body(
@@ -100,16 +118,22 @@ def as_error(error: BaseException) -> tuple[int, str]:
     """Return the status and the message for an error; what nobody foresaw is logged, not shown."""
     if not isinstance(error, InputError) and _is_full(error):
         _log.error("no room is left on the disk", exc_info=error)
-        return 507, (
-            "no room is left: got a disk that is full, expected room for what was sent; have some "
-            "made on the server's disk, or have it started with another --data"
-        )
+        return 507, ("No room is left on the server's disk: what was sent is not kept.")
     if isinstance(error, InputError):
         return (404 if isinstance(error, NotFoundError) else 400), str(error)
     if isinstance(error, TooSlowError):
         return 504, str(error)
-    if isinstance(error, (MissingExtraError, UnavailableError)):
+    if isinstance(error, EngineFailedError):
+        return (502 if error.refused else 503), str(error)
+    if isinstance(error, (BusyError, MissingExtraError)):
         return 503, str(error)
+    if isinstance(error, UnavailableError):
+        # It may name addresses and users of other servers.
+        _log.error("something the server needs is unavailable", exc_info=error)
+        return (
+            503,
+            "The server cannot reach something that it needs, such as its database. Try again.",
+        )
     if isinstance(error, SemqaError):
         return 500, str(error)
     _log.error("unforeseen error", exc_info=error)

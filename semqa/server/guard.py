@@ -15,7 +15,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
-from semqa.server.errors import ENDING, error_body
+from semqa.errors import SemqaError, UnavailableError
+from semqa.server.errors import ENDING, as_error, error_body
+from semqa.server.rate import RateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
     from semqa.server.keys import KeyRing
     from semqa.server.measures import Measures
-    from semqa.server.rate import RateLimit
     from semqa.server.settings import ServerSettings
 
 __all__ = ["Guard"]
@@ -34,6 +35,12 @@ _log = logging.getLogger("semqa.server")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 _OPEN = re.compile(r"/|/healthz|/readyz|/openapi\.json|/favicon\.ico|/page(?:/.*)?")
 """Paths that need no key: nothing of anyone's is there."""
+
+_RETRY = {"retry-after": "1"}
+_HEALTH = ("/healthz", "/readyz")
+
+GUESSES = 20
+"""Unknown keys that an address may send in a minute."""
 
 SLOWEST = 10_000.0
 """Bytes a second, below which a body does not come in time."""
@@ -87,6 +94,7 @@ class Guard:
         self._keys = keys
         self._rate = rate
         self._measures = measures
+        self._guesses = RateLimit(GUESSES)
         self._hosts = {settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -134,6 +142,11 @@ class Guard:
             if status:
                 raise
             await _refuse(reply, _ending(), request_id)
+        except SemqaError as error:
+            if status:
+                raise
+            status_of, message = as_error(error)
+            await _refuse(reply, _RefusedError(status_of, message, _RETRY), request_id)
         except Exception as error:
             if status:
                 _log.error("reply broke off", exc_info=error, extra={"request_id": request_id})
@@ -146,26 +159,24 @@ class Guard:
 
     async def _check(self, scope: Scope, headers: Headers) -> None:
         path = scope["path"]
+        if path in _HEALTH:  # whatever is wrong, it can be asked
+            return
         length = headers.get("content-length", "")
         if length.isdigit() and int(length[:18]) > self._most(headers):
             raise _too_large(self._most(headers))
-        required = await self._keys.required()
+        client = (scope.get("client") or ("",))[0]
+        is_open = _OPEN.fullmatch(path) is not None
+        try:
+            required = await self._keys.required()
+        except UnavailableError:
+            if not is_open:
+                raise
+            required = True
         if not required:
             self._check_browser(scope, headers)
-        elif not _OPEN.fullmatch(path):
-            secret = _secret(headers)
-            owner = await self._keys.owner(secret) if secret else None
-            if owner is None:
-                got = "a key that is not known" if secret else "no key"
-                raise _RefusedError(
-                    401,
-                    f"not allowed: got {got}, expected one of this server's; send it as "
-                    "Authorization: Bearer KEY",
-                    {"www-authenticate": "Bearer"},
-                )
-            scope["state"]["owner"] = owner
+        elif not is_open:
+            scope["state"]["owner"] = await self._owner(headers, client)
         if path.startswith("/v1/"):
-            client = (scope.get("client") or ("",))[0]
             wait = self._rate.wait(scope["state"]["owner"] or f"at {client}")
             if wait:
                 raise _RefusedError(
@@ -174,6 +185,27 @@ class Guard:
                     f"expected fewer; wait {wait:.1f} seconds",
                     {"retry-after": str(max(1, round(wait + 0.5)))},
                 )
+
+    async def _owner(self, headers: Headers, client: str) -> str:
+        """Return whose key a request has; an address that guesses keys has to wait."""
+        secret = _secret(headers)
+        if secret and not self._keys.used(secret) and (wait := self._guesses.left(client)):
+            raise _RefusedError(
+                429,
+                "Too many unknown keys from this address; wait.",
+                {"retry-after": str(max(1, round(wait + 0.5)))},
+            )
+        owner = await self._keys.owner(secret) if secret else None
+        if owner is None:
+            if secret:
+                self._guesses.wait(client)
+            got = "The key is not known." if secret else "A key is needed."
+            raise _RefusedError(
+                401,
+                f"{got} Send one of this server's as Authorization: Bearer KEY.",
+                {"www-authenticate": "Bearer"},
+            )
+        return owner
 
     def _check_browser(self, scope: Scope, headers: Headers) -> None:
         """See that a server that asks for no key is not used by a stranger's page in a browser."""

@@ -52,6 +52,7 @@ class KeyRing:
         self._clock = clock
         self._open_until = 0.0
         self._closed = False
+        self._used: OrderedDict[str, None] = OrderedDict()
         self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     async def required(self) -> bool:
@@ -71,6 +72,7 @@ class KeyRing:
         """Return whose key it is, None for nobody's."""
         digest = _digest(secret)
         if (given := self._given.get(digest)) is not None:
+            self._note(digest)
             return given
         if self._store is None:
             return None
@@ -80,10 +82,20 @@ class KeyRing:
         self._known.pop(digest, None)
         found = await run_in_threadpool(self._store.owner_of, secret)
         if found is not None:
+            self._note(digest)
             self._known[digest] = (found, self._clock() + REMEMBERED)
             while len(self._known) > MAX_REMEMBERED:
                 self._known.popitem(last=False)
         return found
+
+    def used(self, secret: str) -> bool:
+        """Whether a key was found good before, which says nothing of now."""
+        return _digest(secret) in self._used
+
+    def _note(self, digest: str) -> None:
+        self._used[digest] = None
+        while len(self._used) > MAX_REMEMBERED:
+            self._used.popitem(last=False)
 
 
 def given_owner(secret: str) -> str:

@@ -35,13 +35,20 @@ class RateLimit:
 
     def wait(self, key: str) -> float:
         """Take one request of a key; returns 0, or the seconds until one is allowed."""
+        wait = self.left(key)
+        if self._most:
+            left, now = self._buckets.pop(key)
+            self._buckets[key] = (left if wait else left - 1, now)
+            while len(self._buckets) > MAX_KNOWN:
+                self._buckets.popitem(last=False)
+        return wait
+
+    def left(self, key: str) -> float:
+        """Return 0 if a request is allowed, or the seconds until one is; takes none."""
         if not self._most:
             return 0.0
         now = self._clock()
         left, seen = self._buckets.pop(key, (self._most, now))
         left = min(self._most, left + (now - seen) * self._most / 60)
-        allowed = left >= 1
-        self._buckets[key] = (left - 1 if allowed else left, now)
-        while len(self._buckets) > MAX_KNOWN:
-            self._buckets.popitem(last=False)
-        return 0.0 if allowed else (1 - left) * 60 / self._most
+        self._buckets[key] = (left, now)
+        return 0.0 if left >= 1 else (1 - left) * 60 / self._most

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from semqa.engines import StreamingEngine
+from semqa.engines import PromptedEngine, StreamingEngine
 from semqa.engines.abstention import attempt, nearest, rated
-from semqa.engines.wanted import while_wanted
+from semqa.engines.base import PromptTooLongError
+from semqa.engines.wanted import UnwantedError, while_wanted
+from semqa.errors import InputError, MissingExtraError, UnavailableError
 from semqa.quotes.live import AnswerReader
-from semqa.server.errors import BusyError, TooSlowError
+from semqa.server.errors import BusyError, EngineFailedError, TooSlowError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 
 __all__ = ["Outcome", "Workers"]
+
+
+_log = logging.getLogger("semqa.server")
 
 
 class Outcome(NamedTuple):
@@ -103,7 +109,7 @@ class Workers:
                     with while_wanted(lambda: not gone.is_set()):
                         put(_answer(engine, question, sources, put, gone))
             except BaseException as error:  # noqa: BLE001  (raised again by who listens)
-                put(error)
+                put(told(engine, error))
 
         future = self._pool(isinstance(engine, StreamingEngine)).submit(work)
         self._there += 1
@@ -147,6 +153,26 @@ class Workers:
 
     def _left(self) -> None:
         self._there -= 1
+
+
+def told(engine: Engine, error: BaseException) -> BaseException:
+    """Return an engine's error as clients may see it.
+
+    What a model's server says may hold its address, its key or its own errors; a prompt that is too
+    long is the client's to mend.
+    """
+    of_model = isinstance(engine, (StreamingEngine, PromptedEngine))
+    if (
+        not of_model
+        or not isinstance(error, (InputError, UnavailableError))
+        or isinstance(error, (PromptTooLongError, UnwantedError))
+    ):
+        return error
+    status = getattr(error, "status", None)
+    _log.error("the engine failed", exc_info=error, extra={"engine": engine.name, "http": status})
+    failed = EngineFailedError(refused=isinstance(error, (InputError, MissingExtraError)))
+    failed.__cause__ = error
+    return failed
 
 
 def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:

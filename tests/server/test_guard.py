@@ -314,7 +314,7 @@ def test_ready_only_with_its_store(caplog: pytest.LogCaptureFixture) -> None:
         assert server.get("/readyz").status_code == 200
         store.keys = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
         assert server.get("/readyz").status_code == 503
-        assert "the store does not answer" in caplog.text
+        assert "the database does not answer" in caplog.text
         assert server.get("/healthz").status_code == 200
 
 
