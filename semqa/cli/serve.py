@@ -278,7 +278,7 @@ def serve(
     del config
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
-    from semqa.server.logs import log_to
+    from semqa.server.running import log_to
 
     log_to()
     _log.info(f"semqa {semqa.__version__} starts")  # libraries and models take seconds to load

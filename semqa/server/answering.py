@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from semqa.server.measures import Measures
     from semqa.server.work import Workers
 
-__all__ = ["Answered", "Answering", "Asked", "Given", "Piece"]
-
 
 _log = logging.getLogger("semqa.server")
 
@@ -225,7 +223,8 @@ class Answering:
                     cut = await run_in_threadpool(rated, engine, asked.understood, cut)
                     outcome = Outcome(cut, None, finished=False)
             answered = _answered(asked, outcome, renumbering)
-            measured.ended(answered)
+            read = answered.answer
+            measured.ended(read.verdict(asked.understood).value, read.counts)
             yield answered
 
     async def whole(self, asked: Asked) -> tuple[list[Piece], Answered]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 
 import semqa
@@ -22,22 +24,16 @@ from semqa.server import (
     conversations,
     engines,
     messages,
-    page,
     responses,
 )
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers
-from semqa.server.guard import Guard
-from semqa.server.head import Head
-from semqa.server.keys import KeyRing
 from semqa.server.measures import Measures
-from semqa.server.rate import RateLimit
-from semqa.server.reading import Reading
+from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
 from semqa.server.schemas import errors
-from semqa.server.store.opening import make_folder, open_store
-from semqa.server.warming import Warming, one_after_the_other
-from semqa.server.work import Workers
+from semqa.server.store.store import make_folder, open_store
+from semqa.server.work import Reading, Warming, Workers, one_after_the_other
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -56,7 +52,6 @@ _ROUTERS = (
     engines.router,
     collections.router,
     conversations.router,
-    page.router,
 )
 
 _FAILURES = (
@@ -120,6 +115,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
+    _add_page(app)
     _add_health(app)
     _document(app)
     keys = KeyRing(settings.api_keys, store)
@@ -172,6 +168,25 @@ def _document(app: FastAPI) -> None:
         return made
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+_PAGE_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "object-src 'none'"
+)
+"""What the page may do: load its own files, ask its own server, run no script within a text."""
+
+
+def _add_page(app: FastAPI) -> None:
+    files = StaticFiles(directory=Path(__file__).parent / "page")
+    app.mount("/page", files)
+
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        """Show the page."""
+        reply = await files.get_response("index.html", request.scope)
+        reply.headers["content-security-policy"] = _PAGE_POLICY
+        return reply
 
 
 def _add_health(app: FastAPI) -> None:

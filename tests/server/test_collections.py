@@ -15,7 +15,7 @@ from httpx2 import Response
 from semqa.errors import InputError, NotFoundError
 from semqa.retrieval.passages import Library
 from semqa.server.collections import router
-from semqa.server.reading import Reading
+from semqa.server.work import Reading
 from tests.documents import makers
 
 HARBOUR = b"The harbour of Oslo was built in 1890."

@@ -16,9 +16,8 @@ import pytest
 
 from semqa import InputError
 from semqa.server import ServerSettings
-from semqa.server.keys import KeyRing
-from semqa.server.logs import log_to
-from semqa.server.running import Running
+from semqa.server.middleware import KeyRing
+from semqa.server.running import Running, log_to
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Library, Scripted, Store, Written
 

@@ -12,7 +12,7 @@ import pytest
 
 from semqa.errors import NotFoundError
 from semqa.server.errors import BusyError
-from semqa.server.reading import Reading
+from semqa.server.work import Reading
 from tests.server.serving import serving
 from tests.server.stand_ins import Library
 

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from semqa.errors import UnavailableError
-from semqa.server import warming
-from semqa.server.warming import Warming
+from semqa.server import work
+from semqa.server.work import Warming
 from tests.server.serving import client
 from tests.server.stand_ins import Library
 from tests.server.test_gone import eventually
@@ -32,7 +32,7 @@ class Encoded(Library):
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming, "PAUSE", 0.0)
+    monkeypatch.setattr(work, "PAUSE", 0.0)
 
 
 def test_readyz_tells_when_the_encoder_is_there() -> None:
@@ -80,7 +80,7 @@ def test_the_end_does_not_wait_for_it() -> None:
 
 
 def test_a_server_that_ends_at_once_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming, "PAUSE", 20.0)
+    monkeypatch.setattr(work, "PAUSE", 20.0)
     library = Encoded()
     begun = Warming(library)
     begun.begin()

@@ -1,4 +1,9 @@
-"""A database: SQLite in a file, or PostgreSQL; how to reach it, and how to bring it up to date."""
+"""A database: its tables, how to reach it (SQLite in a file, or PostgreSQL), how to bring it up to date.
+
+The tables are as the newest migration leaves them; a test holds the two equal. Times are microseconds
+since 1970 in UTC, because SQLite keeps no time zones. Contents are JSON in ASCII: PostgreSQL keeps no NUL
+in text, and neither database keeps half a surrogate pair.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+    text,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
@@ -21,7 +38,59 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Database"]
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("created", BigInteger, nullable=False),
+    Column("revoked", BigInteger),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+    Index("ix_conversations_owner_updated", "owner", "updated"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column(
+        "number",
+        BigInteger().with_variant(Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    Column("id", Text, nullable=False, unique=True),
+    Column(
+        "conversation",
+        Text,
+        ForeignKey("conversations.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    Column("role", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
 
 _WAIT_SECONDS = 30.0
 """How long a connection to SQLite waits for another that writes."""

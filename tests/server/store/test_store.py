@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from semqa.errors import InputError, NotFoundError, UnavailableError
 from semqa.server.settings import ServerSettings
 from semqa.server.store import Store
-from semqa.server.store.tables import metadata
+from semqa.server.store.database import metadata
 
 HOSTILE = [
     "", "x", "' OR 1=1 --", "conv_" + "0" * 24, "conv_" + "0" * 23 + "\n", "%", "\0", "\ud800",

@@ -1,34 +1,175 @@
-"""What every request goes through: an id, limits, the key, and headers that keep browsers in check."""
+"""What every request goes through: an id, limits, the key, and headers that keep browsers in check.
+
+`RateLimit` and `KeyRing` say how many requests are allowed and whose they are, `Guard` asks them, `Head`
+answers HEAD.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import ipaddress
 import json
 import logging
 import re
 import time
 import uuid
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from semqa.errors import SemqaError, UnavailableError
 from semqa.server.errors import ENDING, as_error, error_body
-from semqa.server.rate import RateLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from semqa.server.keys import KeyRing
     from semqa.server.measures import Measures
     from semqa.server.settings import ServerSettings
 
-__all__ = ["Guard"]
+
+MAX_KNOWN = 10_000
+"""Buckets that are kept; beyond, those longest unused are forgotten, which are full again."""
+
+
+class RateLimit:
+    """Allows a number of requests a minute, and up to as many at once after a pause.
+
+    Args:
+        per_minute: requests; 0 for no limit.
+        clock: seconds.
+
+    Example:
+        >>> limit = RateLimit(2, clock=lambda: 0.0)
+        >>> [limit.wait("k") for _ in range(3)]
+        [0.0, 0.0, 30.0]
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = float(per_minute)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, key: str) -> float:
+        """Take one request of a key; returns 0, or the seconds until one is allowed."""
+        wait = self.left(key)
+        if self._most:
+            left, now = self._buckets.pop(key)
+            self._buckets[key] = (left if wait else left - 1, now)
+            while len(self._buckets) > MAX_KNOWN:
+                self._buckets.popitem(last=False)
+        return wait
+
+    def left(self, key: str) -> float:
+        """Return 0 if a request is allowed, or the seconds until one is; takes none."""
+        if not self._most:
+            return 0.0
+        now = self._clock()
+        left, seen = self._buckets.pop(key, (self._most, now))
+        left = min(self._most, left + (now - seen) * self._most / 60)
+        self._buckets[key] = (left, now)
+        return 0.0 if left >= 1 else (1 - left) * 60 / self._most
+
+
+REMEMBERED = 10.0
+"""Seconds for which a key that was found good stays so: a revoked one works no longer than that."""
+
+MAX_REMEMBERED = 10_000
+
+
+class KeyStore(Protocol):
+    """Keeps keys, hashed (`semqa.server.store`)."""
+
+    def keys(self) -> Sequence[object]:
+        """Return the keys that there are."""
+        ...
+
+    def owner_of(self, secret: str) -> str | None:
+        """Return the id of a key, None if there is none such."""
+        ...
+
+
+class KeyRing:
+    """Knows the keys of a server: those it was started with, and those in its database.
+
+    Args:
+        given: those it was started with; kept as hashes.
+        store: where the others are.
+        clock: seconds.
+    """
+
+    def __init__(
+        self,
+        given: Sequence[str],
+        store: KeyStore | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._given = {_digest(secret): given_owner(secret) for secret in given}
+        self._store = store
+        self._clock = clock
+        self._open_until = 0.0
+        self._closed = False
+        self._used: OrderedDict[str, None] = OrderedDict()
+        self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
+
+    async def required(self) -> bool:
+        """Whether a request needs a key: there are any, or have been since the server started."""
+        if self._given or self._closed:
+            return True
+        if self._store is None or self._clock() < self._open_until:
+            return False
+        if await run_in_threadpool(self._store.keys):
+            # Taking the last key back must not open the server to everybody.
+            self._closed = True
+            return True
+        self._open_until = self._clock() + 1.0
+        return False
+
+    async def owner(self, secret: str) -> str | None:
+        """Return whose key it is, None for nobody's."""
+        digest = _digest(secret)
+        if (given := self._given.get(digest)) is not None:
+            self._note(digest)
+            return given
+        if self._store is None:
+            return None
+        owner, until = self._known.get(digest, ("", 0.0))
+        if self._clock() < until:
+            return owner
+        self._known.pop(digest, None)
+        found = await run_in_threadpool(self._store.owner_of, secret)
+        if found is not None:
+            self._note(digest)
+            self._known[digest] = (found, self._clock() + REMEMBERED)
+            while len(self._known) > MAX_REMEMBERED:
+                self._known.popitem(last=False)
+        return found
+
+    def used(self, secret: str) -> bool:
+        """Whether a key was found good before, which says nothing of now."""
+        return _digest(secret) in self._used
+
+    def _note(self, digest: str) -> None:
+        self._used[digest] = None
+        while len(self._used) > MAX_REMEMBERED:
+            self._used.popitem(last=False)
+
+
+def given_owner(secret: str) -> str:
+    """Return the owner whom a key stands for that a server is started with."""
+    return f"key-{_digest(secret)[:16]}"
+
+
+def _digest(secret: str) -> str:
+    # Comparing digests tells nothing about a key by the time it takes.
+    return hashlib.sha256(b"semqa key\0" + secret.encode("utf-8", "replace")).hexdigest()
+
 
 _log = logging.getLogger("semqa.server")
 
@@ -125,8 +266,9 @@ class Guard:
                 for name, value in HEADERS.items():
                     out.setdefault(name, value)
                 out["x-request-id"] = request_id
-                if scope["path"].startswith("/v1/"):
-                    out.setdefault("cache-control", "no-store")
+                # The page is asked for anew, and not sent again while it is the same.
+                kept = "no-store" if scope["path"].startswith("/v1/") else "no-cache"
+                out.setdefault("cache-control", kept)
             await send(message)
 
         try:
@@ -334,3 +476,34 @@ async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": refused.status_code, "headers": raw})
     await send({"type": "http.response.body", "body": body})
+
+
+class Head:
+    """Hands HEAD on as GET, and keeps the body of the reply back.
+
+    Args:
+        app: what replies.
+
+    Source: RFC 9110, sections 9.1 and 9.3.2.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        asked = {**scope, "method": "GET"}
+        try:
+            await self._app(asked, receive, without_body)
+        finally:
+            if "route" in asked:
+                scope["route"] = asked["route"]  # what requests are counted by
