@@ -201,9 +201,7 @@ def _listed(found: list[DocumentInfo]) -> DocumentList:
 
 def _name_of(upload: UploadFile) -> str:
     if not upload.filename:
-        raise InputError(
-            "file: no name: got a part without a file name, expected one with its ending; name it"
-        )
+        raise InputError("must have a file name with its ending.", field="file")
     return upload.filename
 
 

@@ -23,7 +23,7 @@ _ALWAYS = re.compile(r"extractive|bm25|(?:lead|tail)-[1-9][0-9]{0,2}")
 
 
 class EngineShelf:
-    """Holds the engines that may be asked for.
+    """Engines that clients may choose from.
 
     Clients choose among these, and cannot have another model loaded.
 
@@ -44,22 +44,21 @@ class EngineShelf:
         return self.names[0]
 
     def choose(self, spec: str | None) -> str:
-        """Return the specification that is meant.
+        """Return the specification of an engine that a client may use.
 
         Raises:
-            NotFoundError: it is not one of these, nor one that needs no model.
+            NotFoundError: it is neither set up nor one that needs no model.
         """
         if spec is None:
             return self.default
         if spec in self.names or _ALWAYS.fullmatch(spec):
             return spec
         raise NotFoundError(
-            f"engine: got {spec[:80]!r}, expected one of {', '.join(self.names)}; choose one of "
-            "these, or start the server with --engine for more"
+            f"must be one of {', '.join(self.names)}, got {spec[:80]!r}.", field="engine"
         )
 
     def kind(self, spec: str) -> str:
-        """Return what an engine is counted as: whoever asks can think of a thousand numbers.
+        """Return the label of an engine in metrics; clients can think of a thousand numbers.
 
         Example:
             >>> shelf = EngineShelf(["extractive", "lead-3"], lambda spec: NotImplemented)
@@ -82,7 +81,7 @@ class EngineShelf:
         with self._lock:
             if spec not in self._made:
                 if spec not in self.names:
-                    # Those that need no model are cheap, and not worth keeping for anyone's number.
+                    # Engines without a model are cheap to make.
                     return self._create(spec)
                 self._made[spec] = self._create(spec)
             return self._made[spec]
@@ -141,7 +140,7 @@ async def model(request: Request, model: str) -> dict[str, Any]:
     names = await _names(request)
     if model not in names:
         raise NotFoundError(
-            f"model: got {model[:80]!r}, expected one of {', '.join(names[:20])}; choose one"
+            f"must be one of {', '.join(names[:20])}, got {model[:80]!r}.", field="model"
         )
     return _model(model)
 

@@ -137,7 +137,7 @@ def as_error(error: BaseException) -> tuple[int, str]:
     if isinstance(error, SemqaError):
         return 500, str(error)
     _log.error("unforeseen error", exc_info=error)
-    return 500, "the server failed: it has logged why, under the request's id; try again"
+    return 500, "The server failed. Its log says why, under the request's id."
 
 
 def _is_full(error: BaseException | None) -> bool:
@@ -195,8 +195,8 @@ def add_handlers(app: FastAPI) -> None:
         told = str(error.detail)
         if told in ("Not Found", "Method Not Allowed"):  # the framework's own, of no help
             told = (
-                f"{told.lower()}: got {request.method} {request.url.path[:_SHOWN_PATH]!a}, expected a "
-                "method and a path that /openapi.json has; correct the address"
+                f"{told}: {request.method} {request.url.path[:_SHOWN_PATH]!a}. /openapi.json lists "
+                "what there is."
             )
         return reply(request, error.status_code, told, error.headers)
 
@@ -208,8 +208,8 @@ def add_handlers(app: FastAPI) -> None:
             return reply(
                 request,
                 400,
-                "The request is invalid: got a body that is not called JSON, expected the header "
-                "Content-Type: application/json; send it along",
+                "The request is invalid: its body must be JSON, with the header Content-Type: "
+                "application/json.",
             )
         places = [[part for part in each["loc"] if part != "body"] for each in error.errors()]
         param = ".".join(map(str, places[0])) if len(places) == 1 else None

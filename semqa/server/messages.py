@@ -206,15 +206,15 @@ def _documents(
 
     Raises:
         InputError: there are too many, or one cannot be read.
-        UnwantedError: nobody waits for them any more.
+        UnwantedError: the client disconnected.
     """
     blocks = list(_blocks(messages))
     files = sum(_file_of(block) is not None for block in blocks)
     if files > settings.max_documents:
         raise InputError(
-            f"documents: got {files:,} that have to be read first, expected at most "
-            f"{settings.max_documents:,}; send fewer, put them into a collection, or raise "
-            "--max-documents"
+            f"may have at most {settings.max_documents:,} files, got {files:,}.",
+            field="messages",
+            hint="Put them into a collection.",
         )
     given: list[Given] = []
     places: list[Place] = []
@@ -272,7 +272,7 @@ def _document(
     source, title, cited = block.source, block.title, block.cited
     if not isinstance(source, DocumentSource):
         raise InputError(
-            f"document {index}: got no source, expected one of type text, content or base64; add it"
+            "must have a source of type text, content or base64.", field=f"document {index}"
         )
     if source.type == "text" and source.data is not None:
         yield Source(source.data, title or ""), Place("char", index, title, cited=cited)
@@ -286,8 +286,9 @@ def _document(
         yield Source(text, title or ""), Place("page", index, title, cited=cited, pages=pages)
     else:
         raise InputError(
-            f"document {index}: got a source of type {source.type[:40]!r}, expected text with data, "
-            "content with blocks, or base64 with data; send the text"
+            f"must have a source of type text, content or base64 with its data, got type "
+            f"{source.type[:40]!r}.",
+            field=f"document {index}",
         )
 
 
@@ -296,7 +297,7 @@ def _extracted(data: str, index: int) -> _Extracted:
         raw = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         raise InputError(
-            f"document {index}: got data that is no base64, expected a PDF in base64; encode it"
+            "must have a PDF as base64 in its data.", field=f"document {index}"
         ) from None
     documents = require("semqa.documents", extra="serve", purpose="a document in base64")
     read = documents.extract(f"document {index}.pdf", raw)  # its title is no name of a file

@@ -39,7 +39,7 @@ MAX_KNOWN = 10_000
 
 
 class RateLimit:
-    """Allows a number of requests a minute, and up to as many at once after a pause.
+    """A token bucket for each key.
 
     Args:
         per_minute: requests; 0 for no limit.
@@ -96,7 +96,7 @@ class KeyStore(Protocol):
 
 
 class KeyRing:
-    """Knows the keys of a server: those it was started with, and those in its database.
+    """The keys of a server: those it was started with, and those in its database.
 
     Args:
         given: those it was started with; kept as hashes.
@@ -119,7 +119,7 @@ class KeyRing:
         self._known: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     async def required(self) -> bool:
-        """Whether a request needs a key: there are any, or have been since the server started."""
+        """Whether requests need a key: there is one, or has been since the server started."""
         if self._given or self._closed:
             return True
         if self._store is None or self._clock() < self._open_until:
@@ -132,7 +132,7 @@ class KeyRing:
         return False
 
     async def owner(self, secret: str) -> str | None:
-        """Return whose key it is, None for nobody's."""
+        """Return the owner of a key, or None if the key is unknown."""
         digest = _digest(secret)
         if (given := self._given.get(digest)) is not None:
             self._note(digest)
@@ -152,7 +152,7 @@ class KeyRing:
         return found
 
     def used(self, secret: str) -> bool:
-        """Whether a key was found good before, which says nothing of now."""
+        """Whether a key was valid before; it may be revoked by now."""
         return _digest(secret) in self._used
 
     def _note(self, digest: str) -> None:
@@ -162,7 +162,7 @@ class KeyRing:
 
 
 def given_owner(secret: str) -> str:
-    """Return the owner whom a key stands for that a server is started with."""
+    """Return the owner of a key that the server is started with."""
     return f"key-{_digest(secret)[:16]}"
 
 
@@ -209,13 +209,13 @@ class _RefusedError(HTTPException):
 
 
 class Guard:
-    """The outermost layer of the server.
+    """The outermost middleware.
 
-    It gives each request an id, finds out whose it is (``request.state.owner``), turns away what is
-    too much, adds headers, and logs and counts what became of it.
+    It gives each request an id, finds its owner (``request.state.owner``), refuses what is over a
+    limit, adds headers, and logs and counts the reply.
 
     Args:
-        app: what is guarded.
+        app: the application.
         settings: of the server.
         keys: the keys.
         rate: how many requests a key may make.
@@ -239,7 +239,7 @@ class Guard:
         self._hosts = {settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request through, or not."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -280,7 +280,7 @@ class Guard:
                     raise
                 await _refuse(reply, refused, request_id)
         except asyncio.CancelledError:
-            # Nothing cancels a request but a server whose time to finish is over.
+            # Only a server that has run out of time to finish cancels requests.
             if status:
                 raise
             await _refuse(reply, _ending(), request_id)
@@ -294,7 +294,7 @@ class Guard:
                 _log.error("reply broke off", exc_info=error, extra={"request_id": request_id})
                 raise
             _log.error("unforeseen error", exc_info=error, extra={"request_id": request_id})
-            message = "the server failed: it has logged why, under the request's id; try again"
+            message = "The server failed. Its log says why, under the request's id."
             await _refuse(reply, _RefusedError(500, message), request_id)
         finally:
             self._note(scope, status, time.perf_counter() - started)
@@ -323,8 +323,8 @@ class Guard:
             if wait:
                 raise _RefusedError(
                     429,
-                    f"too many requests: got more than {self._settings.rate_limit} in a minute, "
-                    f"expected fewer; wait {wait:.1f} seconds",
+                    f"At most {self._settings.rate_limit} requests a minute are allowed; retry in "
+                    f"{wait:.1f} seconds.",
                     {"retry-after": str(max(1, round(wait + 0.5)))},
                 )
 
@@ -350,26 +350,26 @@ class Guard:
         return owner
 
     def _check_browser(self, scope: Scope, headers: Headers) -> None:
-        """See that a server that asks for no key is not used by a stranger's page in a browser."""
+        """Refuse pages of other sites in a browser; a server without keys is open to its user alone."""
         host = headers.get("host", "")
         if not self._known(host):
             raise _RefusedError(
                 403,
-                "the server is not known by this name: got another Host, expected an address, a "
-                "name without a dot, or one of --allowed-host; add it, or give the server a key",
+                "The Host is neither an address nor a name without a dot nor one of --allowed-host. "
+                "Add it there, or give the server a key.",
             )
         origin, allowed = headers.get("origin", ""), self._settings.allowed_origins
         foreign = bool(origin) and origin.partition("://")[2] != host
         if foreign and origin in allowed:
             return
-        # A stranger's page may ask, but only where any origin is allowed could it read the reply.
+        # Another site's page may send these, but reads the reply only if any origin is allowed.
         if scope["method"] in ("GET", "HEAD", "OPTIONS") and not (foreign and "*" in allowed):
             return
         if foreign or headers.get("sec-fetch-site", "same-origin") in ("cross-site", "same-site"):
             raise _RefusedError(
                 403,
-                "not allowed: got a request of another page, expected one of this server's, or of "
-                "one of --allowed-origin; add it, or give the server a key",
+                "Pages of other origins may not use this server. Add the origin to --allowed-origin, "
+                "or give the server a key.",
             )
 
     def _known(self, host: str) -> bool:
@@ -387,7 +387,7 @@ class Guard:
         return self._settings.max_upload if upload else self._settings.max_body
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        # What is counted by must be few: paths that lead nowhere are one.
+        # Labels must be few: unknown paths share one.
         route = getattr(scope.get("route"), "path", None) or "(none)"
         method = scope["method"] if scope["method"] in _METHODS else "(other)"
         self._measures.requests.labels(method, route, str(status)).inc()
@@ -409,7 +409,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class _Body:
-    """The body of a request, which must come in time and be no larger than allowed."""
+    """The body of a request, with limits on its size and time."""
 
     def __init__(self, receive: Receive, most: int, timeout: float) -> None:
         self._receive = receive
@@ -422,7 +422,7 @@ class _Body:
     async def __call__(self) -> Message:
         if self._whole:  # now it waits for the client to leave
             return await self._receive()
-        # Who sends byte by byte does not keep it open for ever either.
+        # Slow uploads time out too.
         left = self._began + self._timeout + self._got / SLOWEST - time.monotonic()
         try:
             async with asyncio.timeout(min(self._timeout, max(left, 0.0))):
@@ -430,8 +430,8 @@ class _Body:
         except TimeoutError:
             raise _RefusedError(
                 408,
-                f"the request comes too slowly: got {self._got:,} bytes of its body, expected the rest "
-                f"within {self._timeout:g} seconds; send it again",
+                f"The request came too slowly: {self._got:,} bytes of its body within "
+                f"{self._timeout:g} seconds. Send it again.",
                 {"connection": "close"},
             ) from None
         if message["type"] == "http.request":
@@ -445,8 +445,7 @@ class _Body:
 def _too_large(most: int) -> _RefusedError:
     return _RefusedError(
         413,
-        f"the request is too large: got more than {most:,} bytes, expected at most that; send less, "
-        "or start the server with a greater --max-body or --max-upload",
+        f"The request must have at most {most:,} bytes.",
         {"connection": "close"},
     )
 
@@ -479,10 +478,10 @@ async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
 
 
 class Head:
-    """Hands HEAD on as GET, and keeps the body of the reply back.
+    """Answers HEAD as GET without the body.
 
     Args:
-        app: what replies.
+        app: the application.
 
     Source: RFC 9110, sections 9.1 and 9.3.2.
     """

@@ -96,8 +96,8 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
         raise InputError(
-            f"cannot listen at {host} port {port}: got {error.strerror or error}, expected an "
-            "address of this machine and a port that is free; choose another --host or --port"
+            f"cannot listen at {host} port {port}: {error.strerror or error}. Choose another --host or "
+            "--port."
         ) from error
 
 

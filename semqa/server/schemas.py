@@ -19,8 +19,8 @@ def _unicode(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # JSON can write half of a character, which nothing else can.
-        raise ValueError("half of a surrogate pair, expected Unicode text; remove it") from None
+        # JSON can write a lone surrogate, which nothing else can.
+        raise ValueError("must be Unicode text, without lone surrogates") from None
     return text
 
 

@@ -99,8 +99,7 @@ class Workers:
         """
         if self._there >= self._most:
             raise BusyError(
-                f"too many answers at once: got {self._there + 1}, expected at most {self._most}; "
-                "try again"
+                f"{self._most} answers are under way or wait, which is the limit. Try again."
             )
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Sequence[Segment] | Outcome | BaseException] = asyncio.Queue()
@@ -132,8 +131,7 @@ class Workers:
                         item = queue.get_nowait()
                 except TimeoutError:
                     raise TooSlowError(
-                        f"the answer took too long: got none in {self._timeout:g} seconds, expected "
-                        "one; try again, or raise --request-timeout"
+                        f"The answer took more than {self._timeout:g} seconds. Try again."
                     ) from None
                 if isinstance(item, BaseException):
                     raise item
@@ -291,8 +289,7 @@ class Reading:
         waiting = self._turns.statistics().tasks_waiting
         if waiting >= self._waiting:
             raise BusyError(
-                f"too many documents at once: got {waiting + 1} requests that wait, expected at "
-                f"most {self._waiting}; try again"
+                f"{waiting} requests with documents wait, which is the limit. Try again."
             )
         return await to_thread.run_sync(partial(call, *args, **kwargs), limiter=self._turns)
 
@@ -333,8 +330,7 @@ class Reading:
                 return await while_there(request, _end_of(work))
         except TimeoutError:
             raise TooSlowError(
-                f"the documents took too long: got no end of them in {seconds:g} seconds, expected "
-                "one; send fewer, or raise --request-timeout"
+                f"Reading the documents took more than {seconds:g} seconds. Send fewer."
             ) from None
         finally:
             over.set()

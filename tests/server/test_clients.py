@@ -354,5 +354,5 @@ def test_anthropic_errors(messages: anthropic.Anthropic) -> None:
     with pytest.raises(anthropic.BadRequestError, match="type 'url'"):
         ask([{"type": "document", "source": {"type": "url", "url": "http://x"}}, question])
     source = {"type": "base64", "media_type": "application/pdf", "data": "%"}
-    with pytest.raises(anthropic.BadRequestError, match="no base64"):
+    with pytest.raises(anthropic.BadRequestError, match="base64"):
         ask([{"type": "document", "source": source}, question])

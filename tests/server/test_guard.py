@@ -119,7 +119,7 @@ def test_an_address_that_is_none_is_told_where_they_stand() -> None:
             reply = server.request(method, path)
             assert reply.status_code == status
             message = reply.json()["error"]["message"]
-            assert f"got {method} '{path}', expected" in message
+            assert f"{method} '{path}'" in message
             assert "/openapi.json" in message
         long = server.get("/" + "x" * 5_000).json()["error"]["message"]
         assert len(long) < 300
@@ -192,7 +192,7 @@ def test_large_requests_are_refused() -> None:
         assert httpx.post(f"{url}/v1/answers", content=b"x" * 1001).status_code == 413
         reply = httpx.post(f"{url}/v1/answers", content=endless())
         assert reply.status_code == 413
-        assert "--max-body" in reply.json()["error"]["message"]
+        assert "1,000 bytes" in reply.json()["error"]["message"]
 
 
 def test_questions_and_sources_are_bounded() -> None:
@@ -211,7 +211,7 @@ def test_questions_and_sources_are_bounded() -> None:
             "/v1/answers", content=half, headers={"content-type": "application/json"}
         )
         assert reply.status_code == 400
-        assert "half of a surrogate" in reply.text
+        assert "surrogate" in reply.text
 
 
 def test_too_many_answers_are_turned_away() -> None:
@@ -227,7 +227,7 @@ def test_too_many_answers_are_turned_away() -> None:
             time.sleep(0.1)
             reply = http.post(f"{url}/v1/answers", json=ASKED)
             assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
-            assert "too many answers" in reply.text
+            assert "under way" in reply.text
             assert any("event: done" in line for line in first)
             assert any("event: done" in line for line in second)
 
@@ -237,7 +237,7 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
     with client(slow, request_timeout=0.2) as server:
         reply = server.post("/v1/answers", json=ASKED)
         assert reply.status_code == 504
-        assert "took too long" in reply.json()["error"]["message"]
+        assert "took more than" in reply.json()["error"]["message"]
         told = server.post("/v1/answers", json={**ASKED, "stream": True}).text
         assert "event: error" in told
         assert "timeout_error" in told

@@ -163,9 +163,8 @@ class Database:
             found = MigrationContext.configure(connection).get_current_heads()
             if unknown := sorted(set(found) - known):
                 raise InputError(
-                    f"the database {self.name} is newer than this semqa: got revision "
-                    f"{', '.join(unknown)}, expected at most {max(known)}; update semqa, or give "
-                    "another database"
+                    f"The database {self.name} has revision {', '.join(unknown)}, and this semqa knows "
+                    f"{max(known)} at most. Update semqa, or give another database."
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -181,14 +180,10 @@ class Database:
         except DBAPIError as error:
             # What the driver says holds no secret; SQLAlchemy's own text has the parameters.
             said = " ".join(str(error.orig).split())
-            raise UnavailableError(
-                f"the database {self.name} did not do its part: got {said!r}, expected it to be "
-                "there and writable; see that it is"
-            ) from error
+            raise UnavailableError(f"The database {self.name} failed: {said}") from error
         except SQLAlchemyError as error:
             raise UnavailableError(
-                f"the database {self.name} cannot be used now: got {type(error).__name__}, expected "
-                "a connection; try again"
+                f"The database {self.name} cannot be used now ({type(error).__name__}). Try again."
             ) from error
 
     def _create_file(self) -> None:
@@ -199,8 +194,7 @@ class Database:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise UnavailableError(
-                f"the database {path} cannot be opened: got {error.strerror}, expected a file that "
-                "can be written; give another folder, or mend its permissions"
+                f"The database {path} cannot be opened: {error.strerror}."
             ) from error
 
     def _sqlite_engine(self) -> Engine:
@@ -254,16 +248,16 @@ def _of_file(path: Path) -> URL:
 
 
 def _read(url: str) -> URL:
-    rule = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; write one of these"
+    rule = "must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
     try:
         read = make_url(url)
     except (ArgumentError, ValueError) as error:
         kind = url.partition(":")[0]  # the rest may hold a password
-        raise InputError(f"the database is given by no URL: got {kind!r}:…, {rule}") from error
+        raise InputError(f"{rule}, got {kind!r}:…", field="database") from error
     if read.drivername in _POSTGRESQL:
         return read.set(drivername="postgresql+psycopg")
     if read.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise InputError(f"the database is of an unknown kind: got {read.drivername!r}, {rule}")
+        raise InputError(f"{rule}, got {read.drivername!r}.", field="database")
     if read.database in (None, "", ":memory:"):
-        raise InputError(f"the database has no file: got {url!r}, {rule}")
+        raise InputError(f"{rule}, got {url!r}.", field="database")
     return read.set(drivername="sqlite")

@@ -323,16 +323,12 @@ class Store:
         """
         if role not in get_args(Role):
             raise InputError(
-                f"a message has an unknown role: got {role!r}, expected one of "
-                f"{', '.join(get_args(Role))}; use one of these"
+                f"must be one of {', '.join(get_args(Role))}, got {role!r}.", field="role"
             )
         try:
             written = json.dumps(dict(content), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise InputError(
-                f"a message is not JSON: got {error}, expected text, numbers, lists and objects; "
-                "give these"
-            ) from error
+            raise InputError(f"must be JSON: {error}.", field="content") from error
         identifier = _new_id("msg")
         table = self._tables.conversations
         with self._database.writing() as connection:
@@ -391,10 +387,8 @@ def _known_id(noun: str, given: str) -> str:
 
 def _missing(noun: str, given: str) -> NotFoundError:
     shown = given if len(given) <= 60 else given[:59] + "…"
-    hint = "see semqa keys list" if noun == "key" else "list them"
-    return NotFoundError(
-        f"there is no such {noun}: got {shown!r}, expected the id of one of yours; {hint}"
-    )
+    hint = "semqa keys list shows what there is." if noun == "key" else None
+    return NotFoundError(f"{noun.capitalize()} {shown!r} not found.", value=given, hint=hint)
 
 
 def _digest(secret: str) -> str:
@@ -437,6 +431,5 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{folder}: cannot be made: got {error.strerror or error}, expected a folder to keep data "
-            "in; choose another --data"
+            f"{folder} cannot be made: {error.strerror or error}. Choose another --data."
         ) from error
