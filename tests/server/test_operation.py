@@ -1,9 +1,14 @@
-"""What an operator counts on: a database that is away, a model that fails, guessed keys, an end in order."""
+"""What an operator counts on: a full disk, a database that is away, a failing model, an end in order."""
 
 from __future__ import annotations
 
 import errno
 import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,13 +20,14 @@ import pytest
 
 from semqa.engines.openai.engine import OpenAIEngine
 from semqa.engines.openai.options import OpenAIOptions
-from semqa.errors import UnavailableError
+from semqa.errors import InputError, UnavailableError
 from semqa.retrieval.passages import Library as Real
 from semqa.retrieval.passages import collection as of_collection
+from semqa.server.errors import as_error
 from semqa.server.store import Store as RealStore
 from tests.engines.openai import server as endpoint
 from tests.server.serving import client, serving
-from tests.server.stand_ins import Slow, Store, Written
+from tests.server.stand_ins import Conversation, Slow, Store, Written
 
 ASKED = {"question": "Who sang?", "sources": [{"text": "Bing Crosby sang it."}]}
 
@@ -171,3 +177,112 @@ def test_an_upload_is_kept_or_refused_and_never_both(
             kept = f"{place}.txt" in [each["name"] for each in listed]
             assert kept == (status == 201), (place, status)
             assert status in (201, 507)
+
+
+def test_a_database_without_room_is_told(tmp_path: Path) -> None:
+    store = RealStore(f"sqlite:///{tmp_path / 'semqa.sqlite'}")
+    store.migrate()
+    talk = store.create_conversation("")
+    store.add_message("", talk.id, "user", {"question": "Who?"})
+    with store._database.writing() as connection:
+        (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(UnavailableError) as caught:
+        store.add_message("", talk.id, "assistant", {"plain": "x" * 100_000})
+    assert as_error(caught.value)[0] == 507
+    # What was there still is.
+    assert [each.role for each in store.conversation("", talk.id).messages] == ["user"]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 507),
+        (
+            UnavailableError("failed: got 'LanceError(IO): No space left on device (os error 28)'"),
+            507,
+        ),
+        (UnavailableError("got 'database or disk is full'"), 507),
+        (UnavailableError("got 'database is locked'"), 503),
+        (UnavailableError("the endpoint refused: got 'quota exceeded', expected an answer"), 503),
+        (InputError("engine: got 'disk is full', expected one of extractive; choose one"), 400),
+    ],
+)
+def test_statuses(error: Exception, status: int) -> None:
+    told = as_error(error)
+    assert told[0] == status
+    if status == 507:
+        assert "No room is left" in told[1]
+        assert "Error" not in told[1]
+
+
+def test_an_answer_that_cannot_be_kept_is_told() -> None:
+    store = Store()
+    conversation = store.kept["", "c"] = Conversation()
+
+    def full() -> None:
+        if conversation.messages:
+            raise UnavailableError("the database: got 'database or disk is full', expected room")
+
+    store.before_add = full
+    body = {"question": "When?", "sources": [{"text": "In 1932."}], "conversation": "c"}
+    with client(Written("[ 1 1932 ]"), store=store) as server:
+        assert server.post("/v1/answers", json=body).status_code == 507
+        streamed = server.post("/v1/answers", json={**body, "stream": True})
+        assert streamed.status_code == 507
+        conversation.messages.clear()
+        streamed = server.post("/v1/answers", json={**body, "stream": True})
+        assert "event: error" in streamed.text
+        assert "event: done" not in streamed.text
+        assert "No room is left" in streamed.text
+
+
+def test_an_upload_that_has_no_room_on_its_way_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "write", full)
+    with client() as server:
+        reply = server.post("/v1/collections/c/documents", files={"file": ("a.txt", b"text")})
+        assert reply.status_code == 507
+        assert "No room is left" in reply.json()["error"]["message"]
+
+
+STUCK = """
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from semqa.server import ServerSettings, running
+
+running.GRACE = 0.5
+
+@asynccontextmanager
+async def lifespan(_):
+    yield
+    await run_in_threadpool(time.sleep, 600)
+
+settings = ServerSettings(port=0, drain=0.5, data=Path("/nonexistent"))
+running.Running(FastAPI(lifespan=lifespan), settings, lambda: print("ready", flush=True)).run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_ends_though_something_would_not(sent: signal.Signals, tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-P", "-c", STUCK], stdout=subprocess.PIPE, cwd=tmp_path, text=True
+    )
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        server.send_signal(sent)
+        assert server.wait(timeout=30) == 1
+    finally:
+        server.kill()
+        server.communicate()
