@@ -1,4 +1,4 @@
-"""Answering one question for the server: the same events, whoever asked and in whatever form.
+"""Answering one question: the same events for every interface.
 
 Each interface makes its own shape of these; a reply that is not streamed is made of the same events.
 """
@@ -94,7 +94,7 @@ class Piece(NamedTuple):
 
     Attributes:
         segment: free text, which may go on in the next one, or a whole quote.
-        given: the source that a quote names; None for free text, and where there is none such.
+        given: the source that a quote names; None for free text and if there is no such source.
     """
 
     segment: Segment

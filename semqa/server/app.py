@@ -1,4 +1,4 @@
-"""The application: what is served, and what stands behind it."""
+"""The application: its routes, its middleware and the services behind them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _library(settings: ServerSettings) -> Library:
 
 
 def _document(app: FastAPI) -> None:
-    """Have the schema say what is true here: what cannot be read is 400, and keys come in a header."""
+    """Correct the schema: invalid requests return 400, and keys come in a header."""
     made: dict[str, Any] = {}
     original = app.openapi
 
@@ -197,7 +197,7 @@ def _add_health(app: FastAPI) -> None:
 
     @app.get("/readyz", tags=["operation"])
     async def ready(request: Request) -> JSONResponse:
-        """Tell whether questions can be answered now, and whether the encoder is there yet."""
+        """Return whether questions can be answered now, and whether the encoder is loaded."""
         state = request.app.state
         why = "" if state.ready else "The server is starting or shutting down."
         if not why:

@@ -322,7 +322,7 @@ async def respond(
                     told = serializer.add(each)
                 for one in told:
                     yield one
-        except Exception as error:  # noqa: BLE001  (said in the stream, for the status is sent)
+        except Exception as error:  # noqa: BLE001  (the status is sent already)
             yield serializer.failed(failed(error, request))
         finally:
             await events.aclose()

@@ -38,7 +38,7 @@ class CollectionEntry(BaseModel):
 
 
 class CollectionList(BaseModel):
-    """The collections of whoever asks, by name."""
+    """The client's collections, by name."""
 
     collections: list[CollectionEntry]
 

@@ -46,7 +46,7 @@ class ConversationInfo(BaseModel):
 
 
 class ConversationList(BaseModel):
-    """Conversations of whoever asks, last used first."""
+    """The client's conversations, last used first."""
 
     conversations: list[ConversationInfo]
     more: bool = Field(description="Whether others follow: ask again with a greater offset.")

@@ -100,7 +100,7 @@ NAME = "semqa"
 """The model that is the default engine over all collections."""
 
 _CREATED = 1_767_225_600
-"""Clients want a time; there is none that says anything."""
+"""Clients require a time; it means nothing here."""
 
 
 class Named(NamedTuple):

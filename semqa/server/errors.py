@@ -115,7 +115,7 @@ def error_body(
 
 
 def as_error(error: BaseException) -> tuple[int, str]:
-    """Return the status and the message for an error; what nobody foresaw is logged, not shown."""
+    """Return the status and the message for an error; unexpected errors are logged, not shown."""
     if not isinstance(error, InputError) and _is_full(error):
         _log.error("no room is left on the disk", exc_info=error)
         return 507, ("No room is left on the server's disk: what was sent is not kept.")
@@ -216,7 +216,7 @@ def add_handlers(app: FastAPI) -> None:
         return reply(request, 400, _told(error), param=param and _readable(param))
 
     async def gone(_: Request, _error: Exception) -> JSONResponse:
-        return JSONResponse(None, 499)  # nobody reads it
+        return JSONResponse(None, 499)  # the client disconnected
 
     app.add_exception_handler(GoneError, gone)
     app.add_exception_handler(SemqaError, ours)

@@ -1,4 +1,4 @@
-"""What a server counts and times, for Prometheus."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Measures:
     """Counts and times; each server has its own.
 
     Args:
-        under_way: tells how many answers are under way or wait.
+        under_way: returns how many answers are under way or wait.
     """
 
     def __init__(self, under_way: Callable[[], int]) -> None:

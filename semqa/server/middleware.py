@@ -91,7 +91,7 @@ class KeyStore(Protocol):
         ...
 
     def owner_of(self, secret: str) -> str | None:
-        """Return the id of a key, None if there is none such."""
+        """Return the id of a key, or None if it is unknown."""
         ...
 
 

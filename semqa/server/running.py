@@ -133,7 +133,7 @@ def _leave() -> None:
 
 
 def _protocol(settings: ServerSettings) -> type[H11Protocol]:
-    """Return a protocol that gives up on clients that neither send nor take anything."""
+    """Return a protocol that closes connections of clients that neither send nor receive."""
 
     class Protocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -169,7 +169,7 @@ def _protocol(settings: ServerSettings) -> type[H11Protocol]:
             self._writing.end()
 
         def _await_request(self) -> None:
-            """Count the time until the head of a request is there; who is between two has more."""
+            """Start the timeout for the head of a request; between requests, keep-alive applies."""
             cycle: RequestResponseCycle | None = self.cycle
             busy = cycle is not None and not cycle.response_complete
             if busy or self.timeout_keep_alive_task is not None:

@@ -191,7 +191,7 @@ class QuoteOut(_Reply):
 
 
 class DroppedOut(_Reply):
-    """A mark that lost its brackets, for no source says what it held."""
+    """A mark that lost its brackets because its text is in no source."""
 
     source: int
     text: str

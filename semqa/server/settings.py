@@ -36,10 +36,10 @@ class ServerSettings:
     Attributes:
         host, port: where it listens; port 0 takes one that is free.
         data: the folder of its collections and conversations.
-        reranker: a cross-encoder that reads passages that were found again; None for none.
+        reranker: a cross-encoder that reads passages that were found again; None for no reranking.
         database: URL of the database of conversations; None for SQLite in `data`.
-        api_keys: keys that may use it, besides those in the database. With none at all, anyone may
-            who reaches it.
+        api_keys: keys that may use it, besides those in the database. Without any, it is open
+            to everyone that reaches it.
         engines: specifications of the engines that may be asked for; the first one is the default.
         create: makes an engine of its specification.
         allowed_hosts: names that the server is reached by, besides addresses and names without a
@@ -58,11 +58,11 @@ class ServerSettings:
         max_sources: most sources of a question.
         max_source_characters: most characters of all of them together.
         max_model_characters: most characters of all of them together where a language model is to
-            read them; it reads, and who runs it pays for, all of them with each question.
+            read them; all of them are read, and paid for, with each question.
         max_documents: most files in one request that have to be read first.
         rate_limit: most requests of one key in a minute; 0 for no limit.
         answers_at_once: most answers under way; others wait for their turn.
-        answers_waiting: most answers that wait; more are turned away.
+        answers_waiting: most answers that wait; more are refused.
         request_timeout: seconds until an answer must be there.
         read_timeout: seconds in which a client must send the next part of its request.
         write_timeout: seconds in which a client must take what it is sent.

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def dumps(value: object) -> str:
-    """Write JSON as it goes over the wire: in ASCII, for some clients end lines where we do not."""
+    """Write JSON in ASCII: some clients split lines at other characters than LF."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
@@ -129,7 +129,7 @@ async def _left(receive: Receive) -> None:
 
 
 async def _end(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel what is not done, and wait until it is."""
+    """Cancel tasks that are not done, and wait for all."""
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)

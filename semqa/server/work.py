@@ -106,7 +106,7 @@ class Workers:
         gone = threading.Event()
 
         def put(item: Sequence[Segment] | Outcome | BaseException) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody listens
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
         def work() -> None:
@@ -145,7 +145,7 @@ class Workers:
             future.cancel()
 
     def close(self) -> None:
-        """End the threads; what is under way is given up, and what comes later has new ones."""
+        """End the threads and cancel what is under way; later answers get new threads."""
         pools, self._pools = self._pools, {}
         for pool in pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
@@ -253,7 +253,7 @@ class Reading:
 
     @contextmanager
     def into(self, owner: str, collection: str) -> Iterator[None]:
-        """Say that a collection is being added to, for `settled`."""
+        """Register that a collection is being added to, for `settled`."""
         added, done = (owner, collection), asyncio.Event()
         self._under_way.append((added, done))
         try:
@@ -263,7 +263,7 @@ class Reading:
             done.set()
 
     async def settled(self, owner: str, collection: str | Sequence[str] | None) -> None:
-        """Wait until what is being added to collections is there, at most `PATIENCE` seconds.
+        """Wait until running uploads into collections are finished, at most `PATIENCE` seconds.
 
         Args:
             owner: whose.
@@ -322,7 +322,7 @@ class Reading:
             with while_wanted(lambda: not over.is_set()):
                 return call(*args, **kwargs)
 
-        # Its turn is taken until its thread ends, however soon nobody waits for it.
+        # It keeps its turn until its thread ends, even if the client disconnects.
         work = asyncio.ensure_future(self.run(wanted))
         work.add_done_callback(_looked_at)
         try:
@@ -344,7 +344,7 @@ async def _end_of(work: asyncio.Future[_T]) -> _T:
 
 def _looked_at(work: asyncio.Future[_T]) -> None:
     if not work.cancelled():
-        work.exception()  # so that asyncio does not log what nobody waits for
+        work.exception()  # so that asyncio does not log it
 
 
 PAUSE = 1.0
@@ -359,8 +359,8 @@ class Warming:
     """Loads the encoder of a library, which takes seconds, while requests are served already.
 
     Attributes:
-        state: ``none`` where there is no encoder or nobody asked for it yet, ``loading``, ``ready``,
-            or ``failed``: then the first search tells why to who asks.
+        state: ``none`` if there is no encoder or it was not needed yet, ``loading``, ``ready``,
+            or ``failed``: then the first search raises the load error.
 
     Args:
         library: the collections (`semqa.retrieval.passages.Library`).
@@ -382,7 +382,7 @@ class Warming:
         self._thread.start()
 
     def end(self, leave: Callable[[], object]) -> None:
-        """Come to an end: what is being loaded cannot be stopped, and is not worth waiting for.
+        """Stop; a model that is being loaded cannot be stopped, so the process ends.
 
         Args:
             leave: ends the process; is called where a model is being loaded.
@@ -402,7 +402,7 @@ class Warming:
         except SemqaError as error:
             _log.warning(f"the encoder cannot be loaded: {error}")
             self.state = "failed"
-        except Exception:  # noqa: BLE001  (whoever searches first is told)
+        except Exception:  # noqa: BLE001  (the first search raises it)
             _log.exception("the encoder cannot be loaded")
             self.state = "failed"
 
@@ -410,7 +410,7 @@ class Warming:
 def one_after_the_other(
     read: Callable[[Sequence[Source]], object],
 ) -> Callable[[Sequence[Source]], None]:
-    """Return a function that reads passages in the background, for an upload does not wait for it."""
+    """Return a function that reads passages in the background, so that uploads do not wait."""
     turn = threading.Lock()
 
     def work(sources: Sequence[Source]) -> None:
@@ -418,7 +418,7 @@ def one_after_the_other(
             read(sources)
 
     def begin(sources: Sequence[Source]) -> None:
-        # What is not read when the server ends, a question reads.
+        # A question reads what was not read when the server ended.
         threading.Thread(target=work, args=(sources,), name="semqa-ahead", daemon=True).start()
 
     return begin

@@ -138,7 +138,7 @@ class Database:
             yield connection
 
     def migrate(self) -> None:
-        """Bring the tables up to date, creating what there is none of, in one transaction.
+        """Bring the tables up to date, and create missing ones, in one transaction.
 
         Several processes may do so at once.
 
@@ -170,7 +170,7 @@ class Database:
             command.upgrade(config, "head")
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close unused connections."""
         self._engine.dispose()
 
     @contextmanager
@@ -219,7 +219,7 @@ class Database:
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            # Who will write says so at once, and waits for its turn: two readers that both become
+            # Writers begin as such and wait for their turn: two readers that both become
             # writers would be in each other's way.
             writes = connection.get_execution_options().get("semqa_writes")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Role = Literal["user", "assistant"]
-"""Who said it."""
+"""The speaker of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Message:
 
     Attributes:
         id: unique among all messages.
-        role: who said it.
+        role: the speaker.
         content: what was said, JSON-ready; of a user ``{"question": …}``, of an assistant the final
             object of ``POST /v1/answers``.
         created: when, in UTC.
@@ -120,7 +120,7 @@ LONGEST_TITLE = 200
 class Store:
     """Keys, conversations and messages in a database. Blocking; thread-safe.
 
-    Who asks sees what is theirs; what belongs to another owner does not exist for them. When a
+    An owner sees what is theirs; what belongs to another does not exist for them. When a
     method that writes returns, what it wrote is on the disk.
 
     Example:
@@ -164,7 +164,7 @@ class Store:
         self._database.migrate()
 
     def check(self) -> None:
-        """See that the database answers.
+        """Raise if the database does not answer.
 
         Raises:
             UnavailableError: it does not.
@@ -226,7 +226,7 @@ class Store:
             )
 
     def owner_of(self, secret: str) -> str | None:
-        """Return the id of the key with a secret; None if there is none that opens."""
+        """Return the id of the key with a secret; None if it is unknown or revoked."""
         table = self._tables.keys
         with self._database.reading() as connection:
             found = connection.execute(
@@ -350,7 +350,7 @@ class Store:
         return Message(identifier, role, json.loads(written), moment(now))
 
     def _hold(self, connection: Connection, owner: str, conversation: str) -> Row[Any]:
-        """Find a conversation that nobody else changes until the end of the transaction."""
+        """Find a conversation and lock it until the end of the transaction."""
         return self._find(connection, owner, conversation, held=True)
 
     def _find(
@@ -427,7 +427,7 @@ def make_folder(folder: Path) -> None:
         InputError: it cannot be made.
     """
     try:
-        # Conversations are nobody else's business on a shared machine.
+        # Conversations are private, also on a shared machine.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
