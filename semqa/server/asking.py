@@ -225,15 +225,20 @@ def _given(collection: str, passage: Found) -> Given:
 
 def _linked(given: Given, base: str) -> Given:
     """Give a passage without an address of its own the one at which the page shows it."""
-    if not (given.source.url or "").startswith("semqa:"):
-        return given
     at = given.origin
-    named = "&".join(
-        f"{name}={quote(str(at[key]), safe='')}"
-        for name, key in (("collection", "collection"), ("document", "document_id"))
-    )
-    link = f"{base}/?{named}#char={at['start']},{at['end']}"
+    own = given.source.url
+    link = page_link(own, base, at["collection"], at["document_id"], at["start"], at["end"])
     return replace(given, source=replace(given.source, url=link))
+
+
+def page_link(
+    url: str | None, base: str, collection: str, document_id: str, start: int, end: int
+) -> str:
+    """Return the address of a passage: its own, or that at which the page shows it."""
+    if url and not url.startswith("semqa:"):
+        return url
+    named = f"collection={quote(collection, safe='')}&document={quote(document_id, safe='')}"
+    return f"{base}/?{named}#char={start},{end}"
 
 
 SHOWN = 1_000
