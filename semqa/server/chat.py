@@ -165,7 +165,7 @@ async def chat(request: Request, body: ChatRequest) -> Response:
         limit=body.limit,
         renumber=body.renumber or (form == "numbered" and not read.given),
         max_tokens=min(limits, default=None),
-        unused=unused,
+        unused=(*unused, *(f"messages.{at}" for at in read.unread)),
     )
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
     content = Content(address(request), form)

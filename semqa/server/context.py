@@ -116,11 +116,13 @@ class Conversation(NamedTuple):
         question: the last question.
         history: what was said before it.
         given: passages that a chat app put into its prompt.
+        unread: places of messages without effect: instructions, results of tools.
     """
 
     question: str
     history: list[Turn]
     given: list[Given]
+    unread: list[int]
 
 
 def read_conversation(turns: Sequence[Turn], field: str) -> Conversation:
@@ -136,10 +138,15 @@ def read_conversation(turns: Sequence[Turn], field: str) -> Conversation:
     for at in range(len(turns) - 1, -1, -1):
         if turns[at].role == "user" and turns[at].text.strip():
             question, given = _without_passages(turns[at].text)
-            for turn in turns:
-                if turn.role in ("system", "developer"):
-                    given += _passages(turn.text)
-            return Conversation(question, list(turns[:at]), given)
+            unread = []
+            for place, turn in enumerate(turns):
+                if turn.role in ("user", "assistant") or not turn.text.strip():
+                    continue
+                found = passages_of(turn.text) if turn.role in ("system", "developer") else []
+                given += found
+                if not found:
+                    unread.append(place)
+            return Conversation(question, list(turns[:at]), given, unread)
     raise InputError("must have a message of the user with a question.", field=field)
 
 
@@ -154,7 +161,7 @@ _ITEM = re.compile(r"<!\[CDATA\[|\]\]>")
 
 def _without_passages(text: str) -> tuple[str, list[Given]]:
     """Split a prompt of Open WebUI or LibreChat into the question and the passages."""
-    given = _passages(text)
+    given = passages_of(text)
     before, _, rest = text.rpartition("</context>")
     if not given or not before:
         return text, given
@@ -168,7 +175,8 @@ def _between(text: str, start: str, end: str) -> str:
     return after.rpartition(end)[0]
 
 
-def _passages(text: str) -> list[Given]:
+def passages_of(text: str) -> list[Given]:
+    """Return the passages that a chat app put into a prompt; none if it is of another form."""
     return list(_tagged(text)) or list(_numbered(text)) or list(_of_files(text))
 
 

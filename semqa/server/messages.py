@@ -162,7 +162,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
         engine=body.engine if body.engine is not None else engine,
         limit=body.limit,
         max_tokens=body.max_tokens,
-        unused=unused,
+        unused=(*unused, *(["system"] if body.system and 0 in read.unread else [])),
     )
     results = sum(place.kind == "search" for place in places)
     places += [

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from semqa.errors import InputError
 from semqa.server.asking import Serializer, address, prepare, respond
 from semqa.server.chat import FORMAT, Content, Message, content_form, turn
-from semqa.server.context import Turn, read_conversation, side_task
+from semqa.server.context import Turn, passages_of, read_conversation, side_task
 from semqa.server.engines import named_model
 from semqa.server.schemas import (
     NO_TOOLS,
@@ -125,8 +125,8 @@ class ResponsesRequest(Lenient):
         """
         if self.text and self.text.format and self.text.format not in TEXT_ALONE:
             raise InputError("must be text: answers are quotes, not JSON.", field="text.format")
-        names = list(filter(None, (self.collection,))) if isinstance(self.collection, str) else []
-        names += self.collection if isinstance(self.collection, list) else []
+        chosen = self.collection or []
+        names = [chosen] if isinstance(chosen, str) else list(chosen)
         limit = self.limit
         for at, tool in enumerate(self.tools or ()):
             if tool.type == "file_search":
@@ -146,25 +146,25 @@ class ResponsesRequest(Lenient):
         Raises:
             InputError: an item is no message, a part is no text, or instructions cannot be honoured.
         """
+        items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
         said = []
-        if self.instructions:
-            said.append(Turn("system", self.instructions))
-            if not read_conversation([*said, Turn("user", "?")], "input").given:
-                raise InputError(
-                    "cannot be followed: answers are quotes of the sources.",
-                    field="instructions",
-                    hint="Leave them out.",
-                )
-        if isinstance(self.input, str):
-            return [*said, Turn("user", self.input)]
-        for at, item in enumerate(self.input):
+        for at, item in enumerate(items):
             if item.type == "reasoning":
+                said.append(Turn("reasoning", ""))
                 continue
             if item.type != "message":
                 raise InputError(
                     f"has type {item.type[:40]!r}, but only messages are read.", field=f"input.{at}"
                 )
             said.append(turn(item, f"input.{at}"))
+        if self.instructions:
+            if not passages_of(self.instructions):
+                raise InputError(
+                    "cannot be followed: answers are quotes of the sources.",
+                    field="instructions",
+                    hint="Leave them out.",
+                )
+            said.append(Turn("system", self.instructions))
         return said
 
 
@@ -200,7 +200,7 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
         limit=limit,
         renumber=body.renumber or (form == "numbered" and not read.given),
         max_tokens=body.max_output_tokens,
-        unused=unused,
+        unused=(*unused, *(f"input.{at}" for at in read.unread)),
     )
     reply = ResponseReply(asked, Content(address(request), form), body)
     return await respond(request, asked, reply, stream=bool(body.stream))

@@ -296,7 +296,7 @@ class DetailsOut(_Reply):
     claims: list[ClaimOut]
     nearest: list[QuoteOut] = NEAREST
     sources: list[SourceOut]
-    unused: list[str] = Field(description="Fields of the request that had no effect.")
+    unused: list[str] = Field(description="Fields and messages of the request that had no effect.")
 
 
 class UrlCitationOut(_Reply):

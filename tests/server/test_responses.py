@@ -107,7 +107,7 @@ def test_a_conversation_over_collections_by_file_search(made: openai.OpenAI) -> 
     assert quote == "The tower was opened in 1889."
     assert url.startswith("http://127.0.0.1")
     assert response.model_extra is not None
-    assert response.model_extra["semqa"]["unused"] == ["temperature"]
+    assert response.model_extra["semqa"]["unused"] == ["temperature", "input.0"]
     assert response.model_extra["semqa"]["sources"][0]["collection"] == "towers"
 
 
