@@ -74,6 +74,7 @@ class Asked:
         renumber: whether sources are numbered anew, in the order in which they come up.
         max_tokens: words and punctuation marks after which the answer is cut; None for no limit.
         unused: fields of the request that have no effect.
+        told: what to answer without asking an engine; a title of the conversation, and the like.
         id: of the answer.
         created: seconds since the epoch.
     """
@@ -85,6 +86,7 @@ class Asked:
     renumber: bool = False
     max_tokens: int | None = None
     unused: tuple[str, ...] = ()
+    told: str | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -190,8 +192,11 @@ class Answering:
         sources = [given.source for given in asked.given]
         renumbering = Renumbering(sources) if asked.renumber else None
         with self._measures.answer(self._shelf.kind(asked.engine)) as measured:
-            if not sources:
-                outcome = Outcome(abstention(), None)
+            if asked.told is not None or not sources:
+                told = asked.told
+                outcome = Outcome(
+                    abstention() if told is None else QuotedAnswer.parse(told, ()), None
+                )
                 for segment in outcome.answer.segments:
                     yield Piece(segment, None)
             else:

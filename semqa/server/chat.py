@@ -8,8 +8,6 @@ exclusive; ``start_index`` and ``end_index`` count in the content as it is sent.
 
 from __future__ import annotations
 
-import time
-import uuid
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastapi import APIRouter, Request
@@ -19,9 +17,10 @@ from pydantic import BaseModel, Field
 from semqa.errors import InputError
 from semqa.quotes import Quote, Status
 from semqa.quotes.marks import canonical_mark
+from semqa.server.answering import Asked
 from semqa.server.asking import Serializer, address, link_of, prepare, respond
 from semqa.server.context import Turn, read_conversation, side_task
-from semqa.server.engines import named_model
+from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
     NO_TOOLS,
     STREAMED,
@@ -39,12 +38,12 @@ from semqa.server.schemas import (
     errors,
 )
 from semqa.server.settings import Citations
-from semqa.server.sse import EventStream, dumps, event
+from semqa.server.sse import event
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Sequence
 
-    from semqa.server.answering import Answered, Asked, Given, Piece
+    from semqa.server.answering import Answered, Given, Piece
 
 router = APIRouter(tags=["chat"])
 
@@ -149,26 +148,29 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     """
     unused = body.unused()
     turns = [turn(each, f"messages.{at}") for at, each in enumerate(body.messages)]
-    if (told := side_task(turns)) is not None:
-        return _told(told, stream=bool(body.stream))
-    read = read_conversation(turns, "messages")
-    engine, collection = named_model(body.model, request.app.state.shelf)
-    form = content_form(request, body.format, read.given)
-    limits = [most for most in (body.max_tokens, body.max_completion_tokens) if most is not None]
-    asked = await prepare(
-        request,
-        read.question,
-        read.history,
-        given=[*read.given, *(source.given() for source in body.sources or ())],
-        collection=body.collection if body.collection is not None else collection,
-        engine=body.engine if body.engine is not None else engine,
-        limit=body.limit,
-        renumber=body.renumber or (form == "numbered" and not read.given),
-        max_tokens=min(limits, default=None),
-        unused=(*unused, *(f"messages.{at}" for at in read.unread)),
-    )
+    form = body.format
+    told = side_task(turns)
+    if told is not None:
+        asked = Asked("", "", (), MODEL, told=told, unused=unused)
+    else:
+        read = read_conversation(turns, "messages")
+        engine, collection = named_model(body.model, request.app.state.shelf)
+        form = content_form(request, form, read.given)
+        limits = [n for n in (body.max_tokens, body.max_completion_tokens) if n is not None]
+        asked = await prepare(
+            request,
+            read.question,
+            read.history,
+            given=[*read.given, *(source.given() for source in body.sources or ())],
+            collection=body.collection if body.collection is not None else collection,
+            engine=body.engine if body.engine is not None else engine,
+            limit=body.limit,
+            renumber=body.renumber or (form == "numbered" and not read.given),
+            max_tokens=min(limits, default=None),
+            unused=(*unused, *(f"messages.{at}" for at in read.unread)),
+        )
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    content = Content(address(request), form)
+    content = Content(address(request), form or "plain")
     return await respond(
         request, asked, ChatReply(asked, content, with_usage), stream=bool(body.stream)
     )
@@ -289,13 +291,21 @@ class ChatReply(Serializer):
         if self._with_usage:
             usage = {"choices": [], "usage": _usage(answered)}
             chunks.append(event({**self._head("chat.completion.chunk"), **usage}))
-        return [*chunks, DONE]
+        return [*chunks, b"data: [DONE]\n\n"]
 
     def whole(self, answered: Answered) -> dict[str, Any]:
         """Return the completion."""
+        message = {
+            "role": "assistant",
+            "content": self._content.text,
+            "refusal": None,
+            "annotations": self._annotations,
+        }
+        reason = _reason(answered)
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         return {
             **self._head("chat.completion"),
-            "choices": [_choice(self._content.text, self._annotations, _reason(answered))],
+            "choices": [choice],
             "usage": _usage(answered),
             "semqa": answered.details(),
         }
@@ -312,41 +322,6 @@ class ChatReply(Serializer):
     def _chunk(self, delta: dict[str, Any], reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
         return event({**self._head("chat.completion.chunk"), "choices": [choice], **more})
-
-
-DONE = b"data: [DONE]\n\n"
-
-
-def _choice(text: str, annotations: list[dict[str, Any]], reason: str) -> dict[str, Any]:
-    message = {
-        "role": "assistant",
-        "content": text,
-        "refusal": None,
-        "annotations": annotations,
-    }
-    return {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-
-
-def _told(text: str, *, stream: bool) -> Response:
-    """Return a completion that answers no question."""
-    usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": "semqa"}
-    if not stream:
-        whole = {
-            **head,
-            "object": "chat.completion",
-            "choices": [_choice(text, [], "stop")],
-            "usage": usage,
-        }
-        return Response(dumps(whole), media_type="application/json")
-
-    async def sent() -> AsyncGenerator[bytes, None]:
-        for delta, reason in (({"role": "assistant", "content": text}, None), ({}, "stop")):
-            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
-            yield event({**head, "object": "chat.completion.chunk", "choices": [choice]})
-        yield DONE
-
-    return EventStream(sent(), cut=lambda: b"")
 
 
 def _reason(answered: Answered) -> str:

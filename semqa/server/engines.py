@@ -96,7 +96,7 @@ class EngineShelf:
             self._made.clear()
 
 
-NAME = "semqa"
+MODEL = "semqa"
 """The model that is the default engine over all collections."""
 
 _CREATED = 1_767_225_600
@@ -121,8 +121,8 @@ def named_model(model: str, shelf: EngineShelf) -> Named:
     ``semqa/NAME`` is a collection, the specification of an engine that engine. Any other name is
     the default: clients send the names of models of other servers.
     """
-    if model.startswith(f"{NAME}/"):
-        return Named(None, model.removeprefix(f"{NAME}/"))
+    if model.startswith(f"{MODEL}/"):
+        return Named(None, model.removeprefix(f"{MODEL}/"))
     return Named(model if model in shelf.names else None, None)
 
 
@@ -148,7 +148,7 @@ async def model(request: Request, model: str) -> dict[str, Any]:
 async def _names(request: Request) -> list[str]:
     state = request.app.state
     infos = await run_in_threadpool(state.library.collections, request.state.owner)
-    return [NAME, *state.shelf.names, *(f"{NAME}/{info.name}" for info in infos)]
+    return [MODEL, *state.shelf.names, *(f"{MODEL}/{info.name}" for info in infos)]
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _model(name: str) -> dict[str, Any]:
         "id": name,
         "object": "model",
         "created": _CREATED,
-        "owned_by": NAME,
+        "owned_by": MODEL,
         "type": "model",
         "display_name": name,
         "created_at": "2026-01-01T00:00:00Z",

@@ -6,8 +6,6 @@ Offsets are Unicode code points, end exclusive, and count in the text as it is s
 
 from __future__ import annotations
 
-import time
-import uuid
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fastapi import APIRouter, Request
@@ -15,10 +13,11 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.errors import InputError
+from semqa.server.answering import Asked
 from semqa.server.asking import Serializer, address, prepare, respond
 from semqa.server.chat import FORMAT, Content, Message, content_form, turn
 from semqa.server.context import Turn, passages_of, read_conversation, side_task
-from semqa.server.engines import named_model
+from semqa.server.engines import MODEL, named_model
 from semqa.server.schemas import (
     NO_TOOLS,
     STREAMED,
@@ -36,12 +35,10 @@ from semqa.server.schemas import (
     errors,
 )
 from semqa.server.settings import Citations
-from semqa.server.sse import EventStream, dumps, event
+from semqa.server.sse import event
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from semqa.server.answering import Answered, Asked, Piece
+    from semqa.server.answering import Answered, Piece
 
 router = APIRouter(tags=["responses"])
 
@@ -185,24 +182,27 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
     unused = body.unused()
     searched, limit = body.searched()
     turns = body.turns()
-    if (told := side_task(turns)) is not None:
-        return _told(told, body)
-    read = read_conversation(turns, "input")
-    engine, collection = named_model(body.model, request.app.state.shelf)
-    form = content_form(request, body.format, read.given)
-    asked = await prepare(
-        request,
-        read.question,
-        read.history,
-        given=[*read.given, *(source.given() for source in body.sources or ())],
-        collection=searched if searched is not None else collection,
-        engine=body.engine if body.engine is not None else engine,
-        limit=limit,
-        renumber=body.renumber or (form == "numbered" and not read.given),
-        max_tokens=body.max_output_tokens,
-        unused=(*unused, *(f"input.{at}" for at in read.unread)),
-    )
-    reply = ResponseReply(asked, Content(address(request), form), body)
+    form = body.format
+    told = side_task(turns)
+    if told is not None:
+        asked = Asked("", "", (), MODEL, told=told, unused=unused)
+    else:
+        read = read_conversation(turns, "input")
+        engine, collection = named_model(body.model, request.app.state.shelf)
+        form = content_form(request, form, read.given)
+        asked = await prepare(
+            request,
+            read.question,
+            read.history,
+            given=[*read.given, *(source.given() for source in body.sources or ())],
+            collection=searched if searched is not None else collection,
+            engine=body.engine if body.engine is not None else engine,
+            limit=limit,
+            renumber=body.renumber or (form == "numbered" and not read.given),
+            max_tokens=body.max_output_tokens,
+            unused=(*unused, *(f"input.{at}" for at in read.unread)),
+        )
+    reply = ResponseReply(asked, Content(address(request), form or "plain"), body)
     return await respond(request, asked, reply, stream=bool(body.stream))
 
 
@@ -216,110 +216,51 @@ class ResponseReply(Serializer):
     """
 
     def __init__(self, asked: Asked, content: Content, body: ResponsesRequest) -> None:
-        self._shape = _Shape(asked.id, asked.created, asked.engine, body)
+        self._asked = asked
         self._content = content
+        self._body = body
         self._annotations: list[dict[str, Any]] = []
+        self._sent = 0
 
     def begin(self) -> list[bytes]:
         """Return the events up to the first text."""
-        return self._shape.begin()
+        begun = self._response("in_progress", [], None)
+        item = {**self._message("in_progress"), "content": []}
+        return [
+            self._event("created", response=begun),
+            self._event("in_progress", response=begun),
+            self._event("output_item.added", output_index=0, item=item),
+            self._event("content_part.added", **self._place, part=self._part()),
+        ]
 
     def add(self, piece: Piece) -> list[bytes]:
         """Return the text, and the annotation of a verified quote."""
         text, cited = self._content.add(piece)
-        told = [self._shape.event("output_text.delta", **_PART, delta=text, logprobs=[])]
+        told = [self._event("output_text.delta", **self._place, delta=text, logprobs=[])]
         if cited is not None:
             annotation = {"type": "url_citation", **cited["place"], **cited["source"]}
             at = len(self._annotations)
             self._annotations.append(annotation)
             added = {"annotation": annotation, "annotation_index": at}
-            told.append(self._shape.event("output_text.annotation.added", **_PART, **added))
+            told.append(self._event("output_text.annotation.added", **self._place, **added))
         return told
 
     def end(self, answered: Answered) -> list[bytes]:
         """Return the events after the last text."""
-        return self._shape.end(self._content.text, self._annotations, answered)
+        whole = self.whole(answered)
+        done = {"text": self._content.text, "logprobs": []}
+        return [
+            self._event("output_text.done", **self._place, **done),
+            self._event("content_part.done", **self._place, part=self._part()),
+            self._event("output_item.done", output_index=0, item=whole["output"][0]),
+            self._event(whole["status"], response=whole),
+        ]
 
     def whole(self, answered: Answered) -> dict[str, Any]:
         """Return the response."""
-        return self._shape.response(self._content.text, self._annotations, answered)
-
-    def failed(self, error: dict[str, Any]) -> bytes:
-        """Return the event of an error, which the official client raises."""
-        told = error["error"]
-        more = {"code": told["type"], "message": told["message"], "param": told["param"]}
-        data = {**error, **more, "sequence_number": self._shape.next()}
-        return event(data, "error")
-
-
-_PART = {"output_index": 0, "content_index": 0}
-
-
-class _Shape:
-    """The events and the object of one response."""
-
-    def __init__(self, identifier: str, created: int, model: str, body: ResponsesRequest) -> None:
-        self._id = identifier
-        self._created = created
-        self._model = model
-        self._body = body
-        self._sent = 0
-
-    def next(self) -> int:
-        self._sent += 1
-        return self._sent - 1
-
-    def event(self, kind: str, **data: Any) -> bytes:
-        kind = f"response.{kind}"
-        if "output_index" in data and "item" not in data:
-            data["item_id"] = f"msg_{self._id}"
-        return event({"type": kind, "sequence_number": self.next(), **data}, kind)
-
-    def begin(self) -> list[bytes]:
-        begun = self._object("in_progress", [], None)
-        item = {**self._message("", [], "in_progress"), "content": []}
-        return [
-            self.event("created", response=begun),
-            self.event("in_progress", response=begun),
-            self.event("output_item.added", output_index=0, item=item),
-            self.event("content_part.added", **_PART, part=_part("", [])),
-        ]
-
-    def end(
-        self, text: str, annotations: list[dict[str, Any]], answered: Answered | None
-    ) -> list[bytes]:
-        whole = self.response(text, annotations, answered)
-        return [
-            self.event("output_text.done", **_PART, text=text, logprobs=[]),
-            self.event("content_part.done", **_PART, part=_part(text, annotations)),
-            self.event("output_item.done", output_index=0, item=whole["output"][0]),
-            self.event(whole["status"], response=whole),
-        ]
-
-    def response(
-        self, text: str, annotations: list[dict[str, Any]], answered: Answered | None
-    ) -> dict[str, Any]:
-        finished = answered is None or answered.finished
-        status = "completed" if finished else "incomplete"
-        output = [self._message(text, annotations, status)]
-        whole = self._object(status, output, answered)
-        return {**whole, "semqa": answered.details()} if answered is not None else whole
-
-    def _message(self, text: str, annotations: list[dict[str, Any]], status: str) -> dict[str, Any]:
-        return {
-            "id": f"msg_{self._id}",
-            "type": "message",
-            "role": "assistant",
-            "status": status,
-            "content": [_part(text, annotations)],
-        }
-
-    def _object(
-        self, status: str, output: list[dict[str, Any]], answered: Answered | None
-    ) -> dict[str, Any]:
-        body = self._body
-        read = (answered.usage["prompt_tokens"] or 0) if answered else 0
-        wrote = (answered.usage["completion_tokens"] or 0) if answered else 0
+        status = "completed" if answered.finished else "incomplete"
+        read = answered.usage["prompt_tokens"] or 0
+        wrote = answered.usage["completion_tokens"] or 0
         usage = {
             "input_tokens": read,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -327,18 +268,56 @@ class _Shape:
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": read + wrote,
         }
+        whole = self._response(status, [self._message(status)], usage)
+        return {**whole, "semqa": answered.details()}
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        """Return the event of an error, which the official client raises."""
+        told = error["error"]
+        more = {"code": told["type"], "message": told["message"], "param": told["param"]}
+        return event({**error, **more, "sequence_number": self._next()}, "error")
+
+    def _next(self) -> int:
+        self._sent += 1
+        return self._sent - 1
+
+    def _event(self, kind: str, **data: Any) -> bytes:
+        kind = f"response.{kind}"
+        return event({"type": kind, "sequence_number": self._next(), **data}, kind)
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {"item_id": f"msg_{self._asked.id}", "output_index": 0, "content_index": 0}
+
+    def _part(self) -> dict[str, Any]:
+        text, annotations = self._content.text, self._annotations
+        return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+    def _message(self, status: str) -> dict[str, Any]:
+        return {
+            "id": f"msg_{self._asked.id}",
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": [self._part()],
+        }
+
+    def _response(
+        self, status: str, output: list[dict[str, Any]], usage: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        body = self._body
         cut = {"reason": "max_output_tokens"} if status == "incomplete" else None
         return {
-            "id": f"resp_{self._id}",
+            "id": f"resp_{self._asked.id}",
             "object": "response",
-            "created_at": self._created,
+            "created_at": self._asked.created,
             "status": status,
             "error": None,
             "incomplete_details": cut,
             "instructions": body.instructions,
             "max_output_tokens": body.max_output_tokens,
             "metadata": body.metadata or {},
-            "model": self._model,
+            "model": self._asked.engine,
             "output": output,
             "parallel_tool_calls": False,
             "previous_response_id": None,
@@ -349,24 +328,5 @@ class _Shape:
             "tools": [tool.model_dump(exclude_none=True) for tool in body.tools or ()],
             "top_p": None,
             "truncation": "disabled",
-            "usage": usage if status != "in_progress" else None,
+            "usage": usage,
         }
-
-
-def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
-
-
-def _told(text: str, body: ResponsesRequest) -> Response:
-    """Return a response that answers no question."""
-    shape = _Shape(uuid.uuid4().hex, int(time.time()), "semqa", body)
-    if not body.stream:
-        return Response(dumps(shape.response(text, [], None)), media_type="application/json")
-
-    async def sent() -> AsyncGenerator[bytes, None]:
-        delta = {"delta": text, "logprobs": []}
-        told = [*shape.begin(), shape.event("output_text.delta", **_PART, **delta)]
-        for one in (*told, *shape.end(text, [], None)):
-            yield one
-
-    return EventStream(sent(), cut=lambda: b"")

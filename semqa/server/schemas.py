@@ -357,7 +357,7 @@ class ChatOut(_Reply):
     model: str
     choices: list[ChoiceOut]
     usage: ChatUsageOut
-    semqa: DetailsOut | None = Field(None, description="Missing of a title and the like.")
+    semqa: DetailsOut
 
 
 class BlockOut(_Reply):
@@ -428,4 +428,4 @@ class ResponseOut(BaseModel):
     model: str
     output: list[OutputMessageOut]
     usage: ResponseUsageOut
-    semqa: DetailsOut | None = Field(None, description="Missing of a title and the like.")
+    semqa: DetailsOut
