@@ -62,7 +62,7 @@ def find_owner(
     store = key_store(data, database, "a key's collections")
     try:
         if owner is None:
-            from semqa.server.keys import given_owner
+            from semqa.server.middleware import given_owner
 
             return store.owner_of(api_key) or given_owner(api_key or "")
         keys = store.keys()

@@ -8,7 +8,7 @@ import logging
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -172,6 +172,34 @@ def serve(
             metavar="ORIGIN",
         ),
     ] = None,
+    public_url: Annotated[
+        str | None,
+        _option(
+            "Address of the page for browsers, used in links to passages.",
+            _SERVER,
+            "public_url",
+            show_default="that of the request",
+            metavar="URL",
+        ),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        _option(
+            "Proxy whose X-Forwarded-For and -Proto to trust; repeatable.",
+            _SERVER,
+            "trusted_proxy",
+            show_default=False,
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    citations: Annotated[
+        str,
+        _option(
+            "Quotes in texts for chat apps: plain, numbered or marked.",
+            _SERVER,
+            "citations",
+        ),
+    ] = "plain",
     rate_limit: Annotated[
         int, _option("Requests per key and minute; 0 for no limit.", _LIMITS, "rate_limit", min=0)
     ] = 0,
@@ -229,8 +257,8 @@ def serve(
 ) -> None:
     """Serve a chat page and an API that answer from your documents.
 
-    The page is at /. The API speaks OpenAI (/v1/chat/completions), Anthropic (/v1/messages) and
-    semqa's own form (/v1/answers); /openapi.json describes it.
+    The page is at /. The API speaks OpenAI (/v1/responses, /v1/chat/completions), Anthropic
+    (/v1/messages) and semqa's own form (/v1/answers); /openapi.json describes it.
 
     \b
     semqa serve
@@ -239,7 +267,7 @@ def serve(
     del config
     for module in ("fastapi", "uvicorn", "prometheus_client", "multipart"):
         require(module, extra="serve", purpose="semqa serve")
-    from semqa.server.logs import log_to
+    from semqa.server.running import log_to
 
     log_to()
     _log.info(f"semqa {semqa.__version__} starts")  # libraries and models take seconds to load
@@ -269,6 +297,9 @@ def serve(
         create=create,
         allowed_hosts=tuple(allowed_host or ()),
         allowed_origins=tuple(allowed_origin or ()),
+        public_url=public_url,
+        trusted_proxies=tuple(trusted_proxy or ()),
+        citations=cast("Any", citations),
         rate_limit=rate_limit,
         max_body=max_body,
         max_upload=max_upload,

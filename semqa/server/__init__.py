@@ -13,7 +13,7 @@ __all__ = ["ServerSettings", "create_app"]
 
 
 def __getattr__(name: str) -> object:
-    # Loads the framework and every interface, which nobody needs who opens the store.
+    # Loads the framework and every interface; opening the store needs neither.
     if name == "create_app":
         from semqa.server.app import create_app
 

@@ -1,10 +1,13 @@
-"""Answering one question for the server: the same events, whoever asked and in whatever form.
+"""Answering one question: the same events for every interface.
 
 Each interface makes its own shape of these; a reply that is not streamed is made of the same events.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import re
 import time
 import uuid
 from dataclasses import dataclass, field, replace
@@ -12,21 +15,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
-from semqa.engines.abstention import abstention
-from semqa.quotes import Quote
+from semqa.engines.abstention import abstention, rated
+from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.quotes import Quote, QuotedAnswer, Status
+from semqa.quotes.marks import canonical_mark
 from semqa.quotes.renumber import Renumbering, named_sources
+from semqa.server.errors import EngineFailedError
 from semqa.server.work import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from semqa.engines import Engine
-    from semqa.quotes import QuotedAnswer, Segment, Source
+    from semqa.quotes import Segment, Source
     from semqa.server.engines import EngineShelf
     from semqa.server.measures import Measures
     from semqa.server.work import Workers
 
-__all__ = ["Answered", "Answering", "Asked", "Given", "Piece"]
+
+_log = logging.getLogger("semqa.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +43,12 @@ class Given:
     Attributes:
         source: the source.
         origin: collection, document_id, name, start, end and page of one that was retrieved.
+        label: what a chat app calls it, in place of its number.
     """
 
     source: Source
     origin: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
 
     def to_dict(self, number: int) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
@@ -63,6 +72,9 @@ class Asked:
         given: the sources, numbered from 1.
         engine: the specification of the engine.
         renumber: whether sources are numbered anew, in the order in which they come up.
+        max_tokens: words and punctuation marks after which the answer is cut; None for no limit.
+        unused: fields of the request that have no effect.
+        told: what to answer without asking an engine; a title of the conversation, and the like.
         id: of the answer.
         created: seconds since the epoch.
     """
@@ -72,6 +84,9 @@ class Asked:
     given: tuple[Given, ...]
     engine: str
     renumber: bool = False
+    max_tokens: int | None = None
+    unused: tuple[str, ...] = ()
+    told: str | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -81,7 +96,7 @@ class Piece(NamedTuple):
 
     Attributes:
         segment: free text, which may go on in the next one, or a whole quote.
-        given: the source that a quote names; None for free text, and where there is none such.
+        given: the source that a quote names; None for free text and if there is no such source.
     """
 
     segment: Segment
@@ -138,7 +153,7 @@ class Answered:
     def details(self) -> dict[str, Any]:
         """Return what the interfaces of others have no field for, as a JSON-ready object."""
         own = self.to_dict()
-        return {name: own[name] for name in _DETAILS}
+        return {**{name: own[name] for name in _DETAILS}, "unused": list(self.asked.unused)}
 
 
 _DETAILS = (
@@ -161,8 +176,14 @@ class Answering:
         self._workers = workers
         self._measures = measures
 
-    async def events(self, asked: Asked) -> AsyncGenerator[Piece | Answered, None]:
+    async def events(
+        self, asked: Asked, left: Callable[[Answered], Awaitable[None]] | None = None
+    ) -> AsyncGenerator[Piece | Answered, None]:
         """Give the segments of the answer as they come, and the whole of it at the end.
+
+        Args:
+            asked: the question.
+            left: is called with what there is of the answer if the client leaves before its end.
 
         Raises:
             InputError: as the engine.
@@ -171,26 +192,44 @@ class Answering:
         sources = [given.source for given in asked.given]
         renumbering = Renumbering(sources) if asked.renumber else None
         with self._measures.answer(self._shelf.kind(asked.engine)) as measured:
-            if not sources:
-                outcome = Outcome(abstention(), None)
+            if asked.told is not None or not sources:
+                told = asked.told
+                outcome = Outcome(
+                    abstention() if told is None else QuotedAnswer.parse(told, ()), None
+                )
                 for segment in outcome.answer.segments:
                     yield Piece(segment, None)
             else:
-                events = self._workers.answer(
-                    await self.engine(asked.engine), asked.understood, sources
-                )
+                engine = await self.engine(asked.engine)
+                events = self._workers.answer(engine, asked.understood, sources)
+                budget = _Budget(asked.max_tokens)
                 try:
                     async for event in events:
                         if isinstance(event, Outcome):
                             outcome = event
                             break
                         measured.began()
-                        given = _named(asked, event)
-                        yield Piece(renumbering.add(event) if renumbering else event, given)
+                        kept = budget.take(event)
+                        if kept is not None:
+                            piece = renumbering.add(kept) if renumbering else kept
+                            yield Piece(piece, _named(asked, kept))
+                        if budget.spent:
+                            break
+                except (GeneratorExit, asyncio.CancelledError):
+                    if left is not None and budget.marked.strip():
+                        cut = QuotedAnswer.parse(budget.marked, sources)
+                        outcome = Outcome(cut, None, finished=False)
+                        await left(_answered(asked, outcome, renumbering))
+                    raise
                 finally:
                     await events.aclose()
+                if budget.spent:
+                    cut = QuotedAnswer.parse(budget.marked, sources)
+                    cut = await run_in_threadpool(rated, engine, asked.understood, cut)
+                    outcome = Outcome(cut, None, finished=False)
             answered = _answered(asked, outcome, renumbering)
-            measured.ended(answered)
+            read = answered.answer
+            measured.ended(read.verdict(asked.understood).value, read.counts)
             yield answered
 
     async def whole(self, asked: Asked) -> tuple[list[Piece], Answered]:
@@ -211,11 +250,55 @@ class Answering:
         """Return the engine of a specification, made if need be.
 
         Raises:
-            InputError: it cannot be made as it was set up.
-            UnavailableError: a model was not reached, or a package is missing.
+            EngineFailedError: it cannot be made as it was set up, or a model was not reached.
         """
         made = self._shelf.made(spec)
-        return made if made is not None else await run_in_threadpool(self._shelf.get, spec)
+        if made is not None:
+            return made
+        try:
+            return await run_in_threadpool(self._shelf.get, spec)
+        except (InputError, UnavailableError) as error:
+            _log.error("the engine cannot be made", exc_info=error, extra={"engine": spec})
+            refused = isinstance(error, (InputError, MissingExtraError))
+            raise EngineFailedError(refused=refused) from error
+
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class _Budget:
+    """Takes segments until so many tokens are written; a quote fits as a whole or not at all."""
+
+    def __init__(self, tokens: int | None) -> None:
+        self._left = tokens
+        self._written: list[str] = []
+        self.spent = False
+
+    @property
+    def marked(self) -> str:
+        """What was taken, with marks."""
+        return "".join(self._written)
+
+    def take(self, segment: Segment) -> Segment | None:
+        """Return what there is room for."""
+        if self._left is None:
+            self._write(segment)
+            return segment
+        ends = [match.end() for match in _TOKEN.finditer(segment.text)]
+        if len(ends) > self._left:
+            self.spent = True
+            if isinstance(segment, Quote) or not self._left:
+                return None
+            segment = replace(segment, text=segment.text[: ends[self._left - 1]])
+        self._left -= min(len(ends), self._left)
+        self._write(segment)
+        return segment
+
+    def _write(self, segment: Segment) -> None:
+        text = segment.text
+        if isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
+            text = canonical_mark(segment.source, text)
+        self._written.append(text)
 
 
 def _named(asked: Asked, segment: Segment) -> Given | None:
@@ -240,5 +323,5 @@ def _answered(asked: Asked, outcome: Outcome, renumbering: Renumbering | None) -
         "prompt_tokens": made.prompt_tokens if made else None,
         "completion_tokens": made.new_tokens if made else None,
     }
-    finished = made is None or made.finished
+    finished = outcome.finished and (made is None or made.finished)
     return Answered(asked, answer, listed, finished, usage, nearest)

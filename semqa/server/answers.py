@@ -6,22 +6,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from semqa.quotes import Quote
-from semqa.server.answering import Answered, Asked
-from semqa.server.asking import prepare
+from semqa.server.asking import Serializer, prepare, respond
 from semqa.server.context import Turn
-from semqa.server.errors import failed
-from semqa.server.fields import Collection, Engine, Limit, Many, Renumber, Sources, Text
-from semqa.server.replies import STREAMED, AnswerOut, errors
-from semqa.server.sse import EventStream, dumps, event, while_there
+from semqa.server.schemas import (
+    STREAMED,
+    AnswerOut,
+    Collection,
+    Engine,
+    Limit,
+    Many,
+    Renumber,
+    Sources,
+    Text,
+    errors,
+)
+from semqa.server.sse import event
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-__all__ = ["AnswerRequest", "router"]
+    from semqa.server.answering import Answered, Asked, Piece
 
 router = APIRouter(tags=["answers"])
 
@@ -35,6 +41,8 @@ class TurnIn(BaseModel):
 
 class AnswerRequest(BaseModel):
     """A question."""
+
+    model_config = ConfigDict(extra="forbid")
 
     question: Text = Field(description="The question, in words.")
     sources: Sources = None
@@ -63,9 +71,9 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
     All offsets are Unicode code points, 0-based, end exclusive.
     """
     history = [Turn(turn.role, turn.content) for turn in body.history]
-    keep = _Keeper(request, body.conversation) if body.conversation is not None else None
-    if keep is not None:
-        history += await keep.history()
+    kept = _Conversation(request, body.conversation) if body.conversation is not None else None
+    if kept is not None:
+        history += await kept.history()
     asked = await prepare(
         request,
         body.question,
@@ -76,42 +84,54 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
         limit=body.limit,
         renumber=body.renumber,
     )
-    if keep is not None:
-        await keep.question(body.question)
-    if body.stream:
-        return EventStream(_stream(request, asked, keep))
-    _, answered = await while_there(request, request.app.state.answering.whole(asked))
-    final = answered.to_dict()
-    if keep is not None:
-        await keep.answer(final)
-    return Response(dumps(final), media_type="application/json")
+    if kept is not None:
+        named = body.collection
+        chosen = [named] if isinstance(named, str) else named
+        told = {"question": body.question, "collections": chosen, "engine": body.engine}
+        await kept.add("user", {name: value for name, value in told.items() if value is not None})
+
+    async def keep(answered: Answered) -> None:
+        if kept is not None:
+            await kept.add("assistant", answered.to_dict())
+
+    return await respond(
+        request, asked, AnswerReply(asked), stream=body.stream, at_once=True, keep=keep
+    )
 
 
-async def _stream(
-    request: Request, asked: Asked, keep: _Keeper | None
-) -> AsyncGenerator[bytes, None]:
-    listed = [given.to_dict(number) for number, given in enumerate(asked.given, 1)]
-    yield event({"sources": listed}, "sources")
-    events = request.app.state.answering.events(asked)
-    try:
-        async for each in events:
-            if isinstance(each, Answered):
-                final = each.to_dict()
-                if keep is not None:
-                    await keep.answer(final)
-                yield event(final, "done")
-                continue
-            yield event({"text": each.segment.text}, "text")
-            if isinstance(each.segment, Quote):
-                yield event(each.segment.to_dict(), "quote")
-    except Exception as error:  # noqa: BLE001  (said in the stream, for the status is sent)
-        yield event(failed(error, request), "error")
-    finally:
-        await events.aclose()
+class AnswerReply(Serializer):
+    """Makes the server's own reply."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    def begin(self) -> list[bytes]:
+        """Return all sources."""
+        listed = [given.to_dict(number) for number, given in enumerate(self._asked.given, 1)]
+        return [event({"sources": listed}, "sources")]
+
+    def add(self, piece: Piece) -> list[bytes]:
+        """Return text, and the quote that it is."""
+        told = [event({"text": piece.segment.text}, "text")]
+        if isinstance(piece.segment, Quote):
+            told.append(event(piece.segment.to_dict(), "quote"))
+        return told
+
+    def end(self, answered: Answered) -> list[bytes]:
+        """Return the whole answer."""
+        return [event(answered.to_dict(), "done")]
+
+    def whole(self, answered: Answered) -> dict[str, Any]:
+        """Return the whole answer."""
+        return answered.to_dict()
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        """Return an error."""
+        return event(error, "error")
 
 
-class _Keeper:
-    """Keeps the messages of a conversation."""
+class _Conversation:
+    """A conversation that is kept."""
 
     def __init__(self, request: Request, conversation: str) -> None:
         self._store: Any = request.app.state.store
@@ -126,11 +146,5 @@ class _Keeper:
             turns.append(Turn(message.role, str(said)))
         return turns
 
-    async def question(self, question: str) -> None:
-        await self._add("user", {"question": question})
-
-    async def answer(self, final: dict[str, Any]) -> None:
-        await self._add("assistant", final)
-
-    async def _add(self, role: str, content: dict[str, Any]) -> None:
+    async def add(self, role: str, content: dict[str, Any]) -> None:
         await run_in_threadpool(self._store.add_message, self._owner, self._id, role, content)

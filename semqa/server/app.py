@@ -1,15 +1,17 @@
-"""The application: what is served, and what stands behind it."""
+"""The application: its routes, its middleware and the services behind them."""
 
 from __future__ import annotations
 
 import logging
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 
 import semqa
@@ -17,26 +19,21 @@ from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
 from semqa.server import (
     answers,
-    anthropic_api,
+    chat,
     collections,
     conversations,
-    models,
-    openai_api,
-    page,
+    engines,
+    messages,
+    responses,
 )
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers
-from semqa.server.guard import Guard
-from semqa.server.head import Head
-from semqa.server.keys import KeyRing
 from semqa.server.measures import Measures
-from semqa.server.rate import RateLimit
-from semqa.server.reading import Reading
-from semqa.server.replies import errors
-from semqa.server.store.opening import make_folder, open_store
-from semqa.server.warming import Warming, one_after_the_other
-from semqa.server.work import Workers
+from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
+from semqa.server.schemas import errors
+from semqa.server.store.store import make_folder, open_store
+from semqa.server.work import Reading, Warming, Workers, one_after_the_other
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -49,12 +46,12 @@ _log = logging.getLogger("semqa.server")
 
 _ROUTERS = (
     answers.router,
-    openai_api.router,
-    anthropic_api.router,
-    models.router,
+    chat.router,
+    responses.router,
+    messages.router,
+    engines.router,
     collections.router,
     conversations.router,
-    page.router,
 )
 
 _FAILURES = (
@@ -118,6 +115,7 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
+    _add_page(app)
     _add_health(app)
     _document(app)
     keys = KeyRing(settings.api_keys, store)
@@ -144,7 +142,7 @@ def _library(settings: ServerSettings) -> Library:
 
 
 def _document(app: FastAPI) -> None:
-    """Have the schema say what is true here: what cannot be read is 400, and keys come in a header."""
+    """Correct the schema: invalid requests return 400, and keys come in a header."""
     made: dict[str, Any] = {}
     original = app.openapi
 
@@ -172,6 +170,25 @@ def _document(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
+_PAGE_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "object-src 'none'"
+)
+"""What the page may do: load its own files, ask its own server, run no script within a text."""
+
+
+def _add_page(app: FastAPI) -> None:
+    files = StaticFiles(directory=Path(__file__).parent / "page")
+    app.mount("/page", files)
+
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        """Show the page."""
+        reply = await files.get_response("index.html", request.scope)
+        reply.headers["content-security-policy"] = _PAGE_POLICY
+        return reply
+
+
 def _add_health(app: FastAPI) -> None:
     @app.get("/healthz", tags=["operation"])
     async def alive() -> JSONResponse:
@@ -180,18 +197,17 @@ def _add_health(app: FastAPI) -> None:
 
     @app.get("/readyz", tags=["operation"])
     async def ready(request: Request) -> JSONResponse:
-        """Tell whether questions can be answered now, and whether the encoder is there yet."""
+        """Return whether questions can be answered now, and whether the encoder is loaded."""
         state = request.app.state
-        good = state.ready
-        if good:
+        why = "" if state.ready else "The server is starting or shutting down."
+        if not why:
             try:
                 await run_in_threadpool(state.store.check)
             except Exception:  # noqa: BLE001  (whatever is wrong with it, it is not ready)
-                _log.warning("the store does not answer", exc_info=True)
-                good = False
-        status = "ok" if good else "not ready"
-        told = {"status": status, "encoder": state.warming.state}
-        return JSONResponse(told, 200 if good else 503)
+                _log.warning("the database does not answer", exc_info=True)
+                why = "The database does not answer."
+        told = {"status": "not ready" if why else "ok", "encoder": state.warming.state}
+        return JSONResponse({**told, "reason": why} if why else told, 503 if why else 200)
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics(request: Request) -> Response:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated
 
-from fastapi import APIRouter, File, Request, Response, UploadFile
+from fastapi import APIRouter, Depends, File, Request, UploadFile
 from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
+from semqa.retrieval.passages import Collection, DocumentInfo, Library
+from semqa.server.asking import address, page_link
+from semqa.server.work import Reading
 
-if TYPE_CHECKING:
-    from semqa.retrieval.passages import Collection, DocumentInfo, Found, Library
-
-__all__ = ["router"]
+_log = logging.getLogger("semqa.server")
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"])
 
@@ -34,7 +36,7 @@ class CollectionEntry(BaseModel):
 
 
 class CollectionList(BaseModel):
-    """The collections of whoever asks, by name."""
+    """The client's collections, by name."""
 
     collections: list[CollectionEntry]
 
@@ -94,38 +96,57 @@ class PassageList(BaseModel):
     passages: list[PassageEntry]
 
 
+def _library(request: Request) -> Library:
+    library: Library = request.app.state.library
+    return library
+
+
+def _owner(request: Request) -> str:
+    owner: str = request.state.owner
+    return owner
+
+
+InLibrary = Annotated[Library, Depends(_library)]
+Owner = Annotated[str, Depends(_owner)]
+
+
+def _collection(library: InLibrary, owner: Owner, name: str) -> Collection:
+    return library.collection(owner, name)
+
+
+InCollection = Annotated[Collection, Depends(_collection)]
+
+
 @router.get("", summary="List collections")
-def list_collections(request: Request) -> CollectionList:
+def list_collections(library: InLibrary, owner: Owner) -> CollectionList:
     """List your collections."""
-    library, owner = _asked(request)
     entries = [CollectionEntry(**asdict(info)) for info in library.collections(owner)]
     return CollectionList(collections=entries)
 
 
 @router.post("", status_code=201, summary="Make a collection")
-def create_collection(request: Request, body: NewCollection) -> CollectionEntry:
+def create_collection(library: InLibrary, owner: Owner, body: NewCollection) -> CollectionEntry:
     """Make an empty collection."""
-    library, owner = _asked(request)
     return CollectionEntry(**asdict(library.create(owner, body.name).info()))
 
 
 @router.delete("/{name}", status_code=204, summary="Remove a collection")
-def delete_collection(request: Request, name: str) -> Response:
+def delete_collection(library: InLibrary, owner: Owner, name: str) -> None:
     """Remove a collection with its documents."""
-    library, owner = _asked(request)
     library.delete(owner, name)
-    return Response(status_code=204)
 
 
 @router.get("/{name}/documents", summary="List documents")
-def list_documents(request: Request, name: str) -> DocumentList:
+def list_documents(collection: InCollection) -> DocumentList:
     """List the documents of a collection, by name."""
-    return _listed(_collection(request, name).documents())
+    return _listed(collection.documents())
 
 
 @router.post("/{name}/documents", status_code=201, summary="Upload documents")
 async def upload_documents(
     request: Request,
+    library: InLibrary,
+    owner: Owner,
     name: str,
     file: Annotated[
         list[UploadFile],
@@ -136,47 +157,64 @@ async def upload_documents(
 
     The same file again does nothing; another one of the same name takes its place.
     """
-    read: DocumentList = await request.app.state.reading.run(_put, request, name, file)
-    return read
+    reading: Reading = request.app.state.reading
+    with reading.into(owner, name):
+        return await reading.run(_put, library, owner, name, file)
 
 
 @router.get("/{name}/documents/{document_id}", summary="Read a document")
-def read_document(request: Request, name: str, document_id: str) -> FullDocument:
+def read_document(collection: InCollection, document_id: str) -> FullDocument:
     """Return a document's text, which the offsets of passages are places in."""
-    collection = _collection(request, name)
     info, document = collection.find(document_id), collection.document(document_id)
     return FullDocument(**asdict(info), text=document.text, pages=list(document.pages))
 
 
 @router.delete("/{name}/documents/{document_id}", status_code=204, summary="Remove a document")
-def delete_document(request: Request, name: str, document_id: str) -> Response:
+def delete_document(collection: InCollection, document_id: str) -> None:
     """Remove a document from a collection."""
-    _collection(request, name).remove(document_id)
-    return Response(status_code=204)
+    collection.remove(document_id)
 
 
 @router.post("/{name}/search", summary="Search passages")
-def search_passages(request: Request, name: str, body: Query) -> PassageList:
+def search_passages(
+    request: Request, collection: InCollection, name: str, body: Query
+) -> PassageList:
     """Return the passages of a collection that speak to a question best."""
-    found = _collection(request, name).search(body.query, body.limit)
-    entries = [_passage(name, number, each) for number, each in enumerate(found, 1)]
+    base = address(request)
+    entries = [
+        PassageEntry(
+            number=number,
+            title=found.source.title,
+            text=found.source.text,
+            url=page_link(found.source.url, base, name, found.document_id, found.start, found.end),
+            collection=name,
+            document_id=found.document_id,
+            name=found.name,
+            start=found.start,
+            end=found.end,
+            page=found.page,
+            score=found.score,
+        )
+        for number, found in enumerate(collection.search(body.query, body.limit), 1)
+    ]
     return PassageList(passages=entries)
 
 
-def _asked(request: Request) -> tuple[Library, str]:
-    return cast("Library", request.app.state.library), cast("str", request.state.owner)
-
-
-def _collection(request: Request, name: str) -> Collection:
-    library, owner = _asked(request)
-    return library.collection(owner, name)
-
-
-def _put(request: Request, name: str, uploads: list[UploadFile]) -> DocumentList:
-    collection = _collection(request, name)
+def _put(library: Library, owner: str, name: str, uploads: list[UploadFile]) -> DocumentList:
+    collection = library.collection(owner, name)
     most = collection.limits.size + 1  # one more tells that it is too large
     files = [(_name_of(each), each.file.read(most)) for each in uploads]
-    return _listed(collection.put_all(files))
+    try:
+        return _listed(collection.put_all(files))
+    except Exception:
+        # They may be there all the same, if the disk was full when they were indexed.
+        with suppress(Exception):
+            same = [collection.same(name, data) for name, data in dict(files).items()]
+            kept = [each for each in same if each is not None]
+            if kept and len(kept) == len(same):
+                _log.exception("an upload was kept, but not all of its indexes")
+                return _listed(kept)
+        raise
 
 
 def _listed(found: list[DocumentInfo]) -> DocumentList:
@@ -185,24 +223,5 @@ def _listed(found: list[DocumentInfo]) -> DocumentList:
 
 def _name_of(upload: UploadFile) -> str:
     if not upload.filename:
-        raise InputError(
-            "file: no name: got a part without a file name, expected one with its ending; name it"
-        )
+        raise InputError("must have a file name with its ending.", field="file")
     return upload.filename
-
-
-def _passage(collection: str, number: int, found: Found) -> PassageEntry:
-    record: dict[str, Any] = {
-        "number": number,
-        "title": found.source.title,
-        "text": found.source.text,
-        "url": found.source.url,
-        "collection": collection,
-        "document_id": found.document_id,
-        "name": found.name,
-        "start": found.start,
-        "end": found.end,
-        "page": found.page,
-        "score": found.score,
-    }
-    return PassageEntry(**record)

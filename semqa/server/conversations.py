@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from semqa.server.export import to_markdown, with_verdict
+from semqa.data.sources import answer_of
+from semqa.data.jsonl import as_row
+from semqa.errors import InputError
+from semqa.quotes.render import to_markdown as answer_to_markdown
+from semqa.server.store import Conversation, Store
 
 if TYPE_CHECKING:
-    from semqa.server.store import Conversation, Store
+    from collections.abc import Mapping
 
-__all__ = ["router"]
+    from semqa.quotes import QuotedAnswer
+
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
@@ -40,7 +46,7 @@ class ConversationInfo(BaseModel):
 
 
 class ConversationList(BaseModel):
-    """Conversations of whoever asks, last used first."""
+    """The client's conversations, last used first."""
 
     conversations: list[ConversationInfo]
     more: bool = Field(description="Whether others follow: ask again with a greater offset.")
@@ -61,8 +67,18 @@ class FullConversation(ConversationInfo):
     messages: list[MessageInfo]
 
 
-def _asked(request: Request) -> tuple[Store, str]:
-    return cast("Store", request.app.state.store), cast("str", request.state.owner)
+def _store(request: Request) -> Store:
+    store: Store = request.app.state.store
+    return store
+
+
+def _owner(request: Request) -> str:
+    owner: str = request.state.owner
+    return owner
+
+
+InStore = Annotated[Store, Depends(_store)]
+Owner = Annotated[str, Depends(_owner)]
 
 
 def _full(conversation: Conversation) -> dict[str, object]:
@@ -77,13 +93,13 @@ def _full(conversation: Conversation) -> dict[str, object]:
 
 @router.get("", response_model=ConversationList)
 def list_conversations(
-    request: Request,
+    store: InStore,
+    owner: Owner,
     limit: Annotated[int, Query(ge=1, le=500, description="Most of them.")] = 500,
     offset: Annotated[int, Query(ge=0, le=10**9, description="How many to pass over.")] = 0,
     title: Annotated[str, Query(max_length=200, description="What their titles hold.")] = "",
 ) -> dict[str, object]:
     """List your conversations, last used first."""
-    store, owner = _asked(request)
     found = store.conversations(owner, limit + 1, offset=offset, title=title)
     return {
         "conversations": [each.to_dict() for each in found[:limit]],
@@ -92,30 +108,30 @@ def list_conversations(
 
 
 @router.post("", response_model=ConversationInfo, status_code=201)
-def begin_conversation(request: Request, given: Titled | None = None) -> dict[str, object]:
+def begin_conversation(
+    store: InStore, owner: Owner, given: Titled | None = None
+) -> dict[str, object]:
     """Begin a conversation; name it in `conversation` of `POST /v1/answers`."""
-    store, owner = _asked(request)
     return store.create_conversation(owner, given.title if given else "").to_dict()
 
 
 @router.get("/{conversation}", response_model=FullConversation)
-def read_conversation(request: Request, conversation: str) -> dict[str, object]:
+def read_conversation(store: InStore, owner: Owner, conversation: str) -> dict[str, object]:
     """Read a conversation with its messages."""
-    store, owner = _asked(request)
     return _full(store.conversation(owner, conversation))
 
 
 @router.patch("/{conversation}", response_model=ConversationInfo)
-def rename_conversation(request: Request, conversation: str, given: Renamed) -> dict[str, object]:
+def rename_conversation(
+    store: InStore, owner: Owner, conversation: str, given: Renamed
+) -> dict[str, object]:
     """Give a conversation another title."""
-    store, owner = _asked(request)
     return store.rename(owner, conversation, given.title).to_dict()
 
 
 @router.delete("/{conversation}", status_code=204)
-def delete_conversation(request: Request, conversation: str) -> Response:
+def delete_conversation(store: InStore, owner: Owner, conversation: str) -> Response:
     """Delete a conversation and its messages."""
-    store, owner = _asked(request)
     store.delete(owner, conversation)
     return Response(status_code=204)
 
@@ -126,15 +142,70 @@ def delete_conversation(request: Request, conversation: str) -> Response:
     responses={200: {"content": {"text/markdown": {}, "application/json": {}}}},
 )
 def export_conversation(
-    request: Request,
+    store: InStore,
+    owner: Owner,
     conversation: str,
     format: Literal["markdown", "json"] = "markdown",  # noqa: A002 - the name in the URL
 ) -> Response:
     """Take a conversation away: as Markdown with footnotes, or as JSON with everything in it."""
-    store, owner = _asked(request)
     found = store.conversation(owner, conversation)
     ending = "md" if format == "markdown" else "json"
     headers = {"Content-Disposition": f'attachment; filename="{found.id}.{ending}"'}
     if format == "json":
         return JSONResponse(_full(found), headers=headers)
     return Response(to_markdown(found), media_type="text/markdown; charset=utf-8", headers=headers)
+
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
+_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
+"""Where one is explained, which begins a line, or stands, which is behind a quote in bold."""
+
+
+def to_markdown(conversation: Conversation) -> str:
+    """Render a conversation; every quote is checked anew against the sources kept with it.
+
+    Each answer has footnotes of its own: ``[^2-1]`` is source 1 of the second answer.
+    """
+    parts = [f"# {_escaped(conversation.title) or 'Conversation'}\n"]
+    answers = 0
+    for message in conversation.messages:
+        if message.role == "user":
+            parts.append(f"## {_escaped(str(message.content.get('question', '')))}\n")
+            continue
+        answers += 1
+        parts.append(_FOOTNOTE.sub(f"[^{answers}-", _answer(message.content)))
+    return "\n".join(parts)
+
+
+def with_verdict(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was kept of an answer, with a verdict if an older server kept it without one."""
+    if "verdict" in content:
+        return content
+    try:
+        read = _read(content).to_dict(_question(content))
+    except InputError:
+        read = {"verdict": "unquoted", "verified": False, "claims": []}
+    told = {name: read[name] for name in ("verdict", "verified", "claims")}
+    return {**content, **told, "abstained": told["verdict"] == "abstained"}
+
+
+def _answer(content: Mapping[str, Any]) -> str:
+    try:
+        return answer_to_markdown(_read(content), question=_question(content))
+    except InputError:
+        # What an older server kept, or what cannot be checked, is still the user's own.
+        return _escaped(str(content.get("plain", ""))) + "\n"
+
+
+def _read(content: Mapping[str, Any]) -> QuotedAnswer:
+    """Check an answer anew against the sources kept with it, which are those that it speaks of."""
+    return answer_of(as_row(dict(content), "the answer")).read()
+
+
+def _question(content: Mapping[str, Any]) -> str:
+    return str(content.get("understood") or content.get("question") or "")
+
+
+def _escaped(text: str) -> str:
+    """Return a text as one line of Markdown that shows it."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

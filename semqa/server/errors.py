@@ -18,7 +18,6 @@ from semqa.errors import (
     SemqaError,
     UnavailableError,
 )
-from semqa.server.sse import GoneError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusyError",
+    "EngineFailedError",
+    "GoneError",
     "TooSlowError",
     "add_handlers",
     "as_error",
+    "ending",
     "error_body",
     "failed",
 ]
@@ -45,6 +47,7 @@ _TYPES = {
     408: "timeout_error",
     413: "request_too_large",
     429: "rate_limit_error",
+    502: "api_error",
     503: "overloaded_error",
     504: "timeout_error",
     507: "api_error",
@@ -59,6 +62,10 @@ _SHOWN_PATH = 100
 """Characters of a path that an error repeats."""
 
 
+class GoneError(Exception):
+    """The client disconnected."""
+
+
 class BusyError(UnavailableError):
     """So many answers are under way that another one would wait too long."""
 
@@ -67,8 +74,26 @@ class TooSlowError(UnavailableError):
     """An answer took longer than the server allows."""
 
 
-def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
-    """Return the body of an error.
+class EngineFailedError(UnavailableError):
+    """An engine, or the server of its model, failed. What it said is not for clients to see.
+
+    Attributes:
+        refused: whether it will fail again unless the operator changes something.
+    """
+
+    def __init__(self, *, refused: bool) -> None:
+        self.refused = refused
+        super().__init__(
+            "The model cannot be used as the server is set up. Its log says more."
+            if refused
+            else "The model did not answer. Try again."
+        )
+
+
+def error_body(
+    status: int, message: str, request_id: str, param: str | None = None
+) -> dict[str, Any]:
+    """Return the body of an error; `param` is the field at fault, where it is a single one.
 
     Example:
         >>> error_body(404, "gone", "a1")["error"]["type"]
@@ -78,29 +103,41 @@ def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
     # The outer type is what the clients of one of the interfaces go by; others pass over it.
     return {
         "type": "error",
-        "error": {"type": kind, "message": message, "request_id": request_id},
+        "error": {
+            "type": kind,
+            "message": message,
+            "param": param,
+            "code": None,
+            "request_id": request_id,
+        },
         "request_id": request_id,
     }
 
 
 def as_error(error: BaseException) -> tuple[int, str]:
-    """Return the status and the message for an error; what nobody foresaw is logged, not shown."""
+    """Return the status and the message for an error; unexpected errors are logged, not shown."""
     if not isinstance(error, InputError) and _is_full(error):
         _log.error("no room is left on the disk", exc_info=error)
-        return 507, (
-            "no room is left: got a disk that is full, expected room for what was sent; have some "
-            "made on the server's disk, or have it started with another --data"
-        )
+        return 507, ("No room is left on the server's disk: what was sent is not kept.")
     if isinstance(error, InputError):
         return (404 if isinstance(error, NotFoundError) else 400), str(error)
     if isinstance(error, TooSlowError):
         return 504, str(error)
-    if isinstance(error, (MissingExtraError, UnavailableError)):
+    if isinstance(error, EngineFailedError):
+        return (502 if error.refused else 503), str(error)
+    if isinstance(error, (BusyError, MissingExtraError)):
         return 503, str(error)
+    if isinstance(error, UnavailableError):
+        # It may name addresses and users of other servers.
+        _log.error("something the server needs is unavailable", exc_info=error)
+        return (
+            503,
+            "The server cannot reach something that it needs, such as its database. Try again.",
+        )
     if isinstance(error, SemqaError):
         return 500, str(error)
     _log.error("unforeseen error", exc_info=error)
-    return 500, "the server failed: it has logged why, under the request's id; try again"
+    return 500, "The server failed. Its log says why, under the request's id."
 
 
 def _is_full(error: BaseException | None) -> bool:
@@ -116,23 +153,39 @@ def _is_full(error: BaseException | None) -> bool:
 
 def failed(error: BaseException, request: Request) -> dict[str, Any]:
     """Return what a stream says where it fails."""
-    return error_body(*as_error(error), request.state.request_id)
+    return error_body(*as_error(error), request.state.request_id, _param(error))
+
+
+def ending(request: Request) -> dict[str, Any]:
+    """Return what a stream says if the server ends before it does."""
+    return error_body(503, ENDING, request.state.request_id)
+
+
+ENDING = "The server is shutting down; retry. The request may have been applied."
+
+
+def _param(error: BaseException) -> str | None:
+    return error.field if isinstance(error, InputError) else None
 
 
 def add_handlers(app: FastAPI) -> None:
     """Let an app answer errors in this shape."""
 
     def reply(
-        request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
+        request: Request,
+        status: int,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        param: str | None = None,
     ) -> JSONResponse:
         request_id = getattr(request.state, "request_id", "")
         more = {"Retry-After": "1"} if status in (429, 503) else {}
         return JSONResponse(
-            error_body(status, message, request_id), status, {**more, **(headers or {})}
+            error_body(status, message, request_id, param), status, {**more, **(headers or {})}
         )
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
-        return reply(request, *as_error(error))
+        return reply(request, *as_error(error), param=_param(error))
 
     async def http(request: Request, error: Exception) -> JSONResponse:
         if not isinstance(error, HTTPException):
@@ -142,8 +195,8 @@ def add_handlers(app: FastAPI) -> None:
         told = str(error.detail)
         if told in ("Not Found", "Method Not Allowed"):  # the framework's own, of no help
             told = (
-                f"{told.lower()}: got {request.method} {request.url.path[:_SHOWN_PATH]!a}, expected a "
-                "method and a path that /openapi.json has; correct the address"
+                f"{told}: {request.method} {request.url.path[:_SHOWN_PATH]!a}. /openapi.json lists "
+                "what there is."
             )
         return reply(request, error.status_code, told, error.headers)
 
@@ -155,13 +208,15 @@ def add_handlers(app: FastAPI) -> None:
             return reply(
                 request,
                 400,
-                "the request cannot be read: got a body that is not called JSON, expected the header "
-                "Content-Type: application/json; send it along",
+                "The request is invalid: its body must be JSON, with the header Content-Type: "
+                "application/json.",
             )
-        return reply(request, 400, _told(error))
+        places = [[part for part in each["loc"] if part != "body"] for each in error.errors()]
+        param = ".".join(map(str, places[0])) if len(places) == 1 else None
+        return reply(request, 400, _told(error), param=param and _readable(param))
 
     async def gone(_: Request, _error: Exception) -> JSONResponse:
-        return JSONResponse(None, 499)  # nobody reads it
+        return JSONResponse(None, 499)  # the client disconnected
 
     app.add_exception_handler(GoneError, gone)
     app.add_exception_handler(SemqaError, ours)
@@ -174,8 +229,10 @@ def _told(error: RequestValidationError) -> str:
     told = []
     for each in error.errors()[:5]:
         where = ".".join(str(part) for part in each["loc"] if part != "body") or "body"
-        told.append(f"{_readable(where)}: {_readable(str(each['msg']))}")
-    return "the request cannot be read: " + "; ".join(told)
+        told.append(
+            f"{_readable(where)}: {_readable(str(each['msg']).removeprefix('Value error, '))}"
+        )
+    return "The request is invalid: " + "; ".join(told)
 
 
 def _readable(text: str) -> str:

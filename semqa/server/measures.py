@@ -1,4 +1,4 @@
-"""What a server counts and times, for Prometheus."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from prometheus_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from semqa.server.answering import Answered
-
-__all__ = ["Measured", "Measures"]
+    from collections.abc import Callable, Iterator, Mapping
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 
@@ -30,7 +26,7 @@ class Measures:
     """Counts and times; each server has its own.
 
     Args:
-        under_way: tells how many answers are under way or wait.
+        under_way: returns how many answers are under way or wait.
     """
 
     def __init__(self, under_way: Callable[[], int]) -> None:
@@ -84,22 +80,20 @@ class Measures:
             self._answers.labels(engine, "failed").inc()
             raise
         except BaseException:  # a closed generator, a cancelled task
-            outcome = "left" if measured.answered is None else self._outcome(engine, measured)
-            self._answers.labels(engine, outcome).inc()
+            self._answers.labels(engine, self._outcome(engine, measured)).inc()
             raise
         else:
             self._answers.labels(engine, self._outcome(engine, measured)).inc()
 
     def _outcome(self, engine: str, measured: Measured) -> str:
-        answered = measured.answered
-        if answered is None:
+        if measured.verdict is None:
             return "left"
         self._whole.labels(engine).observe(measured.whole)
         if measured.first is not None:
             self._first.labels(engine).observe(measured.first)
-        for status, count in answered.answer.counts.items():
+        for status, count in measured.quotes.items():
             self._quotes.labels(engine, status).inc(count)
-        return answered.answer.verdict(answered.asked.understood).value
+        return measured.verdict
 
     def text(self) -> bytes:
         """Return all of it in the format that Prometheus reads."""
@@ -112,21 +106,23 @@ class Measured:
     Attributes:
         first: seconds to the first segment.
         whole: seconds to the end.
-        answered: the whole answer.
+        verdict: of the whole answer; None until it is there.
+        quotes: how many have each status.
     """
 
     def __init__(self, start: float) -> None:
         self._start = start
         self.first: float | None = None
         self.whole = 0.0
-        self.answered: Answered | None = None
+        self.verdict: str | None = None
+        self.quotes: Mapping[str, int] = {}
 
     def began(self) -> None:
         """Note that there is a segment."""
         if self.first is None:
             self.first = time.perf_counter() - self._start
 
-    def ended(self, answered: Answered) -> None:
+    def ended(self, verdict: str, quotes: Mapping[str, int]) -> None:
         """Note the whole answer."""
         self.whole = time.perf_counter() - self._start
-        self.answered = answered
+        self.verdict, self.quotes = verdict, quotes

@@ -1,14 +1,18 @@
-"""Running the application: a socket, a loop, and connections that cannot be held open for nothing."""
+"""Running the application: a socket, a loop, logs, and connections that cannot be held open for nothing."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
 import socket
+import sys
 import threading
-from typing import TYPE_CHECKING
+import time
+import traceback
+from typing import IO, TYPE_CHECKING
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
 
     from semqa.server.settings import ServerSettings
 
-__all__ = ["Running"]
 
 KEEP_ALIVE = 65
 """Seconds for which a connection is kept for a next request; more than proxies keep theirs."""
@@ -62,7 +65,8 @@ class Running:
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies),
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=max(1, round(settings.drain)),
         )
@@ -92,8 +96,8 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
         raise InputError(
-            f"cannot listen at {host} port {port}: got {error.strerror or error}, expected an "
-            "address of this machine and a port that is free; choose another --host or --port"
+            f"cannot listen at {host} port {port}: {error.strerror or error}. Choose another --host or "
+            "--port."
         ) from error
 
 
@@ -129,7 +133,7 @@ def _leave() -> None:
 
 
 def _protocol(settings: ServerSettings) -> type[H11Protocol]:
-    """Return a protocol that gives up on clients that neither send nor take anything."""
+    """Return a protocol that closes connections of clients that neither send nor receive."""
 
     class Protocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -165,7 +169,7 @@ def _protocol(settings: ServerSettings) -> type[H11Protocol]:
             self._writing.end()
 
         def _await_request(self) -> None:
-            """Count the time until the head of a request is there; who is between two has more."""
+            """Start the timeout for the head of a request; between requests, keep-alive applies."""
             cycle: RequestResponseCycle | None = self.cycle
             busy = cycle is not None and not cycle.response_complete
             if busy or self.timeout_keep_alive_task is not None:
@@ -206,3 +210,67 @@ def _allow_many_connections() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one line of JSON: time, level, logger, message, and what was added to it.
+
+    Of an exception it tells type and place, not the text, which may quote what a client sent.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, object] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+            + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {key: value for key, value in vars(record).items() if key not in _OWN}
+        if record.exc_info and record.exc_info[0] is not None:
+            kind, _, where = record.exc_info
+            frames = traceback.extract_tb(where)
+            line["exception"] = kind.__qualname__
+            line["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-20:]]
+        return json.dumps(line, default=str)
+
+
+class PlainLines(JsonLines):
+    """Writes a record as a short line for a person; the same is told, and kept back, as in JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        if record.levelno < logging.WARNING and not hasattr(record, "route"):
+            return record.getMessage()
+        line = json.loads(super().format(record))
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        if "route" in line:
+            return (
+                f"{clock}  {line['method']} {line['route']}  {line['status']}  "
+                f"{line['milliseconds']:g} ms"
+            )
+        told = f"{clock}  {line['level']}: {line['message']}"
+        more = [line[key] for key in ("exception", "request_id") if line.get(key)]
+        if more:
+            told += f" ({', '.join(map(str, more))})"
+        return "\n".join([told, *(f"    {place}" for place in line.get("at", ()))])
+
+
+def log_to(stream: IO[str] | None = None, level: int = logging.INFO) -> None:
+    """Write the logs of semqa and of uvicorn to a stream, standard error by default."""
+    stream = stream or sys.stderr
+    person = stream.isatty()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(PlainLines() if person else JsonLines())
+    for name in ("semqa", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        # How the server comes and goes, step by step, is nothing that a person asked for.
+        logger.setLevel(max(level, logging.WARNING) if person and name == "uvicorn" else level)
+        logger.propagate = False
+    # The server logs requests itself, with their ids and without their queries.
+    logging.getLogger("uvicorn.access").disabled = True

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import Response
 
+from semqa.server.errors import GoneError
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from fastapi import Request
     from starlette.types import Receive, Scope, Send
-
-__all__ = ["EventStream", "GoneError", "dumps", "event", "while_there"]
 
 PING = 15.0
 """Seconds of silence after which a comment is sent, so that nothing between gives the stream up."""
@@ -23,12 +23,8 @@ PING = 15.0
 _T = TypeVar("_T")
 
 
-class GoneError(Exception):
-    """The client is gone."""
-
-
 def dumps(value: object) -> str:
-    """Write JSON as it goes over the wire: in ASCII, for some clients end lines where we do not."""
+    """Write JSON in ASCII: some clients split lines at other characters than LF."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
@@ -48,14 +44,17 @@ class EventStream(Response):
 
     Args:
         events: what to send, ready for the wire.
+        cut: what to send if the server ends before they do.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[bytes, None]) -> None:
+    def __init__(self, events: AsyncGenerator[bytes, None], cut: Callable[[], bytes]) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._events = events
+        self._cut = cut
+        self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it all."""
@@ -66,11 +65,18 @@ class EventStream(Response):
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
                 sending.result()
+        except asyncio.CancelledError:
+            # The time that open answers get is over.
+            await _end(sending)
+            if self._begun and sending.cancelled():
+                await send({"type": "http.response.body", "body": self._cut(), "more_body": False})
+            raise
         finally:
             await _end(sending, leaving)
             await self._events.aclose()
 
     async def _send(self, send: Send) -> None:
+        self._begun = True
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         ready: list[bytes] = []
         some = asyncio.Event()
@@ -123,7 +129,7 @@ async def _left(receive: Receive) -> None:
 
 
 async def _end(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel what is not done, and wait until it is."""
+    """Cancel tasks that are not done, and wait for all."""
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)

@@ -1,28 +1,41 @@
-"""Answers off the event loop: in threads, a bounded number of them, given up when nobody waits."""
+"""Work off the event loop: answers and documents in bounded threads, and models that load meanwhile.
+
+Work is cancelled when no client waits for it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
-from semqa.engines import StreamingEngine
+from anyio import CapacityLimiter, to_thread
+
+from semqa.engines import PromptedEngine, StreamingEngine
 from semqa.engines.abstention import attempt, nearest, rated
-from semqa.engines.wanted import while_wanted
+from semqa.engines.base import PromptTooLongError
+from semqa.engines.wanted import UnwantedError, while_wanted
+from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.quotes.live import AnswerReader
-from semqa.server.errors import BusyError, TooSlowError
+from semqa.server.errors import BusyError, EngineFailedError, TooSlowError
+from semqa.server.sse import while_there
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+
+    from fastapi import Request
 
     from semqa.engines import Engine
     from semqa.engines.generation import Generation
     from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 
-__all__ = ["Outcome", "Workers"]
+
+_log = logging.getLogger("semqa.server")
 
 
 class Outcome(NamedTuple):
@@ -32,11 +45,13 @@ class Outcome(NamedTuple):
         answer: read and checked.
         generation: how it came about, where a model was asked and tells.
         nearest: quotes that are offered where it abstains.
+        finished: false if a limit cut it off.
     """
 
     answer: QuotedAnswer
     generation: Generation | None
     nearest: tuple[Quote, ...] = ()
+    finished: bool = True
 
 
 class Workers:
@@ -84,15 +99,14 @@ class Workers:
         """
         if self._there >= self._most:
             raise BusyError(
-                f"too many answers at once: got {self._there + 1}, expected at most {self._most}; "
-                "try again"
+                f"{self._most} answers are under way or wait, which is the limit. Try again."
             )
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Sequence[Segment] | Outcome | BaseException] = asyncio.Queue()
         gone = threading.Event()
 
         def put(item: Sequence[Segment] | Outcome | BaseException) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody listens
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
         def work() -> None:
@@ -101,7 +115,7 @@ class Workers:
                     with while_wanted(lambda: not gone.is_set()):
                         put(_answer(engine, question, sources, put, gone))
             except BaseException as error:  # noqa: BLE001  (raised again by who listens)
-                put(error)
+                put(told(engine, error))
 
         future = self._pool(isinstance(engine, StreamingEngine)).submit(work)
         self._there += 1
@@ -117,8 +131,7 @@ class Workers:
                         item = queue.get_nowait()
                 except TimeoutError:
                     raise TooSlowError(
-                        f"the answer took too long: got none in {self._timeout:g} seconds, expected "
-                        "one; try again, or raise --request-timeout"
+                        f"The answer took more than {self._timeout:g} seconds. Try again."
                     ) from None
                 if isinstance(item, BaseException):
                     raise item
@@ -132,7 +145,7 @@ class Workers:
             future.cancel()
 
     def close(self) -> None:
-        """End the threads; what is under way is given up, and what comes later has new ones."""
+        """End the threads and cancel what is under way; later answers get new threads."""
         pools, self._pools = self._pools, {}
         for pool in pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
@@ -145,6 +158,26 @@ class Workers:
 
     def _left(self) -> None:
         self._there -= 1
+
+
+def told(engine: Engine, error: BaseException) -> BaseException:
+    """Return an engine's error as clients may see it.
+
+    What a model's server says may hold its address, its key or its own errors; a prompt that is too
+    long is the client's to mend.
+    """
+    of_model = isinstance(engine, (StreamingEngine, PromptedEngine))
+    if (
+        not of_model
+        or not isinstance(error, (InputError, UnavailableError))
+        or isinstance(error, (PromptTooLongError, UnwantedError))
+    ):
+        return error
+    status = getattr(error, "status", None)
+    _log.error("the engine failed", exc_info=error, extra={"engine": engine.name, "http": status})
+    failed = EngineFailedError(refused=isinstance(error, (InputError, MissingExtraError)))
+    failed.__cause__ = error
+    return failed
 
 
 def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
@@ -193,3 +226,199 @@ def _outcome(
 ) -> Outcome:
     near = nearest(engine, question, sources) if answer.abstained else ()
     return Outcome(rated(engine, question, answer), generation, near)
+
+
+AT_ONCE = 8
+WAITING = 256
+
+PATIENCE = 60.0
+"""Seconds that a question waits for documents that are still being read."""
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Reading:
+    """Threads of their own for requests that bring documents.
+
+    Args:
+        at_once: most requests under way.
+        waiting: most requests that wait for their turn.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
+        self._turns = CapacityLimiter(at_once)
+        self._waiting = waiting
+        self._under_way: list[tuple[tuple[str, str], asyncio.Event]] = []
+
+    @contextmanager
+    def into(self, owner: str, collection: str) -> Iterator[None]:
+        """Register that a collection is being added to, for `settled`."""
+        added, done = (owner, collection), asyncio.Event()
+        self._under_way.append((added, done))
+        try:
+            yield
+        finally:
+            self._under_way.remove((added, done))
+            done.set()
+
+    async def settled(self, owner: str, collection: str | Sequence[str] | None) -> None:
+        """Wait until running uploads into collections are finished, at most `PATIENCE` seconds.
+
+        Args:
+            owner: whose.
+            collection: name or names; None for all.
+        """
+        names = [collection] if isinstance(collection, str) else collection
+        waited = [
+            done
+            for (whose, name), done in self._under_way
+            if whose == owner and (names is None or name in names)
+        ]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                for done in waited:
+                    await done.wait()
+
+    async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call something that blocks, when its turn comes; it goes on if the client leaves.
+
+        Raises:
+            BusyError: too many wait.
+        """
+        waiting = self._turns.statistics().tasks_waiting
+        if waiting >= self._waiting:
+            raise BusyError(
+                f"{waiting} requests with documents wait, which is the limit. Try again."
+            )
+        return await to_thread.run_sync(partial(call, *args, **kwargs), limiter=self._turns)
+
+    async def run_wanted(
+        self,
+        request: Request,
+        seconds: float,
+        call: Callable[_P, _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """Call something that blocks, and looks now and then whether it is wanted.
+
+        Args:
+            request: when its client leaves, it is not.
+            seconds: nor when these are over, waiting included.
+            call: what to call; it uses `check_wanted`.
+            args: of it.
+            kwargs: of it.
+
+        Raises:
+            BusyError: too many wait.
+            TooSlowError: the time is over.
+            GoneError: the client left.
+        """
+        begun, over = threading.Event(), threading.Event()
+
+        def wanted() -> _T:
+            begun.set()
+            with while_wanted(lambda: not over.is_set()):
+                return call(*args, **kwargs)
+
+        # It keeps its turn until its thread ends, even if the client disconnects.
+        work = asyncio.ensure_future(self.run(wanted))
+        work.add_done_callback(_looked_at)
+        try:
+            async with asyncio.timeout(seconds):
+                return await while_there(request, _end_of(work))
+        except TimeoutError:
+            raise TooSlowError(
+                f"Reading the documents took more than {seconds:g} seconds. Send fewer."
+            ) from None
+        finally:
+            over.set()
+            if not begun.is_set():
+                work.cancel()
+
+
+async def _end_of(work: asyncio.Future[_T]) -> _T:
+    return await asyncio.shield(work)
+
+
+def _looked_at(work: asyncio.Future[_T]) -> None:
+    if not work.cancelled():
+        work.exception()  # so that asyncio does not log it
+
+
+PAUSE = 1.0
+"""Seconds before it begins: a server that is only looked at, or tried out, need not load a model."""
+
+State = Literal["none", "loading", "ready", "failed"]
+
+_log = logging.getLogger("semqa.server")
+
+
+class Warming:
+    """Loads the encoder of a library, which takes seconds, while requests are served already.
+
+    Attributes:
+        state: ``none`` if there is no encoder or it was not needed yet, ``loading``, ``ready``,
+            or ``failed``: then the first search raises the load error.
+
+    Args:
+        library: the collections (`semqa.retrieval.passages.Library`).
+    """
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.state: State = "none"
+
+    def begin(self) -> None:
+        """Load it in a thread of its own."""
+        if getattr(self._library, "encoder", None) is None or self._thread is not None:
+            return
+        self.state = "loading"
+        # No daemon: packages that are being loaded do not bear that the interpreter ends.
+        self._thread = threading.Thread(target=self._load, name="semqa-warming")
+        self._thread.start()
+
+    def end(self, leave: Callable[[], object]) -> None:
+        """Stop; a model that is being loaded cannot be stopped, so the process ends.
+
+        Args:
+            leave: ends the process; is called where a model is being loaded.
+        """
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join(0.2)
+            if self._thread.is_alive():
+                leave()
+
+    def _load(self) -> None:
+        if self._over.wait(PAUSE):
+            return
+        try:
+            self._library.warm()
+            self.state = "ready"
+        except SemqaError as error:
+            _log.warning(f"the encoder cannot be loaded: {error}")
+            self.state = "failed"
+        except Exception:  # noqa: BLE001  (the first search raises it)
+            _log.exception("the encoder cannot be loaded")
+            self.state = "failed"
+
+
+def one_after_the_other(
+    read: Callable[[Sequence[Source]], object],
+) -> Callable[[Sequence[Source]], None]:
+    """Return a function that reads passages in the background, so that uploads do not wait."""
+    turn = threading.Lock()
+
+    def work(sources: Sequence[Source]) -> None:
+        with turn:
+            read(sources)
+
+    def begin(sources: Sequence[Source]) -> None:
+        # A question reads what was not read when the server ended.
+        threading.Thread(target=work, args=(sources,), name="semqa-ahead", daemon=True).start()
+
+    return begin

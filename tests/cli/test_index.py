@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from semqa.retrieval.passages import Library
-from semqa.server.keys import given_owner
+from semqa.server.middleware import given_owner
 from tests.cli.conftest import Command
 from tests.documents import makers
 from tests.terminal import Terminal

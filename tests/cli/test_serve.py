@@ -134,7 +134,7 @@ def test_a_person_is_told_the_address_in_one_line(tmp_path: Path) -> None:
 def test_flags_then_environment_then_file(serve: Start, tmp_path: Path) -> None:
     config = tmp_path / "semqa.yaml"
     config.write_text(
-        "port: 1\nengine: [lead-3, lead-1]\napi-key: from-the-file\nmax_question: 100\n"
+        "port: 1\nengine: [lead-3, lead-1]\napi-key: from-the-file-0001\nmax_question: 100\n"
         "rate-limit: 50\ndata: from-file\n"
     )
     with serve(
@@ -150,14 +150,14 @@ def test_flags_then_environment_then_file(serve: Start, tmp_path: Path) -> None:
     ) as served:
         with httpx.Client(base_url=served.url) as http:
             assert http.post("/v1/answers", json=ASKED).status_code == 401
-            http.headers["Authorization"] = "Bearer from-the-file"
+            http.headers["Authorization"] = "Bearer from-the-file-0001"
             models = [model["id"] for model in http.get("/v1/models").json()["data"]]
             assert models[:2] == ["semqa", "lead-2"]
             long = http.post("/v1/answers", json={**ASKED, "question": "x" * 101})
             assert "at most 100" in long.text
         assert served.end() == 0
     assert f"its data in {tmp_path}/here;" in "".join(served.said)
-    assert "from-the-file" not in "".join(served.said)
+    assert "from-the-file-0001" not in "".join(served.said)
 
 
 def test_ctrl_c_finishes_open_streams(serve: Start, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_openai_names_engines_and_collections_as_models(chat: openai.OpenAI) -> 
     names = [model.id for model in chat.models.list()]
     assert names == ["semqa", MODEL.name, "extractive", "semqa/bridges", "semqa/towers"]
     assert chat.models.retrieve("semqa/towers").id == "semqa/towers"
-    with pytest.raises(openai.NotFoundError, match="expected one of semqa"):
+    with pytest.raises(openai.NotFoundError, match="semqa"):
         chat.models.retrieve("semqa/none")
 
 
@@ -145,7 +145,7 @@ def test_openai_over_a_collection(chat: openai.OpenAI, model: str, more: dict[st
     )
     assert made.choices[0].message.content == "The tower was opened in 1889."
     (annotation,) = annotated(made.choices[0].message)
-    assert annotation["url_citation"]["url"].startswith("semqa://towers/d0#char=")
+    assert annotation["url_citation"]["url"].startswith("http://127.0.0.1:")
     assert made.model == "extractive"
 
 
@@ -177,15 +177,15 @@ def test_openai_errors(chat: openai.OpenAI, stream: bool) -> None:
             }
         )
 
-    with pytest.raises(openai.BadRequestError, match="expected a question"):
+    with pytest.raises(openai.BadRequestError, match="question"):
         ask(messages=[{"role": "user", "content": " "}])
     with pytest.raises(openai.BadRequestError, match="there is one answer"):
         ask(n=2)
-    with pytest.raises(openai.NotFoundError, match="expected one that there is"):
+    with pytest.raises(openai.NotFoundError, match="none"):
         ask(model="semqa/none")
-    with pytest.raises(openai.NotFoundError, match=r"expected one of scripted:x, extractive"):
+    with pytest.raises(openai.NotFoundError, match="engine"):
         ask(extra_body={"engine": "transformers:/etc", "sources": SOURCES})
-    with pytest.raises(openai.BadRequestError, match="no text in any"):
+    with pytest.raises(openai.BadRequestError, match="text in at least one"):
         ask(extra_body={"sources": [{"text": " ", "title": ""}]})
 
 
@@ -205,7 +205,7 @@ def test_clients_see_that_a_stream_broke_off() -> None:
         chunks = chat.chat.completions.create(
             model="semqa", messages=asked, stream=True, extra_body={"sources": SOURCES}
         )
-        with pytest.raises(openai.APIError, match="the model is gone"):
+        with pytest.raises(openai.APIError, match="The model did not answer"):
             list(chunks)
         events = messages.messages.create(
             model="semqa",
@@ -213,7 +213,7 @@ def test_clients_see_that_a_stream_broke_off() -> None:
             messages=[{"role": "user", "content": said}],
             stream=True,
         )
-        with pytest.raises(anthropic.APIStatusError, match="the model is gone"):
+        with pytest.raises(anthropic.APIStatusError, match="The model did not answer"):
             list(events)
 
 
@@ -335,7 +335,9 @@ def test_anthropic_over_collections(messages: anthropic.Anthropic) -> None:
     assert [(c.type, c.cited_text) for c in found] == [
         ("search_result_location", "The tower was opened in 1889.")
     ]
-    assert str(found[0].to_dict()["source"]).startswith("semqa://towers/")
+    link = str(found[0].to_dict()["source"])
+    assert link.startswith("http://127.0.0.1:")
+    assert "/?collection=towers&document=d0#char=0," in link
 
 
 def test_anthropic_errors(messages: anthropic.Anthropic) -> None:
@@ -345,12 +347,12 @@ def test_anthropic_errors(messages: anthropic.Anthropic) -> None:
         )
 
     question = {"type": "text", "text": "Who?"}
-    with pytest.raises(anthropic.BadRequestError, match="add one") as caught:
+    with pytest.raises(anthropic.BadRequestError, match="question") as caught:
         ask([document("a")])
     assert isinstance(caught.value.body, dict)
     assert caught.value.body["type"] == "error"
     with pytest.raises(anthropic.BadRequestError, match="type 'url'"):
         ask([{"type": "document", "source": {"type": "url", "url": "http://x"}}, question])
     source = {"type": "base64", "media_type": "application/pdf", "data": "%"}
-    with pytest.raises(anthropic.BadRequestError, match="no base64"):
+    with pytest.raises(anthropic.BadRequestError, match="base64"):
         ask([{"type": "document", "source": source}, question])

@@ -15,7 +15,8 @@ from httpx2 import Response
 from semqa.errors import InputError, NotFoundError
 from semqa.retrieval.passages import Library
 from semqa.server.collections import router
-from semqa.server.reading import Reading
+from semqa.server.settings import ServerSettings
+from semqa.server.work import Reading
 from tests.documents import makers
 
 HARBOUR = b"The harbour of Oslo was built in 1890."
@@ -25,6 +26,7 @@ HARBOUR = b"The harbour of Oslo was built in 1890."
 def client(tmp_path: Path) -> Iterator[TestClient]:
     app = FastAPI()
     app.state.reading = Reading()
+    app.state.settings = ServerSettings()
     app.state.library = Library(tmp_path / "library", encoder=None)
     app.include_router(router)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
 from semqa.errors import NotFoundError
+from semqa.retrieval.passages import Library as Real
 from semqa.server.context import Turn, in_context, stands_alone
-from tests.server.serving import client
+from tests.server.serving import client, serving
 from tests.server.stand_ins import Conversation, Info, Library, Scripted, Store, Written
 
 BRIDGE, TOWER = "The bridge opened in 1932.", "The tower opened in 1889."
@@ -205,3 +211,77 @@ def test_a_collection_that_is_removed_meanwhile_is_passed_over() -> None:
         for name in ("gone", "gone before"):
             body = {"question": "When was the bridge opened?", "collection": name}
             assert server.post("/v1/answers", json=body).status_code == 404
+
+
+def test_a_conversation_knows_the_collections_and_the_engine_it_was_asked_with() -> None:
+    store = Store()
+    store.kept["", "c"] = Conversation()
+    library = Library(bridges=["The bridge was opened in 1932."], towers=["A tower of iron."])
+    with client(library=library, store=store) as server:
+        body = {"question": "When was the bridge opened?", "conversation": "c"}
+        chosen = {"collection": ["bridges", "towers"], "engine": "bm25"}
+        reply = server.post("/v1/answers", json={**body, **chosen})
+        assert reply.status_code == 200, reply.text
+        (asked, answered) = store.kept["", "c"].messages
+        assert asked.content["collections"] == ["bridges", "towers"]
+        assert asked.content["engine"] == answered.content["engine"] == "bm25"
+        lost = server.post("/v1/answers", json={**body, "collection": ["bridges", "none"]})
+        assert lost.status_code == 404
+
+
+def test_an_answer_that_is_stopped_is_kept_as_far_as_it_came() -> None:
+    store = Store()
+    store.kept["", "c"] = Conversation()
+    slow = Scripted(["It was [ 1 in 1932", " ], and ", *["more "] * 2_000], delay=0.01)
+    body = {
+        "question": "When?",
+        "sources": [{"text": "Opened in 1932."}],
+        "conversation": "c",
+        "stream": True,
+    }
+    with serving(slow, store=store) as url:
+        with httpx.stream("POST", f"{url}/v1/answers", json=body) as reply:
+            for line in reply.iter_lines():
+                if '"more "' in line:
+                    break
+        until = time.monotonic() + 10
+        while len(store.kept["", "c"].messages) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+    kept = store.kept["", "c"].messages[-1]
+    assert kept.role == "assistant"
+    assert kept.content["plain"].startswith("It was in 1932, and more")
+    assert kept.content["finished"] is False
+    assert [quote["text"] for quote in kept.content["quotes"]] == ["in 1932"]
+
+
+def test_a_question_waits_for_a_document_that_is_still_being_read(tmp_path: Path) -> None:
+    library = Real(tmp_path, encoder=None)
+    library.create("", "c")
+    begun, go_on = threading.Event(), threading.Event()
+    collection = type(library.collection("", "c"))
+    put = collection.put_all
+
+    def slowly(self: Any, files: Any) -> Any:
+        begun.set()
+        assert go_on.wait(20)
+        return put(self, files)
+
+    question = {"question": "When was the bridge opened?", "collection": "c"}
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        serving(library=library) as url,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        patch.setattr(collection, "put_all", slowly)
+        file = {"file": ("a.txt", b"The bridge was opened in 1932.")}
+        upload = pool.submit(
+            httpx.post, f"{url}/v1/collections/c/documents", files=file, timeout=30
+        )
+        assert begun.wait(20)
+        asked = pool.submit(httpx.post, f"{url}/v1/answers", json=question, timeout=30)
+        time.sleep(0.3)
+        assert not asked.done()
+        go_on.set()
+        assert upload.result().status_code == 201
+        assert "1932" in asked.result().json()["plain"]

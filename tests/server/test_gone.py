@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from semqa import Source
-from semqa.server import guard
+from semqa.server import middleware
 from tests.server.serving import Address, serving
 from tests.server.stand_ins import Scripted, Slow
 
@@ -72,6 +72,7 @@ def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
         (
             "/v1/messages",
             {
+                "sources": [],
                 "messages": [
                     {
                         "role": "user",
@@ -80,7 +81,7 @@ def calling(url: Address, sent: bytes) -> Iterator[socket.socket]:
                             {"type": "text", "text": "When?"},
                         ],
                     }
-                ]
+                ],
             },
         ),
     ],
@@ -159,7 +160,7 @@ def test_who_sends_no_whole_body_is_told() -> None:
 
 
 def test_who_sends_byte_by_byte_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "SLOWEST", 1e9)
+    monkeypatch.setattr(middleware, "SLOWEST", 1e9)
     sent = raw("/v1/answers", {**ASKED, "question": "x" * 500})
     with serving(Slow(), read_timeout=0.5) as url, calling(url, sent[:-400]) as connection:
         connection.settimeout(0.1)

@@ -56,7 +56,7 @@ def test_too_many_files_are_refused_before_one_is_read(extracted: Extracted) -> 
     with client(Written("[ 1 1932 ]"), max_documents=3) as server:
         reply = server.post("/v1/messages", json=asking(*"abcd"))
         assert reply.status_code == 400
-        assert "documents: got 4 that have to be read first, expected at most 3" in told(reply)
+        assert "at most 3 files" in told(reply)
         assert extracted.calls == 0
         assert server.post("/v1/messages", json=asking(*"abc")).status_code == 200
 
@@ -74,7 +74,7 @@ def test_no_more_files_are_read_than_may_be_answered_from(extracted: Extracted) 
     with client(Written("a"), max_source_characters=150) as server:
         reply = server.post("/v1/messages", json=asking(*"abcdefgh"))
         assert reply.status_code == 400
-        assert "got 200 characters, expected at most 150" in told(reply)
+        assert "at most 150" in told(reply)
     assert extracted.calls == 2
 
 
@@ -89,7 +89,7 @@ def test_files_that_take_too_long_are_given_up(extracted: Extracted) -> None:
     with client(Written("a"), request_timeout=0.35) as server:
         reply = server.post("/v1/messages", json=asking(*"abcdefghijklmnop"))
         assert reply.status_code == 504
-        assert "the documents took too long" in told(reply)
+        assert "took more than" in told(reply)
         time.sleep(0.3)
         assert extracted.calls <= 6
 
@@ -126,7 +126,7 @@ def test_a_model_is_given_less_than_other_engines() -> None:
         assert ask(100, model.name).status_code == 200
         refused = ask(101, model.name)
         assert refused.status_code == 400
-        assert "got 101 characters for a language model, expected at most 100" in told(refused)
+        assert "at most 100" in told(refused)
         assert len(model.asked) == 1
         assert ask(101, other.name).status_code == 200
 

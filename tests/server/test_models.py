@@ -54,6 +54,7 @@ def test_what_was_repaired_is_on_record_and_the_stream_is_the_same() -> None:
         (
             "/v1/messages",
             {
+                "sources": [],
                 "messages": [
                     {
                         "role": "user",
@@ -62,7 +63,7 @@ def test_what_was_repaired_is_on_record_and_the_stream_is_the_same() -> None:
                             {"type": "text", "text": "Who?"},
                         ],
                     }
-                ]
+                ],
             },
             "max_tokens",
         ),

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from semqa.server import ServerSettings, create_app
 
-FOLDER = files("semqa.server.page")
+FOLDER = files("semqa.server") / "page"
 ASSETS = sorted(
     each.name for each in FOLDER.iterdir() if each.name.endswith((".js", ".css", ".html", ".svg"))
 )
@@ -77,5 +77,5 @@ def test_every_file_is_part_of_the_package() -> None:
     given = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
         "setuptools"
     ]
-    endings = {pattern.removeprefix("*") for pattern in given["package-data"]["*"]}
-    assert {f".{name.rpartition('.')[2]}" for name in ASSETS} <= endings
+    assert "page/*" in given["package-data"]["semqa.server"]
+    assert "index.html" in ASSETS

@@ -208,10 +208,62 @@ def test_chat_completions(
         field = listed["title" if annotation["field"] == "title" else "text"]
         assert field[annotation["source_start"] : annotation["source_end"]] == annotation["quote"]
     # The details have all quotes, as our own interface has them: with the place that was meant.
-    own = whole(server, "/v1/answers", {**body, "question": "Who?"})
+    same = {name: body[name] for name in ("sources", "engine", "renumber")}
+    own = whole(server, "/v1/answers", {**same, "question": "Who?"})
     assert final["semqa"]["quotes"] == own["quotes"]
     verified = [q for q in final["semqa"]["quotes"] if q["status"] == "verified"]
     assert [a["quote"] for a in message["annotations"]] == [q["text"] for q in verified]
+
+
+@many
+@given(
+    drawn=sendable,
+    seed=st.integers(),
+    engine=ENGINES,
+    form=st.sampled_from(["plain", "numbered", "marked"]),
+    most=st.sampled_from([None, 1, 3, 10]),
+)
+def test_responses(
+    server: TestClient,
+    drawn: tuple[str, list[Source]],
+    seed: int,
+    engine: str,
+    form: str,
+    most: int | None,
+) -> None:
+    text, sources = drawn
+    tell(text, seed)
+    body = {
+        "model": "semqa",
+        "input": "Who?",
+        "sources": source_fields(sources),
+        "engine": engine,
+        "format": form,
+        "max_output_tokens": most,
+    }
+    final = whole(server, "/v1/responses", body)
+    told = events(server, "/v1/responses", {**body, "stream": True})
+    assert [data["sequence_number"] for _, data in told] == [*range(len(told))]
+    shown = ""
+    annotations: list[dict[str, Any]] = []
+    for name, data in told:
+        assert data["type"] == name
+        if name == "response.output_text.delta":
+            shown += data["delta"]
+        elif name == "response.output_text.annotation.added":
+            assert data["annotation_index"] == len(annotations)
+            annotations.append(data["annotation"])
+    (part,) = final["output"][0]["content"]
+    assert (shown, annotations) == (part["text"], part["annotations"])
+    name, data = told[-1]
+    assert name == f"response.{final['status']}"
+    assert data["response"]["output"][0]["content"] == [part]
+    assert data["response"]["semqa"] == final["semqa"]
+    for each in annotations:
+        assert shown[each["start_index"] : each["end_index"]] == each["quote"]
+        listed = {s["number"]: s for s in final["semqa"]["sources"]}[each["source_index"]]
+        field = listed["title" if each["field"] == "title" else "text"]
+        assert field[each["source_start"] : each["source_end"]] == each["quote"]
 
 
 @many
@@ -233,7 +285,7 @@ def test_messages(
     asked = {"type": "text", "text": "Who?"}
     body = {
         "model": "m",
-        "max_tokens": 9,
+        "max_tokens": 100_000,
         "messages": [{"role": "user", "content": [*documents, asked]}],
         "engine": engine,
     }

@@ -95,6 +95,12 @@ def test_a_list_that_is_too_long_is_refused(path: str, long: dict[str, Any]) -> 
 def test_the_schema_names_every_interface() -> None:
     described = APP.openapi()
     paths = described["paths"]
-    for path in ("/v1/answers", "/v1/chat/completions", "/v1/messages", "/v1/models", "/healthz"):
+    for path in (
+        "/v1/answers",
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/v1/messages",
+        "/v1/models",
+    ):
         assert path in paths
     assert "code points" in described["info"]["description"]

@@ -14,7 +14,7 @@ from semqa.engines.generation import Generation
 from semqa.prompting import PromptBuilder
 from semqa.quotes import ABSTENTION
 from semqa.quotes.repair import Repairer, repair
-from semqa.server.export import to_markdown, with_verdict
+from semqa.server.conversations import to_markdown, with_verdict
 from semqa.server.store import Conversation, Message
 from tests.server.serving import client
 from tests.server.stand_ins import Scripted, Written

@@ -667,6 +667,8 @@ def train(
         held = read_examples(dev, labelled=True)
     else:
         examples, held = split_by_question(examples, dev_share, seed)
+    from semqa.cli.train import training_progress
+
     with training_progress(quiet=as_json) as progress:
         record = fine_tune(
             examples,

@@ -10,6 +10,7 @@ import { Points, count } from "./points.js";
 import { isLow, meaning, noteOf, outcome, remarks, verdictWords } from "./verdict.js";
 import { visible } from "./visible.js";
 
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 let made = 0;
 
 export class Answer {
@@ -23,6 +24,7 @@ export class Answer {
   #written = ""; // what the tail stands for, before it was made visible
   #before = 0; // code points in front of the tail
   #links = [];
+  #waiting = make("p");
   #follow;
 
   // `follow(answer, index, why)` is called when a reader turns to a quote: "open", "hover", "leave".
@@ -43,6 +45,13 @@ export class Answer {
   addText(text) {
     this.#written += text;
     this.#tail.data = visible(this.#written);
+    this.#turn(this.#written);
+  }
+
+  // Quotes are set apart, which `dir=auto` passes over: the whole text decides.
+  #turn(text) {
+    const first = /\p{L}/u.exec(text)?.[0];
+    if (first && this.#text.dir === "auto") this.#text.dir = RIGHT_TO_LEFT.test(first) ? "rtl" : "ltr";
   }
 
   addQuote(quote) {
@@ -68,6 +77,7 @@ export class Answer {
     // What was found and not quoted is not in the final object; who watched it come may still look.
     this.others = [...known.values()].filter((source) => !this.sources.includes(source));
     this.element.classList.remove("streaming");
+    this.#turn(final.plain);
     const streamed = drawn === JSON.stringify(final.quotes) && said === count(final.plain) && final.quotes.length;
     const shaped = blocks(parts(final));
     if (!streamed || final.dropped?.length || final.claims?.length || shaped.some(({ kind }) => kind !== "text")) this.#draw(shaped);
@@ -82,7 +92,15 @@ export class Answer {
     }
   }
 
+  // Says what the answer waits for.
+  wait(message) {
+    this.#waiting.remove();
+    this.#waiting = make("p", { class: "hint", role: "status" }, message);
+    if (message) this.element.append(this.#waiting);
+  }
+
   fail(message) {
+    this.wait("");
     this.element.classList.remove("streaming");
     this.element.append(make("p", { class: "problem", role: "alert" }, visible(message)));
   }

@@ -45,7 +45,7 @@ export class Conversations {
   // Fetches a part of the list: the beginning takes the place of all, what follows is added.
   async #get(offset, limit = PART) {
     const mine = (this.#asked += 1);
-    const found = await call(`/v1/conversations?${new URLSearchParams({ limit, offset, title: wanted.value.trim().slice(0, 200) })}`);
+    const found = await call(`v1/conversations?${new URLSearchParams({ limit, offset, title: wanted.value.trim().slice(0, 200) })}`);
     if (mine !== this.#asked) return;
     const before = offset ? this.#all : [];
     const known = new Set(before.map((each) => each.id)); // one that was used meanwhile has moved up
@@ -79,7 +79,7 @@ export class Conversations {
   #row(each) {
     const name = short(each.title || UNTITLED, 90);
     const here = each.id === this.current;
-    const link = make("a", { href: `/?c=${each.id}`, dir: "auto", "aria-current": here ? "page" : null, title: name }, name);
+    const link = make("a", { href: `?c=${each.id}`, dir: "auto", "aria-current": here ? "page" : null, title: name }, name);
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab is wanted
       event.preventDefault();
@@ -95,19 +95,19 @@ export class Conversations {
   async #rename(each) {
     const title = await askForLine("Rename the conversation", "Title", each.title);
     if (title === null) return;
-    const renamed = await call(`/v1/conversations/${each.id}`, { method: "PATCH", body: { title } });
+    const renamed = await call(`v1/conversations/${each.id}`, { method: "PATCH", body: { title } });
     if (each.id === this.#opened.id) this.#opened = renamed;
     await this.load();
   }
 
   async #export(each) {
     const name = short(each.title || "conversation", 60).replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
-    await download(`/v1/conversations/${each.id}/export?format=markdown`, `${name || "conversation"}.md`);
+    await download(`v1/conversations/${each.id}/export?format=markdown`, `${name || "conversation"}.md`);
   }
 
   async #delete(each) {
     if (!(await askWhetherSure(`Delete “${short(each.title || UNTITLED, 80)}”?`))) return;
-    await call(`/v1/conversations/${each.id}`, { method: "DELETE" });
+    await call(`v1/conversations/${each.id}`, { method: "DELETE" });
     forget(each.id);
     if (each.id === this.current) this.#open(null);
     await this.load();

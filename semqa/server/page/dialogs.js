@@ -1,6 +1,7 @@
 // Questions to the reader, each a native dialog: focus is kept in it, Escape leaves it.
 
-import { find } from "./dom.js";
+import { find, make } from "./dom.js";
+import { visible } from "./visible.js";
 
 for (const button of document.querySelectorAll("dialog button[value=cancel]")) {
   button.addEventListener("click", () => button.closest("dialog").close("cancel"));
@@ -51,6 +52,14 @@ export async function askForLine(heading, label, value = "") {
   const said = open("line-dialog");
   input.select();
   return (await said) && input.value.trim() ? input.value.trim() : null;
+}
+
+// Some of several names, each with a box to tick; null if the reader leaves it.
+export async function askForSome(names, ticked) {
+  find("some-choices").replaceChildren(...names.map((name) => make("label", { class: "check" },
+    make("input", { type: "checkbox", value: name, checked: ticked.includes(name) }), make("span", { dir: "auto" }, visible(name)))));
+  if (!(await open("some-dialog"))) return null;
+  return [...find("some-choices").querySelectorAll(":checked")].map((box) => box.value);
 }
 
 export function askWhetherSure(heading) {

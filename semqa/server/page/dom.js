@@ -20,7 +20,7 @@ export function icon(name) {
   const svg = document.createElementNS(SVG, "svg");
   const use = document.createElementNS(SVG, "use");
   svg.setAttribute("aria-hidden", "true");
-  use.setAttribute("href", `/page/icons.svg#${name}`);
+  use.setAttribute("href", `page/icons.svg#${name}`);
   svg.append(use);
   return svg;
 }

@@ -1,27 +1,33 @@
-// Documents: which collection is asked, what is in it, and files on their way there.
+// Documents: which collections are asked, what is in them, and files on their way there.
 
 import { call, upload } from "./api.js";
-import { askForLine, askWhetherSure } from "./dialogs.js";
+import { askForLine, askForSome, askWhetherSure } from "./dialogs.js";
 import { announce, find, iconButton, make, plural } from "./dom.js";
 import { short, visible } from "./visible.js";
 
 const PLACE = "semqa.collection";
+const ALL = "\u0000all";
+const SOME = "\u0000some";
 const NEW = "\u0000new";
 const FIRST = "documents"; // what the first collection is called where nobody names one
 
 const select = find("collection");
 const documents = find("documents");
 const uploads = find("uploads");
-const at = (name) => `/v1/collections/${encodeURIComponent(name)}`;
+const at = (name) => `v1/collections/${encodeURIComponent(name)}`;
 
 export class Library {
-  name = "";
+  #chosen = []; // names; or ALL
   #names = [];
   #changed;
+  #open;
+  #reading = new Set(); // uploads under way
 
-  // `changed()` is called when another collection is chosen, or a chosen one has other documents.
-  constructor(changed) {
+  // `changed()` is called when other collections are chosen, or a chosen one has other documents;
+  // `open(collection, id)` when a reader wants to see a document.
+  constructor(changed, open) {
     this.#changed = changed;
+    this.#open = open;
     select.addEventListener("change", () => this.#choose());
     find("add-files").addEventListener("click", () => find("files").click());
     find("files").addEventListener("change", async (event) => {
@@ -33,34 +39,75 @@ export class Library {
     this.#takeDrops();
   }
 
+  // The collections that answers come from.
+  get chosen() {
+    return this.#chosen === ALL ? this.#names : this.#chosen;
+  }
+
+  // The collection on show, to which files are added; "" where there are several or none.
+  get name() {
+    return this.chosen.length === 1 ? this.chosen[0] : "";
+  }
+
+  // In words.
+  get told() {
+    if (this.#chosen === ALL && this.#names.length > 1) return "all collections";
+    return this.chosen.length > 1 ? plural(this.chosen.length, "collection") : this.name;
+  }
+
   async load() {
     try {
-      this.#names = (await call("/v1/collections")).collections.map((each) => each.name);
+      this.#names = (await call("v1/collections")).collections.map((each) => each.name);
     } catch (problem) {
       this.#tell(problem); // passages can be pasted all the same
     }
-    const kept = localStorage.getItem(PLACE);
-    await this.use(this.#names.includes(kept) ? kept : kept === "" ? "" : (this.#names[0] ?? ""));
+    await this.use(this.#kept());
   }
 
-  // Answers come from this collection from now on; from pasted passages alone with "".
-  async use(name, { remember = true } = {}) {
-    this.name = name;
-    if (remember) localStorage.setItem(PLACE, name);
+  // What the reader chose last; all of them where nothing was chosen.
+  #kept() {
+    const kept = localStorage.getItem(PLACE);
+    if (kept === null || kept === ALL) return ALL;
+    const names = kept.startsWith("[") ? JSON.parse(kept) : [kept];
+    const there = names.filter((each) => this.#names.includes(each));
+    return there.length || kept === "[]" ? there : ALL;
+  }
+
+  // Answers come from these collections from now on; from pasted passages alone with [].
+  async use(chosen, { remember = false } = {}) {
+    const all = chosen === ALL || (chosen.length > 1 && this.#names.every((each) => chosen.includes(each)));
+    this.#chosen = all ? ALL : chosen.filter((each) => this.#names.includes(each));
+    if (remember) localStorage.setItem(PLACE, this.#chosen === ALL ? ALL : JSON.stringify(this.#chosen));
+    const several = this.#names.length > 1;
+    const some = this.#chosen !== ALL && this.#chosen.length > 1;
     select.replaceChildren(
+      ...(several ? [make("option", { value: ALL }, "All collections")] : []),
       make("option", { value: "" }, this.#names.length ? "No collection" : "No collection yet"),
       ...this.#names.map((each) => make("option", { value: each }, short(each, 60))),
+      ...(several ? [make("option", { value: SOME }, some ? `${this.#chosen.length} collections…` : "Some collections…")] : []),
       make("option", { value: NEW }, "New collection…"),
     );
-    select.value = name;
-    find("delete-collection").hidden = !name;
+    select.value = some ? SOME : this.name || (this.#chosen === ALL && several ? ALL : "");
+    find("delete-collection").hidden = !this.name;
+    find("collections-told").hidden = !some;
+    find("collections-told").textContent = some ? this.#chosen.map((each) => short(each, 40)).join(", ") : "";
     await this.#list();
   }
 
   // Back to what the reader chose.
   async restore() {
-    const kept = localStorage.getItem(PLACE);
-    if (kept !== this.name && this.#names.includes(kept)) await this.use(kept);
+    await this.use(this.#kept());
+  }
+
+  // Waits for the files that are on their way; says whether there were any.
+  async settled() {
+    const any = this.#reading.size > 0;
+    while (this.#reading.size) await Promise.allSettled(this.#reading);
+    return any;
+  }
+
+  get reading() {
+    return this.#reading.size;
   }
 
   // Sends files one after the other, each with its progress.
@@ -76,24 +123,33 @@ export class Library {
     const rows = files.map((file) => new Upload(file));
     uploads.append(...rows.map((row) => row.element));
     let done = 0;
-    for (const row of rows) {
-      if (await row.send(`${at(into)}/documents`)) done += 1;
-    }
+    const sending = (async () => {
+      for (const row of rows) if (await row.send(`${at(into)}/documents`)) done += 1;
+    })();
+    this.#reading.add(sending);
+    await sending;
+    this.#reading.delete(sending);
     announce(`${plural(done, "file")} added to ${into}${done < files.length ? `, ${files.length - done} refused` : ""}`);
     if (this.name === into) await this.#list();
   }
 
   async #create(name) {
     if (!this.#names.includes(name)) {
-      await call("/v1/collections", { method: "POST", body: { name } });
+      await call("v1/collections", { method: "POST", body: { name } });
       this.#names.push(name);
     }
-    await this.use(name);
+    await this.use([name], { remember: true });
   }
 
   async #choose() {
-    if (select.value !== NEW) return this.use(select.value);
-    select.value = this.name;
+    const value = select.value;
+    if (value === ALL) return this.use(ALL, { remember: true });
+    if (value !== NEW && value !== SOME) return this.use(value ? [value] : [], { remember: true });
+    await this.use(this.#chosen); // until something is chosen, all stays as it is
+    if (value === SOME) {
+      const some = await askForSome(this.#names, this.chosen);
+      return some === null ? undefined : this.use(some, { remember: true });
+    }
     const name = await askForLine("New collection", "Name");
     if (name === null) return undefined;
     try {
@@ -120,7 +176,7 @@ export class Library {
 
   #row(document) {
     return make("li", {},
-      make("span", { class: "name", dir: "auto", title: `${visible(document.name)}, ${plural(document.passages ?? 0, "passage")}` }, short(document.name, 80)),
+      make("button", { type: "button", class: "name", dir: "auto", title: `Open ${visible(document.name)}`, onclick: () => this.#open(this.name, document.id) }, short(document.name, 80)),
       make("span", { class: "hint" }, plural(document.passages ?? 0, "passage")),
       iconButton("delete", `Remove ${short(document.name, 60)}`, async () => {
         if (!(await askWhetherSure(`Remove ${short(document.name, 60)} from ${short(this.name, 40)}?`))) return;
@@ -139,7 +195,7 @@ export class Library {
     try {
       await call(at(this.name), { method: "DELETE" });
       this.#names = this.#names.filter((each) => each !== this.name);
-      await this.use(this.#names[0] ?? "");
+      await this.use(ALL, { remember: true });
       select.focus();
     } catch (problem) {
       this.#tell(problem);

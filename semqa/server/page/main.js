@@ -2,9 +2,10 @@
 
 import { Answer } from "./answer.js";
 import { ApiError, call, events, forgetKey, hasKey } from "./api.js";
+import { Engines } from "./engines.js";
 import { Conversations } from "./conversations.js";
 import { coming } from "./dialogs.js";
-import { announce, find, icon, make } from "./dom.js";
+import { announce, find, icon, iconButton, make } from "./dom.js";
 import { Library } from "./library.js";
 import { toMarkdown } from "./markdown.js";
 import { pane } from "./panes.js";
@@ -21,8 +22,10 @@ const LONGEST = 8000; // characters of a question, unless the server is told oth
 
 const sources = new SourcePanel();
 const conversations = new Conversations(open);
-const library = new Library(said);
+const library = new Library(said, (collection, id) => showDocument(collection, id));
+const engines = new Engines();
 const passages = new Passages(said);
+let loaded = Promise.resolve(); // the collections and engines that there are
 let running = null; // what stops the answer that is being written
 
 // A reader turned to a quote of an answer.
@@ -55,12 +58,17 @@ function select(answer) {
 }
 
 function turn(asked, answer) {
-  const section = make("section", { class: "turn" }, make("h2", { class: "asked", dir: "auto" }, visible(asked)), answer.element);
+  const edit = iconButton("rename", "Edit the question and ask again", () => {
+    question.value = asked;
+    resize();
+    question.focus();
+  });
+  const section = make("section", { class: "turn" }, make("div", { class: "asks" }, make("h2", { class: "asked", dir: "auto" }, visible(asked)), edit), answer.element);
   transcript.querySelector(".welcome")?.remove();
   transcript.append(section);
 }
 
-function addActions(answer) {
+function addActions(answer, asked) {
   const copy = make("button", { type: "button", class: "quiet" }, icon("copy"), "Copy as Markdown");
   copy.addEventListener("click", async () => {
     const done = await copied(toMarkdown(answer.final));
@@ -72,7 +80,11 @@ function addActions(answer) {
     select(answer);
     pane("sources");
   } }, icon("sources"), "Sources");
-  answer.element.querySelector("footer").append(copy, show);
+  answer.element.querySelector("footer").append(copy, again(asked), show);
+}
+
+function again(asked) {
+  return make("button", { type: "button", class: "quiet again", onclick: () => !running && ask(asked) }, icon("again"), "Ask again");
 }
 
 // Without a secure context, which another machine's plain HTTP is not, there is no clipboard but this.
@@ -104,18 +116,24 @@ async function ask(asked) {
   let begun = null;
   try {
     if (!conversations.current) {
-      begun = await call("/v1/conversations", { method: "POST", body: {}, signal: mine.signal });
+      begun = await call("v1/conversations", { method: "POST", body: {}, signal: mine.signal });
       conversations.current = begun.id;
-      history.pushState(null, "", `/?c=${begun.id}`);
+      history.pushState(null, "", `?c=${begun.id}`);
     }
     passages.keep(conversations.current);
+    if (library.reading) {
+      answer.wait("Waiting until your files are read…");
+      await Promise.race([library.settled(), new Promise((_, reject) => mine.signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))))]);
+      answer.wait("");
+    }
     await write(answer, asked, mine.signal);
-    addActions(answer);
+    addActions(answer, asked);
     announce(`The answer is complete. ${visible(verdictWords(answer.final))}`);
   } catch (problem) {
     const stopped = problem.name === "AbortError";
     if (begun && problem.status >= 400) await takeBack(begun.id); // the question was refused
     answer.fail(stopped ? "Stopped." : problem.message);
+    answer.element.append(make("footer", {}, again(asked)));
     if (!stopped) question.value ||= asked;
     resize();
   } finally {
@@ -126,17 +144,18 @@ async function ask(asked) {
 
 // A conversation in which nothing was said.
 async function takeBack(id) {
-  await call(`/v1/conversations/${id}`, { method: "DELETE" }).catch(() => {});
+  await call(`v1/conversations/${id}`, { method: "DELETE" }).catch(() => {});
   if (conversations.current !== id) return;
   conversations.current = null;
-  history.replaceState(null, "", "/");
+  history.replaceState(null, "", "./");
 }
 
 async function write(answer, asked, signal) {
   const body = { question: asked, stream: true, conversation: conversations.current };
-  if (library.name) body.collection = library.name;
+  if (library.chosen.length) body.collection = library.chosen;
+  if (engines.chosen) body.engine = engines.chosen;
   if (passages.all.length) body.sources = passages.all;
-  for await (const { event, data } of events("/v1/answers", body, signal)) {
+  for await (const { event, data } of events("v1/answers", body, signal)) {
     if (event === "sources") {
       answer.sources = data.sources;
       if (sources.answer === answer) sources.show(answer);
@@ -190,7 +209,7 @@ async function open(id, { push = true } = {}) {
   running?.abort();
   opened += 1;
   pane("");
-  if (push) history.pushState(null, "", id ? `/?c=${encodeURIComponent(id)}` : "/");
+  if (push) history.pushState(null, "", id ? `?c=${encodeURIComponent(id)}` : "./");
   conversations.current = id;
   transcript.replaceChildren();
   select(null);
@@ -198,6 +217,7 @@ async function open(id, { push = true } = {}) {
   if (id) await read(id);
   else {
     library.restore();
+    engines.restore();
     passages.set([]);
     transcript.append(welcome(tryExample, () => find("files").click()));
   }
@@ -208,7 +228,7 @@ async function read(id) {
   const mine = opened;
   let found;
   try {
-    found = await call(`/v1/conversations/${encodeURIComponent(id)}`);
+    found = await call(`v1/conversations/${encodeURIComponent(id)}`);
   } catch (problem) {
     if (mine !== opened) return;
     conversations.current = null;
@@ -220,36 +240,47 @@ async function read(id) {
   conversations.opened(found);
   let asked = null;
   let last = null;
+  let set = null; // what the last question was asked with
   const unanswered = () => {
     if (asked === null) return;
     const answer = new Answer(follow);
     turn(asked, answer);
     answer.fail("This was not answered to the end.");
+    answer.element.append(make("footer", {}, again(asked)));
   };
   for (const { role, content } of found.messages) {
     if (role === "user") {
       unanswered();
       asked = content.question ?? "";
+      set = content;
       continue;
     }
+    const told = asked ?? content.question ?? "";
     last = new Answer(follow);
-    turn(asked ?? content.question ?? "", last);
+    turn(told, last);
     asked = null;
     last.finish(content);
-    addActions(last);
+    addActions(last, told);
   }
   unanswered();
   if (last) {
     select(last);
   }
   const pasted = (last?.sources ?? []).filter((each) => !each.collection);
+  if (set) {
+    const quoted = (last?.sources ?? []).flatMap(({ collection }) => collection ?? []);
+    await loaded.catch(() => {});
+    if (mine !== opened) return;
+    await library.use(set.collections ?? [...new Set(quoted)]);
+    engines.use(set.engine ?? "");
+  }
   passages.recall(id, pasted.map(({ title, text, url }) => ({ title, text, ...(url ? { url } : {}) })));
   showLast();
 }
 
 function tryExample(example) {
   passages.set(example.passages);
-  library.use("", { remember: false }).finally(() => {
+  library.use([]).finally(() => {
     question.value = example.question;
     find("ask").requestSubmit();
   });
@@ -258,9 +289,42 @@ function tryExample(example) {
 // Says under the question what the answer will come from.
 function said() {
   const parts = [];
-  if (library.name) parts.push(library.name);
+  if (library.told) parts.push(library.told);
   if (passages.all.length) parts.push(`${passages.all.length} pasted`);
   find("answers-from").textContent = parts.length ? `Answers from ${parts.join(" and ")}` : "";
+}
+
+// Shows a document on the right, or a place in it; quotes of no answer.
+async function showDocument(collection, id, place = null) {
+  try {
+    const found = await call(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
+    const [start, end] = place ?? [0, 0];
+    const page = place ? found.pages.filter((each) => each <= start).length : 0;
+    showSource({ title: found.title, name: found.name, text: found.text, passage: { start, end }, ...(page ? { page } : {}) });
+  } catch (problem) {
+    announce(problem.message);
+    find("source-list").replaceChildren(make("p", { class: "problem", role: "alert" }, problem.status === 404 ? "There is no such document, or it is not yours." : visible(problem.message)));
+    pane("sources");
+  }
+}
+
+function showSource(source) {
+  select(null);
+  sources.showAlone(source);
+  pane("sources");
+  find("source-list").focus();
+}
+
+// Citations in other apps link to the passage that they quote.
+function showLinked() {
+  const named = new URLSearchParams(location.search);
+  const at = new URLSearchParams(location.hash.slice(1));
+  if (named.get("document")) {
+    const place = /^(\d+),(\d+)$/.exec(at.get("char") ?? "");
+    showDocument(named.get("collection") ?? "", named.get("document"), place && [Number(place[1]), Number(place[2])]);
+  } else if (at.get("text")) {
+    showSource({ title: at.get("title") ?? "", name: "A passage from the link, which is kept nowhere", text: at.get("text") });
+  }
 }
 
 function resize() {
@@ -272,7 +336,7 @@ find("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const asked = question.value.trim();
   if (!asked || running) return;
-  if (!library.name && !passages.all.length) {
+  if (!library.chosen.length && !passages.all.length) {
     find("answers-from").textContent = "Add files or paste a passage first.";
     announce(find("answers-from").textContent);
     return;
@@ -305,7 +369,8 @@ find("source-list").addEventListener("back", () => pane(""));
 addEventListener("popstate", () => open(new URLSearchParams(location.search).get("c"), { push: false }));
 
 try {
-  await Promise.all([conversations.load(), library.load()]);
+  loaded = Promise.all([library.load(), engines.load()]);
+  await Promise.all([conversations.load(), loaded]);
   if (!opened) await open(new URLSearchParams(location.search).get("c"), { push: false });
 } catch (problem) {
   transcript.append(make("p", { class: "problem", role: "alert" }, visible(problem.message)));
@@ -313,6 +378,9 @@ try {
 find("forget-key").hidden = !hasKey();
 find("forget-key").addEventListener("click", () => {
   forgetKey();
-  location.assign("/");
+  location.assign("./");
 });
+if (matchMedia("(hover: hover)").matches) question.focus();
+showLinked();
+addEventListener("hashchange", showLinked);
 document.documentElement.dataset.ready = "yes";

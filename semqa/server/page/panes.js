@@ -3,6 +3,8 @@
 import { find } from "./dom.js";
 
 const app = find("app");
+// Below these widths it stands over the chat; the same as in layout.css.
+const OVER = { side: matchMedia("(max-width: 76rem)"), sources: matchMedia("(max-width: 52rem)") };
 let from = null;
 
 // Opens "side" or "sources", or neither with "". On a wide screen both stand anyway.
@@ -11,11 +13,21 @@ export function pane(name) {
   if (name === before) return;
   if (name && !before) from = document.activeElement;
   app.dataset.pane = name;
+  shut();
   if (!name && from?.isConnected) {
     if (find(before)?.contains(document.activeElement)) from.focus();
     from = null;
   }
 }
+
+// What a drawer covers is out of reach while it is open.
+function shut() {
+  const name = app.dataset.pane ?? "";
+  const covers = name !== "" && OVER[name].matches;
+  for (const part of ["side", "chat", "sources"]) find(part).inert = covers && part !== name;
+}
+
+for (const media of Object.values(OVER)) media.addEventListener("change", shut);
 
 for (const name of ["side", "sources"]) {
   find(`open-${name}`).addEventListener("click", () => {

@@ -55,6 +55,7 @@ export class SourceCard {
     const from = whole ? this.source.start : 0;
     const marks = this.#marks("body", from);
     if (whole) marks.push({ start: from, end: this.source.end, passage: true });
+    if (this.source.passage?.end) marks.push({ ...this.source.passage, passage: true });
     this.#body.replaceChildren(...this.#marked(whole?.points ?? this.points, marks, true));
     this.#drawMeta();
     this.#drawBack();
@@ -140,7 +141,8 @@ export class SourceCard {
     const parts = [];
     if (name && name !== title && !this.#named) parts.push(make("span", { dir: "auto" }, short(name, 60)));
     if (page) parts.push(`page ${page}`);
-    if (/^https?:\/\//i.test(url ?? "")) parts.push(make("a", { href: url, rel: "noopener noreferrer nofollow", target: "_blank" }, short(url, 60)));
+    // The address of a passage in this server's own documents leads here.
+    if (/^https?:\/\//i.test(url ?? "") && !(id && url.includes("/?collection="))) parts.push(make("a", { href: url, rel: "noopener noreferrer nofollow", target: "_blank" }, short(url, 60)));
     if (id && collection && !this.#document) {
       parts.push(make("button", { type: "button", class: "quiet open", onclick: (event) => this.#openDocument(event.currentTarget) }, icon("open"), "Show in its document"));
     } else if (this.#document) {
@@ -164,7 +166,7 @@ export class SourceCard {
     const { collection, document_id: id, start, end, text } = this.source;
     button.disabled = true;
     try {
-      const found = await call(`/v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
+      const found = await call(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
       const points = new Points(found.text);
       if (points.slice(start, end) !== text) throw new Error("The document is another one now; this is the passage as it was.");
       this.#document = { points };

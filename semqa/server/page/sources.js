@@ -38,6 +38,16 @@ export class SourcePanel {
     heading.textContent = listed ? plural(listed, "passage") : "";
   }
 
+  // Shows a document, or a passage, that no answer quotes.
+  showAlone(source) {
+    this.show(null);
+    const card = this.#card({ number: 1, ...source });
+    this.#cards = [card];
+    list.replaceChildren(card.element);
+    heading.textContent = "";
+    (card.element.querySelector(".passage") ?? card.element).scrollIntoView({ block: "start" });
+  }
+
   #card(source) {
     return new SourceCard(source, (indices, why) => this.#turn(indices, why), (index) => `#${this.answer.linkOf(index)?.id ?? ""}`);
   }

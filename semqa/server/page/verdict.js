@@ -75,6 +75,6 @@ export function meaning({ verdict, claims = [] }) {
 // What else a reader should know of an answer, a sentence each.
 export function remarks(answer) {
   const said = (answer.dropped ?? []).map((mark) => `“${short(mark.text || `[${mark.source}]`, 80)}” is not a quote: ${mark.reason}.`);
-  if (answer.finished === false) said.push("The answer was cut off: its budget was spent.");
+  if (answer.finished === false) said.push("The answer was cut off.");
   return said;
 }

@@ -3,7 +3,6 @@
 In SQLite by default, in PostgreSQL by URL. Knows nothing of HTTP, engines or documents.
 """
 
-from semqa.server.store.records import Conversation, Key, Message
-from semqa.server.store.store import Store
+from semqa.server.store.store import Conversation, Key, Message, Store
 
 __all__ = ["Conversation", "Key", "Message", "Store"]

@@ -1,4 +1,9 @@
-"""A database: SQLite in a file, or PostgreSQL; how to reach it, and how to bring it up to date."""
+"""A database: its tables, how to reach it (SQLite in a file, or PostgreSQL), how to bring it up to date.
+
+The tables are as the newest migration leaves them; a test holds the two equal. Times are microseconds
+since 1970 in UTC, because SQLite keeps no time zones. Contents are JSON in ASCII: PostgreSQL keeps no NUL
+in text, and neither database keeps half a surrogate pair.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    event,
+    text,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
@@ -21,7 +38,59 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-__all__ = ["Database"]
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("created", BigInteger, nullable=False),
+    Column("revoked", BigInteger),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+    Index("ix_conversations_owner_updated", "owner", "updated"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column(
+        "number",
+        BigInteger().with_variant(Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    Column("id", Text, nullable=False, unique=True),
+    Column(
+        "conversation",
+        Text,
+        ForeignKey("conversations.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    Column("role", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+)
+
 
 _WAIT_SECONDS = 30.0
 """How long a connection to SQLite waits for another that writes."""
@@ -69,7 +138,7 @@ class Database:
             yield connection
 
     def migrate(self) -> None:
-        """Bring the tables up to date, creating what there is none of, in one transaction.
+        """Bring the tables up to date, and create missing ones, in one transaction.
 
         Several processes may do so at once.
 
@@ -94,15 +163,14 @@ class Database:
             found = MigrationContext.configure(connection).get_current_heads()
             if unknown := sorted(set(found) - known):
                 raise InputError(
-                    f"the database {self.name} is newer than this semqa: got revision "
-                    f"{', '.join(unknown)}, expected at most {max(known)}; update semqa, or give "
-                    "another database"
+                    f"The database {self.name} has revision {', '.join(unknown)}, and this semqa knows "
+                    f"{max(known)} at most. Update semqa, or give another database."
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close unused connections."""
         self._engine.dispose()
 
     @contextmanager
@@ -112,14 +180,10 @@ class Database:
         except DBAPIError as error:
             # What the driver says holds no secret; SQLAlchemy's own text has the parameters.
             said = " ".join(str(error.orig).split())
-            raise UnavailableError(
-                f"the database {self.name} did not do its part: got {said!r}, expected it to be "
-                "there and writable; see that it is"
-            ) from error
+            raise UnavailableError(f"The database {self.name} failed: {said}") from error
         except SQLAlchemyError as error:
             raise UnavailableError(
-                f"the database {self.name} cannot be used now: got {type(error).__name__}, expected "
-                "a connection; try again"
+                f"The database {self.name} cannot be used now ({type(error).__name__}). Try again."
             ) from error
 
     def _create_file(self) -> None:
@@ -130,8 +194,7 @@ class Database:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise UnavailableError(
-                f"the database {path} cannot be opened: got {error.strerror}, expected a file that "
-                "can be written; give another folder, or mend its permissions"
+                f"The database {path} cannot be opened: {error.strerror}."
             ) from error
 
     def _sqlite_engine(self) -> Engine:
@@ -156,7 +219,7 @@ class Database:
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            # Who will write says so at once, and waits for its turn: two readers that both become
+            # Writers begin as such and wait for their turn: two readers that both become
             # writers would be in each other's way.
             writes = connection.get_execution_options().get("semqa_writes")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -185,16 +248,16 @@ def _of_file(path: Path) -> URL:
 
 
 def _read(url: str) -> URL:
-    rule = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; write one of these"
+    rule = "must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
     try:
         read = make_url(url)
     except (ArgumentError, ValueError) as error:
         kind = url.partition(":")[0]  # the rest may hold a password
-        raise InputError(f"the database is given by no URL: got {kind!r}:…, {rule}") from error
+        raise InputError(f"{rule}, got {kind!r}:…", field="database") from error
     if read.drivername in _POSTGRESQL:
         return read.set(drivername="postgresql+psycopg")
     if read.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise InputError(f"the database is of an unknown kind: got {read.drivername!r}, {rule}")
+        raise InputError(f"{rule}, got {read.drivername!r}.", field="database")
     if read.database in (None, "", ":memory:"):
-        raise InputError(f"the database has no file: got {url!r}, {rule}")
+        raise InputError(f"{rule}, got {url!r}.", field="database")
     return read.set(drivername="sqlite")

@@ -1,4 +1,7 @@
-"""The store: everything about keys and conversations that outlives a request."""
+"""The store: everything about keys and conversations that outlives a request.
+
+Knows nothing of HTTP, engines or documents.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import json
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from semqa.errors import InputError, NotFoundError
 from semqa.extras import require
-from semqa.server.store.records import Conversation, Key, Message, Role, moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +23,95 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-__all__ = ["LONGEST_TITLE", "Store"]
+    from semqa.server.settings import ServerSettings
+
+
+Role = Literal["user", "assistant"]
+"""The speaker of a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An API key as the store knows it: its secret is not among that.
+
+    Attributes:
+        id: what owns collections and conversations.
+        name: for people.
+        created: when, in UTC.
+        revoked: when it was revoked; None for a key that opens.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    revoked: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    Attributes:
+        id: unique among all messages.
+        role: the speaker.
+        content: what was said, JSON-ready; of a user ``{"question": …}``, of an assistant the final
+            object of ``POST /v1/answers``.
+        created: when, in UTC.
+    """
+
+    id: str
+    role: Role
+    content: dict[str, Any]
+    created: datetime
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as a JSON-ready object."""
+        return {
+            "id": self.id,
+            "role": self.role,
+            "content": self.content,
+            "created": self.created.isoformat(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Questions and answers that belong together.
+
+    Attributes:
+        id: unique among all conversations.
+        title: given by its owner, or the beginning of the first question.
+        created: when, in UTC.
+        updated: when the last message was added, in UTC.
+        messages: in order; empty in a list of conversations.
+    """
+
+    id: str
+    title: str
+    created: datetime
+    updated: datetime
+    messages: tuple[Message, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as a JSON-ready object, without its messages."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "created": self.created.isoformat(),
+            "updated": self.updated.isoformat(),
+        }
+
+
+def moment(microseconds: int) -> datetime:
+    """Return a point in time that a table holds.
+
+    Example:
+        >>> moment(1_500_000).isoformat()
+        '1970-01-01T00:00:01.500000+00:00'
+    """
+    whole, rest = divmod(microseconds, 1_000_000)
+    return datetime.fromtimestamp(whole, UTC).replace(microsecond=rest)
+
 
 LONGEST_TITLE = 200
 """Longer titles and names are cut there."""
@@ -28,7 +120,7 @@ LONGEST_TITLE = 200
 class Store:
     """Keys, conversations and messages in a database. Blocking; thread-safe.
 
-    Who asks sees what is theirs; what belongs to another owner does not exist for them. When a
+    An owner sees what is theirs; what belongs to another does not exist for them. When a
     method that writes returns, what it wrote is on the disk.
 
     Example:
@@ -57,11 +149,10 @@ class Store:
         """
         require("sqlalchemy", extra="serve", purpose="the store of conversations")
         require("alembic", extra="serve", purpose="the store of conversations")
-        from semqa.server.store import tables
-        from semqa.server.store.database import Database
+        from semqa.server.store import database
 
-        self._tables = tables
-        self._database = Database(url)
+        self._tables = database
+        self._database = database.Database(url)
 
     def migrate(self) -> None:
         """Bring the tables up to date; nothing is lost if this is cut off.
@@ -73,7 +164,7 @@ class Store:
         self._database.migrate()
 
     def check(self) -> None:
-        """See that the database answers.
+        """Raise if the database does not answer.
 
         Raises:
             UnavailableError: it does not.
@@ -135,7 +226,7 @@ class Store:
             )
 
     def owner_of(self, secret: str) -> str | None:
-        """Return the id of the key with a secret; None if there is none that opens."""
+        """Return the id of the key with a secret; None if it is unknown or revoked."""
         table = self._tables.keys
         with self._database.reading() as connection:
             found = connection.execute(
@@ -232,16 +323,12 @@ class Store:
         """
         if role not in get_args(Role):
             raise InputError(
-                f"a message has an unknown role: got {role!r}, expected one of "
-                f"{', '.join(get_args(Role))}; use one of these"
+                f"must be one of {', '.join(get_args(Role))}, got {role!r}.", field="role"
             )
         try:
             written = json.dumps(dict(content), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise InputError(
-                f"a message is not JSON: got {error}, expected text, numbers, lists and objects; "
-                "give these"
-            ) from error
+            raise InputError(f"must be JSON: {error}.", field="content") from error
         identifier = _new_id("msg")
         table = self._tables.conversations
         with self._database.writing() as connection:
@@ -263,7 +350,7 @@ class Store:
         return Message(identifier, role, json.loads(written), moment(now))
 
     def _hold(self, connection: Connection, owner: str, conversation: str) -> Row[Any]:
-        """Find a conversation that nobody else changes until the end of the transaction."""
+        """Find a conversation and lock it until the end of the transaction."""
         return self._find(connection, owner, conversation, held=True)
 
     def _find(
@@ -300,10 +387,8 @@ def _known_id(noun: str, given: str) -> str:
 
 def _missing(noun: str, given: str) -> NotFoundError:
     shown = given if len(given) <= 60 else given[:59] + "…"
-    hint = "see semqa keys list" if noun == "key" else "list them"
-    return NotFoundError(
-        f"there is no such {noun}: got {shown!r}, expected the id of one of yours; {hint}"
-    )
+    hint = "semqa keys list shows what there is." if noun == "key" else None
+    return NotFoundError(f"{noun.capitalize()} {shown!r} not found.", value=given, hint=hint)
 
 
 def _digest(secret: str) -> str:
@@ -320,3 +405,31 @@ def _line(text: str) -> str:
     """
     plain = re.sub("[\x00-\x1f\x7f-\x9f\ud800-\udfff\\s]+", " ", text).strip()
     return plain if len(plain) <= LONGEST_TITLE else plain[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def open_store(settings: ServerSettings) -> Store:
+    """Open the database of keys and conversations, and bring its tables up to date.
+
+    Raises:
+        InputError: the data folder or the database cannot be used.
+        UnavailableError: a package is missing, or the database does not answer.
+    """
+    make_folder(settings.data)
+    store = Store(settings.store)
+    store.migrate()
+    return store
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder to keep data in.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    try:
+        # Conversations are private, also on a shared machine.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be made: {error.strerror or error}. Choose another --data."
+        ) from error

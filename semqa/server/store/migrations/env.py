@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from semqa.server.store.tables import metadata
+from semqa.server.store.database import metadata
 
 __all__ = ["migrate"]
 

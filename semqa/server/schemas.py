@@ -1,14 +1,122 @@
-"""What replies look like, for the schema alone: what is sent is made elsewhere, and tested to fit."""
+"""Fields of requests that several interfaces share, and the shapes of replies.
+
+Reply models serve the OpenAPI schema alone; replies are made by the interfaces and tested to fit.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from annotated_types import MaxLen
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field
 
-from semqa.quotes import Verdict
+from semqa.errors import InputError
+from semqa.quotes import Source, Verdict
+from semqa.server.answering import Given
 
-__all__ = ["STREAMED", "AnswerOut", "ChatOut", "ErrorOut", "MessageOut", "errors"]
+
+def _unicode(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # JSON can write a lone surrogate, which nothing else can.
+        raise ValueError("must be Unicode text, without lone surrogates") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_unicode)]
+"""A string that is Unicode text."""
+
+
+MOST_MEMBERS = 10_000
+"""Members of a list, before any of them is looked at closely."""
+
+_T = TypeVar("_T")
+
+
+class _FirstWrong(FailFast):
+    """Ends at the first member that is wrong: a million errors would fill the memory."""
+
+    __hash__ = object.__hash__  # what stands in a union must have one
+
+
+Many = Annotated[list[_T], MaxLen(MOST_MEMBERS), _FirstWrong()]
+"""A list in a request."""
+
+
+class SourceIn(BaseModel):
+    """A passage to answer from."""
+
+    text: Text = Field(description="The passage.")
+    title: Text = Field("", description="Its title, which can be quoted as well.")
+    url: Text | None = Field(None, description="Where a reader finds the whole document.")
+
+    def given(self) -> Given:
+        """Return it as a source of a question."""
+        return Given(Source(self.text, self.title, self.url))
+
+
+Sources = Annotated[
+    Many[SourceIn] | None,
+    Field(
+        description="Passages to answer from, numbered from 1; without any, collections are looked into."
+    ),
+]
+Collection = Annotated[
+    Text | Many[Text] | None,
+    Field(
+        description="Name or names of collections to answer from, after the sources if there are any. "
+        "Without a name and without sources, all are searched."
+    ),
+]
+Engine = Annotated[
+    Text | None, Field(description="The engine that answers; the server's default without it.")
+]
+Limit = Annotated[int | None, Field(ge=1, le=100, description="Most passages to find.")]
+Renumber = Annotated[
+    bool, Field(description="Number the sources in the order in which the answer quotes them.")
+]
+
+
+MOST_TOLD = 20
+"""Names of fields without effect that a reply lists."""
+
+
+class Lenient(BaseModel):
+    """A request of somebody else's interface.
+
+    A field that would change the reply and cannot be honoured is refused by its name. Any other field
+    that is not read, such as a temperature, is listed in the reply (`unused`).
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {}
+    """For each field that is refused: why, and the values that are accepted."""
+
+    def unused(self) -> tuple[str, ...]:
+        """Return the fields that have no effect.
+
+        Raises:
+            InputError: a field is refused.
+        """
+        given = {
+            name: value for name, value in (self.model_extra or {}).items() if value is not None
+        }
+        for name, (why, accepted) in self.refused.items():
+            if name in given and given.pop(name) not in accepted:
+                raise InputError(why, field=name)
+        shown = sorted(name.encode("ascii", "replace").decode()[:60] for name in given)
+        return tuple(shown[:MOST_TOLD])
+
+
+TEXT_ALONE = ({"type": "text"}, "text", {"format": {"type": "text"}})
+NO_TOOLS = "must be none or auto: tools are never called."
+MaxTokens = Annotated[
+    int | None,
+    Field(ge=1, description="Most tokens to write: words and punctuation marks, as counted here."),
+]
+
 
 STREAMED: dict[str, Any] = {"application/json": {}, "text/event-stream": {}}
 """Content of a reply that is JSON, or a stream of events where one is asked for."""
@@ -23,6 +131,8 @@ class ErrorDetail(_Reply):
 
     type: str
     message: str
+    param: str | None = Field(description="The field at fault, where it is a single one.")
+    code: str | None
     request_id: str
 
 
@@ -81,7 +191,7 @@ class QuoteOut(_Reply):
 
 
 class DroppedOut(_Reply):
-    """A mark that lost its brackets, for no source says what it held."""
+    """A mark that lost its brackets because its text is in no source."""
 
     source: int
     text: str
@@ -186,6 +296,7 @@ class DetailsOut(_Reply):
     claims: list[ClaimOut]
     nearest: list[QuoteOut] = NEAREST
     sources: list[SourceOut]
+    unused: list[str] = Field(description="Fields and messages of the request that had no effect.")
 
 
 class UrlCitationOut(_Reply):
@@ -275,4 +386,46 @@ class MessageOut(_Reply):
     stop_reason: Literal["end_turn", "max_tokens"]
     stop_sequence: None
     usage: MessageUsageOut
+    semqa: DetailsOut
+
+
+class OutputTextOut(_Reply):
+    """The text of an answer, with a `url_citation` for each verified quote."""
+
+    type: Literal["output_text"]
+    text: str
+    annotations: list[dict[str, Any]]
+    logprobs: list[Any]
+
+
+class OutputMessageOut(_Reply):
+    """The answer."""
+
+    id: str
+    type: Literal["message"]
+    role: Literal["assistant"]
+    status: Literal["completed", "incomplete"]
+    content: list[OutputTextOut]
+
+
+class ResponseUsageOut(_Reply):
+    """Tokens; 0 where no model tells."""
+
+    input_tokens: int
+    input_tokens_details: dict[str, int]
+    output_tokens: int
+    output_tokens_details: dict[str, int]
+    total_tokens: int
+
+
+class ResponseOut(BaseModel):
+    """A response; fields that the interface has and that say nothing here are not listed."""
+
+    id: str
+    object: Literal["response"]
+    created_at: int
+    status: Literal["completed", "incomplete"]
+    model: str
+    output: list[OutputMessageOut]
+    usage: ResponseUsageOut
     semqa: DetailsOut

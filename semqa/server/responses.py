@@ -1,0 +1,332 @@
+"""`POST /v1/responses`: what clients of OpenAI's newer interface speak.
+
+An answer is one message with one part of text, which has a ``url_citation`` for each verified quote.
+Offsets are Unicode code points, end exclusive, and count in the text as it is sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from semqa.errors import InputError
+from semqa.server.answering import Asked
+from semqa.server.asking import Serializer, address, prepare, respond
+from semqa.server.chat import FORMAT, Content, Message, content_form, turn
+from semqa.server.context import Turn, passages_of, read_conversation, side_task
+from semqa.server.engines import MODEL, named_model
+from semqa.server.schemas import (
+    NO_TOOLS,
+    STREAMED,
+    TEXT_ALONE,
+    Collection,
+    Engine,
+    Lenient,
+    Limit,
+    Many,
+    MaxTokens,
+    Renumber,
+    ResponseOut,
+    Sources,
+    Text,
+    errors,
+)
+from semqa.server.settings import Citations
+from semqa.server.sse import event
+
+if TYPE_CHECKING:
+    from semqa.server.answering import Answered, Piece
+
+router = APIRouter(tags=["responses"])
+
+
+class Item(Message):
+    """A message of the input."""
+
+    type: str = "message"
+    role: Text = "user"
+
+
+class Tool(BaseModel):
+    """A tool; `file_search` names collections, functions are never called, others are refused."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    vector_store_ids: Many[Text] | None = None
+    max_num_results: Limit = None
+
+
+class TextSettings(BaseModel):
+    """How the text of the reply looks: only plain text is written."""
+
+    model_config = ConfigDict(extra="allow")
+
+    format: dict[str, Any] | None = None
+
+
+class ResponsesRequest(Lenient):
+    """A conversation, whose last question is to be answered.
+
+    Responses are not kept, tools are never called, instructions are not followed. Fields that would
+    change the reply are refused if they cannot be honoured; others without effect are listed in it.
+    """
+
+    input: Text | Many[Item] = Field(description="A question, or the whole conversation.")
+    instructions: Text | None = Field(
+        None, description="Only passages in it are read; others are refused."
+    )
+    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
+    stream: bool | None = None
+    max_output_tokens: MaxTokens = None
+    text: TextSettings | None = None
+    tools: Many[Tool] | None = Field(
+        None, description="file_search searches collections: its vector_store_ids are their names."
+    )
+    metadata: dict[str, str] | None = None
+    sources: Sources = None
+    collection: Collection = None
+    engine: Engine = None
+    limit: Limit = None
+    renumber: Renumber = False
+    format: Citations | None = FORMAT
+
+    refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
+        "previous_response_id": (
+            "cannot be honoured: responses are not kept. Send the whole conversation as input.",
+            (),
+        ),
+        "conversation": (
+            "cannot be honoured: responses are not kept. Send the whole conversation as input.",
+            (),
+        ),
+        "prompt": ("cannot be honoured: there are no stored prompts.", ()),
+        "background": ("must be false.", (False,)),
+        "store": ("must be false: responses are not kept.", (False,)),
+        "tool_choice": (NO_TOOLS, ("none", "auto", {"type": "file_search"})),
+        "top_logprobs": ("must be 0: there are no probabilities.", (0,)),
+        "include": (
+            "cannot be honoured.",
+            ([], ["reasoning.encrypted_content"], ["file_search_call.results"]),
+        ),
+    }
+
+    def searched(self) -> tuple[str | list[str] | None, int | None]:
+        """Return the collections that are asked for, and how many passages.
+
+        Raises:
+            InputError: a tool or the format of the text cannot be honoured.
+        """
+        if self.text and self.text.format and self.text.format not in TEXT_ALONE:
+            raise InputError("must be text: answers are quotes, not JSON.", field="text.format")
+        chosen = self.collection or []
+        names = [chosen] if isinstance(chosen, str) else list(chosen)
+        limit = self.limit
+        for at, tool in enumerate(self.tools or ()):
+            if tool.type == "file_search":
+                names += tool.vector_store_ids or ()
+                limit = limit or tool.max_num_results
+                if {"filters", "ranking_options"} & {*(tool.model_extra or {})}:
+                    raise InputError("cannot filter or rank.", field=f"tools.{at}")
+            elif tool.type not in ("function", "custom"):
+                raise InputError(
+                    f"has type {tool.type[:40]!r}, which is not there.", field=f"tools.{at}"
+                )
+        return names or None, limit
+
+    def turns(self) -> list[Turn]:
+        """Return the conversation.
+
+        Raises:
+            InputError: an item is no message, a part is no text, or instructions cannot be honoured.
+        """
+        items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
+        said = []
+        for at, item in enumerate(items):
+            if item.type == "reasoning":
+                said.append(Turn("reasoning", ""))
+                continue
+            if item.type != "message":
+                raise InputError(
+                    f"has type {item.type[:40]!r}, but only messages are read.", field=f"input.{at}"
+                )
+            said.append(turn(item, f"input.{at}"))
+        if self.instructions:
+            if not passages_of(self.instructions):
+                raise InputError(
+                    "cannot be followed: answers are quotes of the sources.",
+                    field="instructions",
+                    hint="Leave them out.",
+                )
+            said.append(Turn("system", self.instructions))
+        return said
+
+
+@router.post(
+    "/v1/responses",
+    response_class=Response,
+    responses={
+        200: {"model": ResponseOut, "content": STREAMED},
+        **errors(400, 404, 408, 413, 503, 504),
+    },
+)
+async def create_response(request: Request, body: ResponsesRequest) -> Response:
+    """Answer the last question of a conversation, with an annotation for every quote that is verified.
+
+    `start_index` and `end_index` are Unicode code points into the text, 0-based, end exclusive;
+    `source_start` and `source_end` likewise into the source's field.
+    """
+    unused = body.unused()
+    searched, limit = body.searched()
+    turns = body.turns()
+    form = body.format
+    told = side_task(turns)
+    if told is not None:
+        asked = Asked("", "", (), MODEL, told=told, unused=unused)
+    else:
+        read = read_conversation(turns, "input")
+        engine, collection = named_model(body.model, request.app.state.shelf)
+        form = content_form(request, form, read.given)
+        asked = await prepare(
+            request,
+            read.question,
+            read.history,
+            given=[*read.given, *(source.given() for source in body.sources or ())],
+            collection=searched if searched is not None else collection,
+            engine=body.engine if body.engine is not None else engine,
+            limit=limit,
+            renumber=body.renumber or (form == "numbered" and not read.given),
+            max_tokens=body.max_output_tokens,
+            unused=(*unused, *(f"input.{at}" for at in read.unread)),
+        )
+    reply = ResponseReply(asked, Content(address(request), form or "plain"), body)
+    return await respond(request, asked, reply, stream=bool(body.stream))
+
+
+class ResponseReply(Serializer):
+    """Makes a response.
+
+    Args:
+        asked: the question.
+        content: the text.
+        body: the request, of which a response repeats some fields.
+    """
+
+    def __init__(self, asked: Asked, content: Content, body: ResponsesRequest) -> None:
+        self._asked = asked
+        self._content = content
+        self._body = body
+        self._annotations: list[dict[str, Any]] = []
+        self._sent = 0
+
+    def begin(self) -> list[bytes]:
+        """Return the events up to the first text."""
+        begun = self._response("in_progress", [], None)
+        item = {**self._message("in_progress"), "content": []}
+        return [
+            self._event("created", response=begun),
+            self._event("in_progress", response=begun),
+            self._event("output_item.added", output_index=0, item=item),
+            self._event("content_part.added", **self._place, part=self._part()),
+        ]
+
+    def add(self, piece: Piece) -> list[bytes]:
+        """Return the text, and the annotation of a verified quote."""
+        text, cited = self._content.add(piece)
+        told = [self._event("output_text.delta", **self._place, delta=text, logprobs=[])]
+        if cited is not None:
+            annotation = {"type": "url_citation", **cited["place"], **cited["source"]}
+            at = len(self._annotations)
+            self._annotations.append(annotation)
+            added = {"annotation": annotation, "annotation_index": at}
+            told.append(self._event("output_text.annotation.added", **self._place, **added))
+        return told
+
+    def end(self, answered: Answered) -> list[bytes]:
+        """Return the events after the last text."""
+        whole = self.whole(answered)
+        done = {"text": self._content.text, "logprobs": []}
+        return [
+            self._event("output_text.done", **self._place, **done),
+            self._event("content_part.done", **self._place, part=self._part()),
+            self._event("output_item.done", output_index=0, item=whole["output"][0]),
+            self._event(whole["status"], response=whole),
+        ]
+
+    def whole(self, answered: Answered) -> dict[str, Any]:
+        """Return the response."""
+        status = "completed" if answered.finished else "incomplete"
+        read = answered.usage["prompt_tokens"] or 0
+        wrote = answered.usage["completion_tokens"] or 0
+        usage = {
+            "input_tokens": read,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": wrote,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": read + wrote,
+        }
+        whole = self._response(status, [self._message(status)], usage)
+        return {**whole, "semqa": answered.details()}
+
+    def failed(self, error: dict[str, Any]) -> bytes:
+        """Return the event of an error, which the official client raises."""
+        told = error["error"]
+        more = {"code": told["type"], "message": told["message"], "param": told["param"]}
+        return event({**error, **more, "sequence_number": self._next()}, "error")
+
+    def _next(self) -> int:
+        self._sent += 1
+        return self._sent - 1
+
+    def _event(self, kind: str, **data: Any) -> bytes:
+        kind = f"response.{kind}"
+        return event({"type": kind, "sequence_number": self._next(), **data}, kind)
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {"item_id": f"msg_{self._asked.id}", "output_index": 0, "content_index": 0}
+
+    def _part(self) -> dict[str, Any]:
+        text, annotations = self._content.text, self._annotations
+        return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+    def _message(self, status: str) -> dict[str, Any]:
+        return {
+            "id": f"msg_{self._asked.id}",
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": [self._part()],
+        }
+
+    def _response(
+        self, status: str, output: list[dict[str, Any]], usage: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        body = self._body
+        cut = {"reason": "max_output_tokens"} if status == "incomplete" else None
+        return {
+            "id": f"resp_{self._asked.id}",
+            "object": "response",
+            "created_at": self._asked.created,
+            "status": status,
+            "error": None,
+            "incomplete_details": cut,
+            "instructions": body.instructions,
+            "max_output_tokens": body.max_output_tokens,
+            "metadata": body.metadata or {},
+            "model": self._asked.engine,
+            "output": output,
+            "parallel_tool_calls": False,
+            "previous_response_id": None,
+            "store": False,
+            "temperature": None,
+            "text": {"format": {"type": "text"}},
+            "tool_choice": "auto",
+            "tools": [tool.model_dump(exclude_none=True) for tool in body.tools or ()],
+            "top_p": None,
+            "truncation": "disabled",
+            "usage": usage,
+        }

@@ -1,0 +1,191 @@
+"""What a reader chooses: collections, the engine, a document, the theme; asking again; the keyboard."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.browser.test_answers import ask, on_screen, paste, wait_for_answer
+from tests.server.browser.test_reading import in_sight
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tests.server.browser.conftest import Serve, Site
+
+expect = pytest.importorskip("playwright.sync_api", reason="needs playwright").expect
+
+BRIDGE = "The bridge was opened in 1932 by the mayor."
+TOWER = "The tower was opened in 1889. It is made of iron."
+
+
+def with_collections(serve: Serve, **more: Any) -> Site:
+    site = serve(**more)
+    long = f"{'Nothing here. ' * 300}\n\n{BRIDGE}\n\n{'Nothing more. ' * 300}"
+    site.library.create("", "bridges").put("bridge.txt", long.encode())
+    site.library.create("", "towers").put("tower.txt", TOWER.encode())
+    return site
+
+
+def test_all_collections_are_searched_unless_some_are_chosen(serve: Serve, page: Page) -> None:
+    with_collections(serve).open(page)
+    expect(page.locator("#answers-from")).to_have_text("Answers from all collections")
+    ask(page, "When was the bridge opened?")
+    wait_for_answer(page)
+    expect(page.locator(".answer .quote").first).to_contain_text("1932")
+    page.locator("#collection").select_option("towers")
+    ask(page, "When was the tower opened?")
+    expect(page.locator(".answer .quote").last).to_contain_text("1889")
+    page.locator("#collection").select_option(label="Some collections…")
+    page.locator("#some-choices label", has_text="bridges").click()
+    page.locator("#some-dialog").get_by_role("button", name="Choose").click()
+    expect(page.locator("#answers-from")).to_have_text("Answers from all collections")
+
+
+def test_a_conversation_comes_back_as_it_was_asked(serve: Serve, page: Page) -> None:
+    site = with_collections(serve)
+    site.open(page)
+    page.locator("#collection").select_option("towers")
+    ask(page, "When was the tower opened?")
+    wait_for_answer(page)
+    page.get_by_role("button", name="New conversation").click()
+    page.locator("#collection").select_option("bridges")
+    page.locator("#conversations a").click()
+    wait_for_answer(page)
+    expect(page.locator("#collection")).to_have_value("towers")
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator("#collection")).to_have_value("bridges")
+
+
+def test_a_link_of_a_citation_opens_the_passage(serve: Serve, page: Page) -> None:
+    site = with_collections(serve)
+    (document,) = site.library.collection("", "bridges").documents()
+    start = len("Nothing here. " * 300) + 2
+    place = f"char={start},{start + len(BRIDGE)}"
+    site.open(page, f"/?collection=bridges&document={document.id}#{place}")
+    passage = page.locator(".source .passage").first
+    passage.wait_for()
+    assert passage.inner_text().strip() == BRIDGE
+    assert on_screen(page, passage)
+    site.open(page, "/#title=Who%3F&text=It%20was%20%3Cb%3EBing%3C%2Fb%3E.")
+    expect(page.locator(".source .body")).to_have_text("It was <b>Bing</b>.")
+
+
+def test_a_document_is_opened_and_removed_by_keyboard(serve: Serve, page: Page) -> None:
+    site = with_collections(serve)
+    site.open(page)
+    page.locator("#collection").select_option("towers")
+    name = page.locator("#documents .name")
+    name.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".source .body")).to_have_text(TOWER)
+    name.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator("#documents li")).to_have_count(0)
+    assert site.library.collection("", "towers").documents() == []
+
+
+def test_a_question_is_asked_again_and_edited(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "He [ 1 sang it ].").open(page)
+    paste(page, "Bing sang it.")
+    ask(page, "Who sang it?")
+    wait_for_answer(page)
+    page.get_by_role("button", name="Ask again", exact=True).click()
+    expect(page.locator(".answer .verdict")).to_have_count(2)
+    assert page.locator(".asked").all_inner_texts() == ["Who sang it?"] * 2
+    page.get_by_role("button", name="Edit the question and ask again").first.click()
+    field = page.get_by_label("Your question")
+    expect(field).to_have_value("Who sang it?")
+    expect(field).to_be_focused()
+
+
+def test_a_stopped_answer_is_still_there_after_a_reload(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "It is [ 1 a word ] and " + "more " * 400, pause=0.03).open(page)
+    paste(page, "This is a word.")
+    ask(page)
+    page.locator(".quote").wait_for()
+    page.get_by_role("button", name="Stop answering").click()
+    page.get_by_text("Stopped.").wait_for()
+    expect(page.locator(".answer .text")).to_contain_text("It is a word")
+    page.wait_for_timeout(500)
+    page.reload()
+    wait_for_answer(page)
+    expect(page.locator(".quote bdi")).to_have_text("a word")
+    page.get_by_text("The answer was cut off.").wait_for()
+
+
+def test_many_passages_leave_the_question_on_the_screen(serve: Serve, page: Page) -> None:
+    serve().open(page)
+    for number in range(20):
+        paste(
+            page, f"Passage {number} is here. " * 3, f"Passage {number} of twenty, with its title"
+        )
+    for width, height in ((1280, 800), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert in_sight(page, page.locator("#send"))
+
+
+def test_the_theme_is_the_systems_until_it_is_chosen(serve: Serve, page: Page) -> None:
+    site = serve()
+    page.emulate_media(color_scheme="dark")
+    site.open(page)
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.get_by_role("button", name="Light or dark").click()
+    expect(root).to_have_attribute("data-theme", "light")
+    page.reload()
+    expect(root).to_have_attribute("data-theme", "light")
+    page.get_by_role("button", name="Light or dark").click()
+    page.emulate_media(color_scheme="light")
+    expect(root).to_have_attribute("data-theme", "light")
+
+
+def test_answers_of_quotes_alone_run_as_they_are_read(serve: Serve, page: Page) -> None:
+    serve(lambda *_: "[ 1 נפתח בשנת 1932 ]").open(page)
+    paste(page, "הגשר נפתח בשנת 1932 בידי ראש העיר.")
+    ask(page)
+    wait_for_answer(page)
+    assert page.locator(".answer .text").evaluate("e => getComputedStyle(e).direction") == "rtl"
+
+
+def test_the_question_is_ready_to_be_typed(serve: Serve, page: Page) -> None:
+    serve().open(page)
+    expect(page.get_by_label("Your question")).to_be_focused()
+
+
+def test_what_a_sheet_covers_is_out_of_reach(serve: Serve, page: Page) -> None:
+    with_collections(serve).open(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="Conversations and documents").click()
+    assert page.locator("#chat").evaluate("e => e.inert")
+    page.keyboard.press("Escape")
+    assert not page.locator("#chat").evaluate("e => e.inert")
+
+
+def test_the_page_works_below_a_path(serve: Serve, page: Page) -> None:
+    site = serve(lambda *_: "He [ 1 sang it ].", public_url="https://e.example/semqa")
+    site.open(page, "/semqa/")
+    paste(page, "Bing sang it.")
+    ask(page, "Who sang it?")
+    wait_for_answer(page)
+    assert re.search(r"/semqa/\?c=", page.url)
+    page.reload()
+    wait_for_answer(page)
+
+
+def test_the_engine_is_chosen_where_there_are_several(serve: Serve, page: Page) -> None:
+    site = with_collections(serve, engines=("extractive", "lead-1"))
+    site.open(page)
+    page.locator("#engine").select_option("lead-1")
+    ask(page, "When was the tower opened?")
+    wait_for_answer(page)
+    (talk,) = site.store.conversations("")
+    asked = site.store.conversation("", talk.id).messages[0].content
+    assert asked["engine"] == "lead-1"
+    page.reload()
+    wait_for_answer(page)
+    expect(page.locator("#engine")).to_have_value("lead-1")

@@ -1,0 +1,288 @@
+"""What an operator counts on: a full disk, a database that is away, a failing model, an end in order."""
+
+from __future__ import annotations
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from semqa.engines.openai.engine import OpenAIEngine
+from semqa.engines.openai.options import OpenAIOptions
+from semqa.errors import InputError, UnavailableError
+from semqa.retrieval.passages import Library as Real
+from semqa.retrieval.passages import collection as of_collection
+from semqa.server.errors import as_error
+from semqa.server.store import Store as RealStore
+from tests.engines.openai import server as endpoint
+from tests.server.serving import client, serving
+from tests.server.stand_ins import Conversation, Slow, Store, Written
+
+ASKED = {"question": "Who sang?", "sources": [{"text": "Bing Crosby sang it."}]}
+
+
+class Away(Store):
+    """A database that answers no more."""
+
+    def keys(self) -> list[str]:
+        raise UnavailableError("postgresql://ann@db.internal/semqa: got 'refused', expected it")
+
+
+def test_a_database_that_is_away_is_told_by_type_and_reason() -> None:
+    with client(Written("[ 1 Bing ]"), store=Away()) as server:
+        assert server.get("/healthz").status_code == 200
+        ready = server.get("/readyz")
+        assert ready.status_code == 503
+        assert "database" in ready.json()["reason"]
+        for path in ("/", "/page/main.js"):
+            assert server.get(path).status_code == 200
+        reply = server.post("/v1/answers", json=ASKED)
+        assert reply.status_code == 503
+        assert reply.json()["error"]["type"] == "overloaded_error"
+        assert reply.headers["retry-after"]
+        assert "db.internal" not in reply.text + ready.text
+
+
+def test_a_real_postgresql_that_is_not_there(tmp_path: Path) -> None:
+    store = RealStore("postgresql://operator:secret@127.0.0.1:1/semqa")
+    with client(Written("[ 1 Bing ]"), store=store) as server:
+        assert server.get("/healthz").status_code == 200
+        assert server.get("/readyz").status_code == 503
+        reply = server.get("/v1/conversations")
+        assert reply.status_code == 503
+        assert "127.0.0.1" not in reply.text
+        assert "operator" not in reply.json()["error"]["message"]
+
+
+@contextmanager
+def model(answer: endpoint.Answer) -> Iterator[OpenAIEngine]:
+    with endpoint.serving(answer) as upstream:
+        options = OpenAIOptions(constraint="repair", attempts=1)
+        engine = OpenAIEngine("m", options, base_url=upstream.url, api_key="sk-secret")
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "failure", "status"),
+    [
+        ("/v1/answers", 401, 502),
+        ("/v1/chat/completions", 403, 502),
+        ("/v1/responses", 404, 502),
+        ("/v1/responses", 503, 503),
+    ],
+)
+def test_what_a_models_server_says_stays_inside(path: str, failure: int, status: int) -> None:
+    body = {**ASKED, "messages": [{"role": "user", "content": "Who sang?"}], "input": "Who sang?"}
+    if path == "/v1/answers":
+        body = dict(ASKED)
+    with model(endpoint.error(failure, "body-of-upstream")) as engine, client(engine) as server:
+        reply = server.post(path, json=body)
+        assert reply.status_code == status
+        streamed = server.post(path, json={**body, "stream": True})
+        for text in (reply.text, streamed.text):
+            assert "error" in text
+            for inside in ("body-of-upstream", "sk-secret", "127.0.0.1", "base-url", "http://"):
+                assert inside not in text
+
+
+def test_keys_that_are_guessed_have_to_wait() -> None:
+    good = "semqa_a_good_key_of_ann"
+    with client(Written("[ 1 Bing ]"), store=Store(ann=good)) as server:
+        asked = {"authorization": f"Bearer {good}"}
+        assert server.get("/v1/models", headers=asked).status_code == 200
+        statuses = [
+            server.get("/v1/models", headers={"authorization": f"Bearer guess-{n}"}).status_code
+            for n in range(40)
+        ]
+        assert statuses[0] == 401
+        assert statuses[-1] == 429
+        assert statuses.count(401) <= 21
+        # A key that was good before goes on working from the same address.
+        assert server.get("/v1/models", headers=asked).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        ("/v1/answers", {}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Who?"}]}),
+        ("/v1/responses", {"input": "Who?"}),
+        (
+            "/v1/messages",
+            {
+                "sources": [],
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "document", "source": {"type": "text", "data": "It was."}},
+                            {"type": "text", "text": "Who?"},
+                        ],
+                    }
+                ],
+            },
+        ),
+    ],
+)
+def test_a_stream_that_the_end_of_the_server_cuts_says_so(path: str, more: dict[str, Any]) -> None:
+    slow = Slow()
+    body = {**ASKED, **more, "stream": True}
+
+    def read(url: str) -> list[str]:
+        with httpx.stream("POST", f"{url}{path}", json=body, timeout=60) as reply:
+            return list(reply.iter_lines())
+
+    with serving(slow, drain=1.0) as url, ThreadPoolExecutor(1) as pool:
+        streamed = pool.submit(read, url)
+        assert slow.stopped.acquire(timeout=0) is False
+        while not slow.begun:
+            pass
+        url.running.stop()
+        lines = streamed.result(30)
+    last = json.loads([line for line in lines if line.startswith("data: ")][-1][6:])
+    assert last["error"]["type"] == "overloaded_error"
+    assert "shutting down" in last["error"]["message"]
+
+
+def test_an_upload_is_kept_or_refused_and_never_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Real(tmp_path, encoder=None)
+    library.create("", "c")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with client(library=library) as server:
+        for place in ("keep_indexed", "clear"):
+            with monkeypatch.context() as patch:
+                patch.setattr(of_collection, place, full)
+                files = {"file": (f"{place}.txt", b"The bridge was opened.")}
+                status = server.post("/v1/collections/c/documents", files=files).status_code
+            listed = server.get("/v1/collections/c/documents").json()["documents"]
+            kept = f"{place}.txt" in [each["name"] for each in listed]
+            assert kept == (status == 201), (place, status)
+            assert status in (201, 507)
+
+
+def test_a_database_without_room_is_told(tmp_path: Path) -> None:
+    store = RealStore(f"sqlite:///{tmp_path / 'semqa.sqlite'}")
+    store.migrate()
+    talk = store.create_conversation("")
+    store.add_message("", talk.id, "user", {"question": "Who?"})
+    with store._database.writing() as connection:
+        (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(UnavailableError) as caught:
+        store.add_message("", talk.id, "assistant", {"plain": "x" * 100_000})
+    assert as_error(caught.value)[0] == 507
+    # What was there still is.
+    assert [each.role for each in store.conversation("", talk.id).messages] == ["user"]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 507),
+        (
+            UnavailableError("failed: got 'LanceError(IO): No space left on device (os error 28)'"),
+            507,
+        ),
+        (UnavailableError("got 'database or disk is full'"), 507),
+        (UnavailableError("got 'database is locked'"), 503),
+        (UnavailableError("the endpoint refused: got 'quota exceeded', expected an answer"), 503),
+        (InputError("engine: got 'disk is full', expected one of extractive; choose one"), 400),
+    ],
+)
+def test_statuses(error: Exception, status: int) -> None:
+    told = as_error(error)
+    assert told[0] == status
+    if status == 507:
+        assert "No room is left" in told[1]
+        assert "Error" not in told[1]
+
+
+def test_an_answer_that_cannot_be_kept_is_told() -> None:
+    store = Store()
+    conversation = store.kept["", "c"] = Conversation()
+
+    def full() -> None:
+        if conversation.messages:
+            raise UnavailableError("the database: got 'database or disk is full', expected room")
+
+    store.before_add = full
+    body = {"question": "When?", "sources": [{"text": "In 1932."}], "conversation": "c"}
+    with client(Written("[ 1 1932 ]"), store=store) as server:
+        assert server.post("/v1/answers", json=body).status_code == 507
+        streamed = server.post("/v1/answers", json={**body, "stream": True})
+        assert streamed.status_code == 507
+        conversation.messages.clear()
+        streamed = server.post("/v1/answers", json={**body, "stream": True})
+        assert "event: error" in streamed.text
+        assert "event: done" not in streamed.text
+        assert "No room is left" in streamed.text
+
+
+def test_an_upload_that_has_no_room_on_its_way_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile.SpooledTemporaryFile, "write", full)
+    with client() as server:
+        reply = server.post("/v1/collections/c/documents", files={"file": ("a.txt", b"text")})
+        assert reply.status_code == 507
+        assert "No room is left" in reply.json()["error"]["message"]
+
+
+STUCK = """
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from semqa.server import ServerSettings, running
+
+running.GRACE = 0.5
+
+@asynccontextmanager
+async def lifespan(_):
+    yield
+    await run_in_threadpool(time.sleep, 600)
+
+settings = ServerSettings(port=0, drain=0.5, data=Path("/nonexistent"))
+running.Running(FastAPI(lifespan=lifespan), settings, lambda: print("ready", flush=True)).run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_ends_though_something_would_not(sent: signal.Signals, tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-P", "-c", STUCK], stdout=subprocess.PIPE, cwd=tmp_path, text=True
+    )
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        server.send_signal(sent)
+        assert server.wait(timeout=30) == 1
+    finally:
+        server.kill()
+        server.communicate()

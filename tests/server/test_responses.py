@@ -1,0 +1,252 @@
+"""`POST /v1/responses` by the official client, and what its interface asks for that there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from semqa.errors import UnavailableError
+from tests.server.serving import client, serving
+from tests.server.stand_ins import Library, Scripted
+
+BRIDGE = "It rained. The bridge was opened in 1932 by the mayor. It is painted grey."
+SOURCES = [
+    {"title": "Weather", "text": "It rained."},
+    {"text": BRIDGE, "url": "https://b.example/"},
+]
+MODEL = Scripted(
+    ["Opened ", "in [ 2 19", "32 ] and [ 2 painted grey", " ], not [ 1 1999 ]", " 🎄."]
+)
+TEXT = "Opened in 1932 and painted grey, not 1999 🎄."
+ASKED: dict[str, Any] = {
+    "model": "semqa",
+    "input": "When was it?",
+    "extra_body": {"sources": SOURCES},
+}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    library = Library(bridges=[BRIDGE], towers=["The tower was opened in 1889."])
+    with serving(MODEL, engines=(MODEL.name, "extractive"), library=library) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def made(url: str) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as client:
+        yield client
+
+
+def cited(response: Any) -> list[tuple[str, str]]:
+    (message,) = response.output
+    (part,) = message.content
+    found = [each.to_dict() for each in part.annotations]
+    for each in found:
+        assert part.text[each["start_index"] : each["end_index"]] == each["quote"]
+    return [(each["quote"], each["url"]) for each in found]
+
+
+def test_whole(made: openai.OpenAI) -> None:
+    response = made.responses.create(**ASKED)
+    assert response.output_text == TEXT
+    assert response.status == "completed"
+    assert cited(response) == [
+        ("1932", "https://b.example/"),
+        ("painted grey", "https://b.example/"),
+    ]
+    first = response.output[0].content[0].annotations[0].to_dict()
+    assert BRIDGE[first["source_start"] : first["source_end"]] == "1932"
+    assert response.model_extra is not None
+    assert response.model_extra["semqa"]["counts"]["fabricated"] == 1
+
+
+def test_stream(made: openai.OpenAI) -> None:
+    text, kinds, quotes = "", [], []
+    for number, event in enumerate(made.responses.create(**ASKED, stream=True)):
+        assert event.sequence_number == number
+        kinds.append(event.type)
+        if event.type == "response.output_text.delta":
+            text += event.delta
+        elif event.type == "response.output_text.annotation.added":
+            quotes.append(event.annotation.to_dict()["quote"])
+            assert text.endswith(quotes[-1])  # right behind its text
+        elif event.type == "response.completed":
+            whole = event.response
+    assert (text, quotes) == (TEXT, ["1932", "painted grey"])
+    assert kinds[:2] == ["response.created", "response.in_progress"]
+    assert cited(whole) == cited(made.responses.create(**ASKED))
+
+
+def test_the_stream_helper_of_the_client(made: openai.OpenAI) -> None:
+    with made.responses.stream(**ASKED) as stream:
+        for _ in stream:
+            pass
+        response = stream.get_final_response()
+    assert response.output_text == TEXT
+    assert len(cited(response)) == 2
+
+
+def test_a_conversation_over_collections_by_file_search(made: openai.OpenAI) -> None:
+    response = made.responses.create(
+        model="extractive",
+        input=[
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Where is the tower?"}]},
+            {"role": "assistant", "content": "I cannot tell."},
+            {"role": "user", "content": "When was it opened?"},
+        ],
+        tools=[{"type": "file_search", "vector_store_ids": ["towers"]}],
+        temperature=0,
+    )
+    ((quote, url),) = cited(response)
+    assert quote == "The tower was opened in 1889."
+    assert url.startswith("http://127.0.0.1")
+    assert response.model_extra is not None
+    assert response.model_extra["semqa"]["unused"] == ["temperature", "input.0"]
+    assert response.model_extra["semqa"]["sources"][0]["collection"] == "towers"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_so_many_tokens_and_no_more(made: openai.OpenAI, stream: bool) -> None:
+    got: Any = made.responses.create(**ASKED, max_output_tokens=4, stream=stream)
+    response = list(got)[-1].response if stream else got
+    assert response.output_text == "Opened in 1932 and "
+    assert response.status == "incomplete"
+    assert response.incomplete_details.reason == "max_output_tokens"
+    assert cited(response) == [("1932", "https://b.example/")]
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"conversation": "conv_1"}, "conversation"),
+        ({"instructions": "Answer in French."}, "instructions"),
+        ({"text": {"format": {"type": "json_object"}}}, "text.format"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": {"type": "function", "name": "f"}}, "tool_choice"),
+        ({"tools": [{"type": "web_search"}]}, "tools.0"),
+        ({"max_output_tokens": 0}, "max_output_tokens"),
+        ({"background": True}, "background"),
+        ({"store": True}, "store"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"include": ["message.output_text.logprobs"]}, "include"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]},
+            "input.0.content.0",
+        ),
+        ({"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]}, "input.0"),
+        ({"input": []}, "input"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_responses_cannot_honour_is_refused_by_name(
+    made: openai.OpenAI, more: dict[str, Any], param: str, stream: bool
+) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        made.responses.create(**{**ASKED, **more}, stream=stream)
+    assert caught.value.param == param
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"stop": ["."]}, "stop"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"logprobs": True}, "logprobs"),
+        ({"n": 2}, "n"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"messages": [{"role": "user", "content": [IMAGE]}]}, "messages.0.content.0"),
+    ],
+)
+def test_what_chat_cannot_honour_is_refused_by_name(
+    made: openai.OpenAI, more: dict[str, Any], param: str
+) -> None:
+    asked: dict[str, Any] = {"model": "semqa", "messages": [{"role": "user", "content": "When?"}]}
+    with pytest.raises(openai.BadRequestError) as caught:
+        made.chat.completions.create(**{**asked, **more}, extra_body={"sources": SOURCES})
+    assert caught.value.param == param
+
+
+def test_chat_takes_what_changes_nothing_and_tells(made: openai.OpenAI) -> None:
+    completion = made.chat.completions.create(
+        model="semqa",
+        messages=[{"role": "user", "content": "When?"}],
+        temperature=0.2,
+        response_format={"type": "text"},
+        tool_choice="auto",
+        tools=[{"type": "function", "function": {"name": "f"}}],
+        max_tokens=3,
+        extra_body={"sources": SOURCES, "sorces": []},
+    )
+    assert completion.choices[0].message.content == "Opened in 1932"
+    assert completion.choices[0].finish_reason == "length"
+    assert completion.model_extra is not None
+    assert completion.model_extra["semqa"]["unused"] == ["sorces", "temperature", "tools"]
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"stop_sequences": ["."]}, "stop_sequences"),
+        ({"tool_choice": {"type": "any"}}, "tool_choice"),
+        ({"extra_body": {"sources": SOURCES}}, "sources"),
+        (
+            {
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "text", "text": "When?"},
+                            {"type": "image", "source": {"type": "url", "url": "https://x"}},
+                        ],
+                    }
+                ]
+            },
+            "messages.0.content.1",
+        ),
+    ],
+)
+def test_what_messages_cannot_honour_is_refused_by_name(
+    url: str, more: dict[str, Any], param: str
+) -> None:
+    asked: dict[str, Any] = {"model": "semqa", "messages": [{"role": "user", "content": "When?"}]}
+    with (
+        anthropic.Anthropic(base_url=url, api_key="unused", max_retries=0) as messages,
+        pytest.raises(anthropic.BadRequestError) as caught,
+    ):
+        messages.messages.create(**{**asked, "max_tokens": 9, **more})
+    assert isinstance(caught.value.body, dict)
+    assert caught.value.body["error"]["param"] == param
+
+
+def test_an_unknown_field_of_our_own_interface_is_refused() -> None:
+    with client() as server:
+        reply = server.post("/v1/answers", json={"question": "Who?", "collections": ["a"]})
+    assert reply.status_code == 400
+    assert reply.json()["error"]["param"] == "collections"
+
+
+class Breaking(Scripted):
+    name = "breaking:x"
+
+
+def test_a_stream_that_breaks_off_is_raised() -> None:
+    broken = Breaking(["It was ", "[ 1 rained", " ]"], fails=UnavailableError("the model is gone"))
+    with (
+        serving(broken) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="unused", max_retries=0) as made,
+    ):
+        events = made.responses.create(**ASKED, stream=True)
+        with pytest.raises(openai.APIError, match="The model did not answer"):
+            list(events)

@@ -1,0 +1,168 @@
+"""Work off the event loop: documents that are read, and models that load in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from semqa.errors import NotFoundError, UnavailableError
+from semqa.server import work
+from semqa.server.errors import BusyError
+from semqa.server.work import Reading, Warming
+from tests.server.serving import client, serving
+from tests.server.stand_ins import Library
+from tests.server.test_gone import eventually
+
+MANY = 60
+"""More than there are threads for all other requests."""
+
+
+class Endless(Library):
+    """Reads until it is told to stop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stop = threading.Event()
+        self.begun = threading.Semaphore(0)
+
+    def collection(self, owner: str, name: str) -> Any:
+        self.begun.release()
+        assert self.stop.wait(60)
+        raise NotFoundError(f"{owner} has no {name}")
+
+
+def test_others_are_served_while_documents_are_read() -> None:
+    library = Endless()
+    with serving(library=library) as url, ThreadPoolExecutor(MANY) as pool:
+
+        def upload(number: int) -> int:
+            files = {"file": (f"{number}.txt", b"text")}
+            path = f"{url}/v1/collections/c/documents"
+            return httpx.post(path, files=files, timeout=60).status_code
+
+        try:
+            replies = [pool.submit(upload, number) for number in range(MANY)]
+            assert library.begun.acquire(timeout=20)
+            for path in ("/readyz", "/v1/models"):
+                assert httpx.get(f"{url}{path}", timeout=10).status_code == 200
+        finally:
+            library.stop.set()
+        assert {reply.result() for reply in replies} == {404}
+
+
+def test_an_upload_that_a_server_has_no_time_for_is_told_that_it_ends() -> None:
+    library = Endless()
+    try:
+        with serving(library=library, drain=0.5) as url, ThreadPoolExecutor(1) as pool:
+            path, files = f"{url}/v1/collections/c/documents", {"file": ("a.txt", b"text")}
+            reply = pool.submit(httpx.post, path, files=files, timeout=60)
+            assert library.begun.acquire(timeout=20)
+            url.running.stop()
+            told = reply.result(30)
+            assert told.status_code == 503
+            assert "shutting down" in told.json()["error"]["message"]
+            assert told.headers["retry-after"] == "5"
+            library.stop.set()
+    finally:
+        library.stop.set()
+
+
+def test_too_many_are_turned_away() -> None:
+    async def ask() -> None:
+        reading, stop = Reading(at_once=1, waiting=1), threading.Event()
+        under_way = [asyncio.ensure_future(reading.run(stop.wait, 30)) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        with pytest.raises(BusyError, match="wait"):
+            await reading.run(stop.wait, 30)
+        stop.set()
+        assert await asyncio.gather(*under_way) == [True, True]
+        assert await reading.run(stop.wait, 30)
+
+    asyncio.run(ask())
+
+
+class Encoded(Library):
+    """Collections with an encoder that is loaded when it is told to."""
+
+    encoder: str | None = "letters"
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        super().__init__()
+        self.go, self.begun, self.fails = threading.Event(), threading.Event(), fails
+
+    def warm(self) -> None:
+        self.begun.set()
+        assert self.go.wait(20)
+        if self.fails is not None:
+            raise self.fails
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "PAUSE", 0.0)
+
+
+def test_readyz_tells_when_the_encoder_is_there() -> None:
+    library = Encoded()
+    with client(library=library) as server:
+
+        def state() -> object:
+            reply = server.get("/readyz")
+            assert reply.status_code == 200
+            return reply.json()["encoder"]
+
+        assert state() == "none"
+        begun: Warming = server.app.state.warming  # type: ignore[attr-defined]
+        begun.begin()
+        assert library.begun.wait(10)
+        assert state() == "loading"
+        library.go.set()
+        assert eventually(lambda: state() == "ready")
+        left: list[int] = []
+        begun.end(lambda: left.append(1))
+        assert left == []
+
+
+@pytest.mark.parametrize("fails", [UnavailableError("no package"), RuntimeError("broken")])
+def test_an_encoder_that_cannot_be_loaded_is_told(
+    fails: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    library = Encoded(fails)
+    library.go.set()
+    begun = Warming(library)
+    begun.begin()
+    assert eventually(lambda: begun.state == "failed")
+    assert "the encoder cannot be loaded" in caplog.text
+
+
+def test_the_end_does_not_wait_for_it() -> None:
+    library = Encoded()
+    begun = Warming(library)
+    begun.begin()
+    assert library.begun.wait(10)
+    left = threading.Event()
+    begun.end(left.set)
+    assert left.is_set()
+    library.go.set()
+
+
+def test_a_server_that_ends_at_once_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "PAUSE", 20.0)
+    library = Encoded()
+    begun = Warming(library)
+    begun.begin()
+    begun.end(lambda: pytest.fail("it has nothing to leave behind"))
+    assert not library.begun.is_set()
+
+
+def test_without_an_encoder_there_is_nothing_to_load() -> None:
+    library = Encoded()
+    library.encoder = None
+    begun = Warming(library)
+    begun.begin()
+    assert (begun.state, library.begun.is_set()) == ("none", False)
