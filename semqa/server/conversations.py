@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from semqa.data.sources import answer_of
 from semqa.data.jsonl import as_row
+from semqa.data.sources import answer_of
 from semqa.errors import InputError
 from semqa.quotes.render import to_markdown as answer_to_markdown
 from semqa.server.store import Conversation, Store
