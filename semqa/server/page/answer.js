@@ -138,7 +138,7 @@ export class Answer {
       const title = this.sources.find((source) => source.number === quote.source)?.title;
       return make("li", { dir: "auto" }, make("q", {}, visible(quote.text)), title ? ` – ${visible(title)}` : "");
     });
-    return make("div", { class: "hint nearest" }, make("p", {}, "What comes nearest:"), make("ul", {}, ...items));
+    return make("div", { class: "hint nearest" }, make("p", {}, "Nearest passages:"), make("ul", {}, ...items));
   }
 
   #line(line, row = false) {

@@ -122,7 +122,7 @@ export async function upload(path, file, progress) {
         if (now.lengthComputable) progress(now.loaded / now.total);
       });
       sending.addEventListener("load", () => resolve(sending));
-      sending.addEventListener("error", () => reject(new ApiError(0, "The server cannot be reached, or refused the file.")));
+      sending.addEventListener("error", () => reject(new ApiError(0, "The server cannot be reached, or it refused the file.")));
       const form = new FormData();
       form.append("file", file, file.name);
       sending.send(form);

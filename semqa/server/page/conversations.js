@@ -68,7 +68,7 @@ export class Conversations {
   draw() {
     const looking = wanted.value.trim() !== "";
     find("no-conversations").hidden = this.#all.length > 0;
-    find("no-conversations").textContent = looking ? "No title has this in it." : "What you ask is kept here.";
+    find("no-conversations").textContent = looking ? "No title matches." : "Your conversations appear here.";
     wanted.hidden = !looking && !this.#more && this.#all.length <= FEW;
     further.hidden = !this.#more;
     list.replaceChildren(...this.#all.map((each) => this.#row(each)));

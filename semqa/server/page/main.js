@@ -72,7 +72,7 @@ function addActions(answer, asked) {
   const copy = make("button", { type: "button", class: "quiet" }, icon("copy"), "Copy as Markdown");
   copy.addEventListener("click", async () => {
     const done = await copied(toMarkdown(answer.final));
-    copy.lastChild.data = done ? "Copied" : "Copying is not allowed here";
+    copy.lastChild.data = done ? "Copied" : "Copying is blocked here";
     announce(copy.lastChild.data);
     setTimeout(() => (copy.lastChild.data = "Copy as Markdown"), 2500);
   });
@@ -245,7 +245,7 @@ async function read(id) {
     if (asked === null) return;
     const answer = new Answer(follow);
     turn(asked, answer);
-    answer.fail("This was not answered to the end.");
+    answer.fail("This answer is incomplete.");
     answer.element.append(make("footer", {}, again(asked)));
   };
   for (const { role, content } of found.messages) {
@@ -323,7 +323,7 @@ function showLinked() {
     const place = /^(\d+),(\d+)$/.exec(at.get("char") ?? "");
     showDocument(named.get("collection") ?? "", named.get("document"), place && [Number(place[1]), Number(place[2])]);
   } else if (at.get("text")) {
-    showSource({ title: at.get("title") ?? "", name: "A passage from the link, which is kept nowhere", text: at.get("text") });
+    showSource({ title: at.get("title") ?? "", name: "A passage from the link; it is not stored", text: at.get("text") });
   }
 }
 
@@ -353,7 +353,7 @@ question.addEventListener("beforeinput", (event) => {
   if (text.length <= LONGEST) return;
   event.preventDefault();
   passages.set([...passages.all, { title: "", text }]);
-  announce("That is too long for a question: it is a pasted passage now.");
+  announce("Too long for a question, so it was added as a passage.");
 });
 question.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {

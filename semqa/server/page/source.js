@@ -168,7 +168,7 @@ export class SourceCard {
     try {
       const found = await call(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`);
       const points = new Points(found.text);
-      if (points.slice(start, end) !== text) throw new Error("The document is another one now; this is the passage as it was.");
+      if (points.slice(start, end) !== text) throw new Error("The document has changed; this is the passage as it was.");
       this.#document = { points };
       this.#shown = [];
       this.draw(this.#quotes);

@@ -32,7 +32,7 @@ export class SourcePanel {
     list.replaceChildren(
       ...elements.slice(0, listed),
       ...(rest.length ? [make("details", { class: "rest" }, make("summary", {}, `${plural(rest.length, "more passage")} found, not quoted`), ...rest)] : []),
-      ...(elements.length ? [] : [make("p", { class: "hint empty" }, "The passages that an answer quotes stand here, each quote marked in its place.")]),
+      ...(elements.length ? [] : [make("p", { class: "hint empty" }, "Quoted passages appear here, with each quote marked.")]),
     );
     if (!again) list.scrollTop = 0;
     heading.textContent = listed ? plural(listed, "passage") : "";

@@ -15,7 +15,7 @@ const EXAMPLE = {
 export function welcome(tryExample, addFiles) {
   return make("section", { class: "welcome" },
     make("h2", {}, "Answers you can check at a glance"),
-    make("p", {}, "Ask your documents. What an answer takes from them stands in it word for word, in the colour of its source; one click shows the very place."),
+    make("p", {}, "Ask your documents. Answers quote them word for word, in the colour of each source; a click shows the quote in its place."),
     make("div", { class: "row" },
       make("button", { type: "button", class: "main", onclick: addFiles }, "Add your documents"),
       make("button", { type: "button", class: "second", onclick: () => tryExample(EXAMPLE) }, "Try an example")));

@@ -99,7 +99,7 @@ def test_a_long_list_comes_in_parts_and_is_searched_by_title(serve: Serve, page:
     search.fill("bridge 11")
     wait_for_count(rows, 11)
     search.fill("no such title")
-    page.get_by_text("No title has this in it.").wait_for()
+    page.get_by_text("No title matches.").wait_for()
     wait_for_count(rows, 0)
     search.fill("very FIRST")
     wait_for_count(rows, 1)
@@ -237,7 +237,7 @@ def test_a_question_that_was_never_answered_is_shown_as_such(serve: Serve, page:
     talk = site.store.create_conversation("")
     site.store.add_message("", talk.id, "user", {"question": "Who?"})
     site.open(page, f"/?c={talk.id}")
-    page.get_by_text("This was not answered to the end.").wait_for()
+    page.get_by_text("This answer is incomplete.").wait_for()
     assert page.locator(".asked").inner_text() == "Who?"
 
 
