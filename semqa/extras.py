@@ -42,7 +42,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
 def _requirements(extra: str) -> list[str]:
     """Return what an extra installs, as the installed package says; nothing where it does not say."""
     try:
-        stated = metadata.requires("semqa") or []
+        stated = metadata.requires("semqa-quotes") or []
     except metadata.PackageNotFoundError:
         return []
     found: set[str] = set()
@@ -55,7 +55,7 @@ def _requirements(extra: str) -> list[str]:
             requirement, _, marker = line.partition(";")
             if re.search(rf"""extra *== *["']{re.escape(name)}["']""", marker) is None:
                 continue
-            if own := re.match(r"semqa\[([^\]]+)\]", requirement):
+            if own := re.match(r"semqa-quotes\[([^\]]+)\]", requirement):
                 wanted += [each for each in own[1].replace(" ", "").split(",") if each not in seen]
             else:
                 found.add(requirement.strip())

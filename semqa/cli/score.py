@@ -183,7 +183,10 @@ def _rows(
 def _versions() -> dict[str, str]:
     import importlib.metadata
 
-    return {name: importlib.metadata.version(name) for name in ("semqa", "numpy", "rapidfuzz")}
+    from semqa import __version__
+
+    libraries = {name: importlib.metadata.version(name) for name in ("numpy", "rapidfuzz")}
+    return {"semqa": __version__, **libraries}
 
 
 def _test_record(test: PairedTest) -> dict[str, object]:

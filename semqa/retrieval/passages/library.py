@@ -41,7 +41,7 @@ class Library:
     Args:
         where: a folder, made where it is missing, or an address such as ``s3://bucket/folder``.
         encoder: the model that passages are compared with questions by, beside their words; None
-            for words alone. ``auto`` is the packaged one where ``semqa[local]`` is installed, and
+            for words alone. ``auto`` is the packaged one where the extra ``local`` is installed, and
             None where it is not.
         limits: how much of a document is read.
         reranker: a cross-encoder that reads the best passages again, with the question; None for
