@@ -1,16 +1,17 @@
-"""`semqa answer`: one question over your own passages."""
+"""`semqa answer`: one question over your own documents."""
 
 from __future__ import annotations
 
 import sys
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from semqa.cli.checking import judge_answers, open_named_judge
-from semqa.cli.choice import Choice, choose, warm_up
+from semqa.cli.choice import Choice, choose, warm_up, with_default
 from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions, takes_engine_options
 from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
 from semqa.cli.inputs import (
@@ -20,7 +21,7 @@ from semqa.cli.inputs import (
     found_sources,
     gather_sources,
 )
-from semqa.cli.keys import Database
+from semqa.cli.keys import Database, OwnerId, find_owner
 from semqa.cli.options import (
     COLLECTIONS,
     AsJson,
@@ -30,10 +31,7 @@ from semqa.cli.options import (
     SourceOption,
     SourcesOption,
 )
-from semqa.cli.output import json_line, say, use_color, write_file, write_result
-from semqa.cli.owners import OwnerId, find_owner
-from semqa.cli.saved import with_default
-from semqa.cli.show import Format, show_answer, show_prompt, show_verdict
+from semqa.cli.output import json_line, say, terminal_width, use_color, write_file, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,8 +42,85 @@ if TYPE_CHECKING:
     from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
     from semqa.quotes import Quote, QuotedAnswer, Source
+    from semqa.quotes.render import Judged
 
-__all__ = ["answer"]
+__all__ = ["Format", "answer", "show_answer", "show_prompt", "show_verdict"]
+
+
+class Format(StrEnum):
+    """How an answer is shown."""
+
+    TERMINAL = "terminal"
+    MARKED = "marked"
+    PLAIN = "plain"
+    CITATIONS = "citations"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
+def show_answer(
+    result: QuotedAnswer,
+    question: str,
+    form: Format,
+    *,
+    color: bool,
+    judged: Judged | None = None,
+) -> str:
+    """Return an answer in a format; JSON, which has more to say, is not one of them.
+
+    What a judge said stands under the answer in the formats that are pages: terminal, HTML and
+    Markdown.
+    """
+    if form is Format.MARKED:
+        return result.marked
+    if form is Format.PLAIN:
+        return result.plain
+    if form is Format.CITATIONS:
+        from semqa.quotes.citations import sentence_citations
+
+        return sentence_citations(result)
+    from semqa.quotes import render
+
+    if form is Format.MARKDOWN:
+        return render.to_markdown(result, question=question, judged=judged)
+    if form is Format.HTML:
+        return render.to_html(result, question=question, judged=judged)
+    return render.to_ansi(
+        result, question=question, color=color, width=terminal_width(), judged=judged
+    )
+
+
+def show_prompt(prompt: Prompt, *, chat: bool) -> str:
+    """Return what a model is given, turns under headings."""
+    of = f"prompt {prompt.template} {prompt.version}".rstrip()
+    if not chat:
+        return f"--- {of} ---\n{prompt.text}\n---"
+    turns = "\n".join(f"--- {m.role} ---\n{m.content}" for m in prompt.messages)
+    return f"--- {of} ---\n{turns}\n---"
+
+
+def show_verdict(
+    result: QuotedAnswer, question: str, remarks: Sequence[str], label: str = ""
+) -> str:
+    """Return the line that tells the verdict beside an answer whose format has no room for it.
+
+    Args:
+        result: the answer.
+        question: the question that was answered.
+        remarks: on how the answer came about.
+        label: tells answers apart; without one, a quoted answer that is relevant needs no words but the remarks.
+    """
+    from semqa.quotes import Verdict
+    from semqa.quotes.render import verdict_text
+    from semqa.quotes.render.common import is_low
+
+    plain = result.verdict(question) is Verdict.QUOTED and not (is_low(result) or result.unanswered)
+    if plain and not label:
+        return "; ".join(remarks)
+    return " ".join(
+        [f"{label}{verdict_text(result, question)}", *(f"({remark})" for remark in remarks)]
+    )
 
 
 @takes_engine_options
@@ -345,7 +420,7 @@ def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation
 
     generation: Generation | None = None
     if isinstance(engine, StreamingEngine) and sys.stderr.isatty():
-        from semqa.cli.live import watch
+        from semqa.cli.output import watch
 
         def pieces() -> Iterator[str]:
             nonlocal generation

@@ -11,7 +11,7 @@ import typer
 
 from semqa.cli.bench_watch import outcomes_table, show_results, watch_grid, watch_run
 from semqa.cli.checking import open_named_judge
-from semqa.cli.choice import choose
+from semqa.cli.choice import choose, with_default
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.eval.judging import (
     JUDGE_PANEL,
@@ -20,9 +20,7 @@ from semqa.cli.eval.judging import (
     JudgeUrl,
     NoJudgeCache,
 )
-from semqa.cli.flags import flag
-from semqa.cli.limit import read_limit, resolve_limit
-from semqa.cli.options import AsJson
+from semqa.cli.options import AsJson, flag, read_limit, resolve_limit
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.ray_options import (
     DistributedBy,
@@ -32,7 +30,6 @@ from semqa.cli.ray_options import (
     RayAddress,
     opened_ray,
 )
-from semqa.cli.saved import with_default
 from semqa.cli.tables import print_tables
 from semqa.errors import InputError
 

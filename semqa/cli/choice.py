@@ -1,15 +1,18 @@
-"""From the options of a command line to an engine and its prompts."""
+"""The engine to use and its options: as given, saved by `semqa models use`, or built in."""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_args
 
-from semqa.cli.flags import flag
-from semqa.cli.live import waiting
-from semqa.cli.output import say
-from semqa.cli.progress import progress_bar
+from semqa.cli.options import flag
+from semqa.cli.output import progress_bar, say, waiting
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +23,140 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
 
-__all__ = ["RULES", "Choice", "choose", "embedding_bar", "warm_up"]
+__all__ = [
+    "BUILT_IN",
+    "RULES",
+    "Choice",
+    "Saved",
+    "choose",
+    "embedding_bar",
+    "save_default",
+    "saved_default",
+    "saved_path",
+    "warm_up",
+    "with_default",
+]
+
+
+BUILT_IN = "extractive"
+
+
+class Saved(NamedTuple):
+    """An engine and its options, as they were typed."""
+
+    engine: str
+    options: Mapping[str, Any]
+
+
+def saved_path() -> Path:
+    """Return the path of the saved engine, in the user's configuration folder.
+
+    It is ``semqa/engine.json`` in ``$XDG_CONFIG_HOME`` or ``~/.config``; on macOS in ``~/Library/Application
+    Support``; on Windows in ``%LOCALAPPDATA%``.
+
+    Raises:
+        InputError: the home folder cannot be found.
+    """
+    try:
+        xdg = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+        if xdg.is_absolute():
+            folder = xdg
+        elif sys.platform == "darwin":
+            folder = Path.home() / "Library" / "Application Support"
+        elif sys.platform == "win32":
+            folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        else:
+            folder = Path.home() / ".config"
+    except RuntimeError as error:
+        raise InputError(f"No home folder ({error}). Set XDG_CONFIG_HOME.") from error
+    return folder / "semqa" / "engine.json"
+
+
+def saved_default() -> Saved | None:
+    """Return the saved engine, or None.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    path = saved_path()
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        engine, options = value["engine"], value["options"]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _unreadable(path) from error
+    if not isinstance(engine, str) or not isinstance(options, dict):
+        raise _unreadable(path)
+    return Saved(engine, options)
+
+
+def save_default(engine: str, options: EngineOptions) -> Saved:
+    """Save an engine with its typed options; the built-in one without options removes the file.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    names = options.typed & set(options.__annotations__)
+    given = {name: _plain(getattr(options, name)) for name in sorted(names)}
+    saved, path = Saved(engine, given), saved_path()
+    try:
+        if engine == BUILT_IN and not given:
+            path.unlink(missing_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(saved._asdict(), indent=2) + "\n", "utf-8")
+    except OSError as error:
+        raise InputError(f"{error.strerror or error}.", where=str(path)) from error
+    return saved
+
+
+def with_default(engine: str | None, options: EngineOptions) -> tuple[str, EngineOptions]:
+    """Return the engine to use and its options: the saved ones if no engine is named.
+
+    Options that were given come before saved ones.
+
+    Raises:
+        InputError: the saved engine cannot be read.
+    """
+    if engine is not None:
+        return engine, options
+    saved = saved_default()
+    if saved is None:
+        return BUILT_IN, options
+    hints = options.__annotations__
+    if not saved.options.keys() <= hints.keys():
+        raise _unreadable(saved_path())
+    # The environment's habits are weaker than what was saved for this engine.
+    missing = {
+        name for name in saved.options if getattr(options, name) is None or name in options.habits
+    }
+    try:
+        added = {name: _typed(hints[name], saved.options[name]) for name in missing}
+    except (ValueError, TypeError) as error:
+        raise _unreadable(saved_path()) from error
+    return saved.engine, replace(options, **added, habits=options.habits - missing)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, StrEnum):
+        return value.value
+    return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def _typed(hint: Any, value: Any) -> Any:
+    """Return a value from JSON as the option's type has it."""
+    for kind in get_args(get_args(hint)[0]):
+        if isinstance(kind, type) and issubclass(kind, (StrEnum, Path)):
+            return kind(value)
+    return value
+
+
+def _unreadable(path: Path) -> InputError:
+    return InputError(
+        'Not a saved engine. Run "semqa models use ENGINE" to replace it.', where=str(path)
+    )
+
 
 _PROMPT = ("prompt", "shots", "train", "exemplars", "encoder", "form")
 RULES = ("free", "boundary", "quote_bias", "quote_from")

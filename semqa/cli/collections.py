@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from semqa.cli.keys import Database
+from semqa.cli.keys import Database, OwnerId, OwnerKey, find_owner
 from semqa.cli.options import AsJson, DataFolder
 from semqa.cli.output import json_line, print_error, say, write_result
-from semqa.cli.owners import OwnerId, OwnerKey, find_owner
 from semqa.errors import InputError, NotFoundError, UnavailableError
 
 if TYPE_CHECKING:

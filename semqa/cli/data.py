@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, print_error, write_result
-from semqa.cli.progress import progress_bar
+from semqa.cli.output import json_line, print_error, progress_bar, write_result
 
 if TYPE_CHECKING:
     from semqa.data.fetch import RemoteFile

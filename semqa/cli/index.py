@@ -15,11 +15,9 @@ from typing import Annotated
 import typer
 
 from semqa.cli.collections import told_size
-from semqa.cli.keys import Database
+from semqa.cli.keys import Database, OwnerId, OwnerKey, find_owner
 from semqa.cli.options import AsJson, DataFolder
-from semqa.cli.output import json_line, say, write_result
-from semqa.cli.owners import OwnerId, OwnerKey, find_owner
-from semqa.cli.progress import progress_bar
+from semqa.cli.output import json_line, progress_bar, say, write_result
 from semqa.data.home import data_folder
 from semqa.errors import InputError
 

@@ -1,4 +1,4 @@
-"""`semqa keys`: who may use a server: making, listing and taking back API keys."""
+"""`semqa keys`: create, list and revoke API keys; and whose collections a command works on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import typer
 
 from semqa.cli.options import COLLECTIONS, AsJson
 from semqa.cli.output import json_line, say, write_result
+from semqa.errors import InputError
 from semqa.extras import require
 
-__all__ = ["Database", "app", "key_store"]
+__all__ = ["Database", "OwnerId", "OwnerKey", "app", "find_owner", "key_store"]
+
 
 app = typer.Typer(help="Create, list and revoke API keys of a server.", no_args_is_help=True)
 
@@ -111,3 +113,69 @@ def key_store(data: Path | None, database: str | None, purpose: str = "semqa key
     from semqa.server.store.store import open_store
 
     return open_store(ServerSettings(data=data_folder(data), database=database))
+
+
+OwnerId = Annotated[
+    str | None,
+    typer.Option(
+        "--owner",
+        help="Owner of the collection: the id of a key (see semqa keys list).",
+        show_default=False,
+        metavar="ID",
+        rich_help_panel=COLLECTIONS,
+    ),
+]
+
+OwnerKey = Annotated[
+    str | None,
+    typer.Option(
+        "--api-key",
+        envvar="SEMQA_INDEX_API_KEY",
+        help="Owner of the collection, by the key itself.",
+        show_default=False,
+        metavar="KEY",
+        rich_help_panel=COLLECTIONS,
+    ),
+]
+
+
+def find_owner(
+    owner: str | None,
+    api_key: str | None,
+    data: Path | None,
+    database: str | None,
+    *,
+    revoked: bool = False,
+) -> str:
+    """Return whose collections are meant; those of who needs no key unless a key is named.
+
+    Args:
+        owner: the id of a key.
+        api_key: a key.
+        data: the data folder.
+        database: URL of the database of keys; None for SQLite in the folder.
+        revoked: whether the id may be that of a key that was taken back.
+
+    Raises:
+        InputError: there is no such key.
+    """
+    if owner is None and not api_key:
+        return ""
+    store = key_store(data, database, "a key's collections")
+    try:
+        if owner is None:
+            from semqa.server.middleware import given_owner
+
+            return store.owner_of(api_key) or given_owner(api_key or "")
+        keys = store.keys()
+    finally:
+        store.close()
+    if owner not in [key.id for key in keys if revoked or key.revoked is None]:
+        kind = "a key" if revoked else "a key that opens"
+        raise InputError(
+            f"must be the id of {kind}, got {owner!a}.",
+            field="owner",
+            value=owner,
+            hint="See semqa keys list.",
+        )
+    return owner

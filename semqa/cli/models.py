@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli import saved
+from semqa.cli.choice import BUILT_IN, choose, save_default, saved_default
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
-from semqa.cli.flags import flag
-from semqa.cli.options import AsJson
+from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
 
 if TYPE_CHECKING:
@@ -81,12 +80,11 @@ def use(
 
     SEMQA_ENGINE and --engine come first.
     """
-    from semqa.cli.choice import choose
     from semqa.engines import check_options
 
     choice = choose(engine, options)
     check_options(choice.engine, choice.options)
-    kept = saved.save(engine, options)
+    kept = save_default(engine, options)
     say(f"default: {_shown(kept._asdict())}")
 
 
@@ -94,9 +92,9 @@ def _default() -> dict[str, Any]:
     """Return the engine that commands use if none is named, and where it was set."""
     if named := os.environ.get("SEMQA_ENGINE"):
         return {"engine": named, "options": {}, "from": "SEMQA_ENGINE"}
-    kept = saved.load()
+    kept = saved_default()
     if kept is None:
-        return {"engine": saved.BUILT_IN, "options": {}, "from": "built in"}
+        return {"engine": BUILT_IN, "options": {}, "from": "built in"}
     return {**kept._asdict(), "from": "saved"}
 
 

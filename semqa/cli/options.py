@@ -1,11 +1,16 @@
-"""Options that several commands share, so that they read the same everywhere."""
+"""Options that several commands share, and names close to a misspelt one."""
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "COLLECTIONS",
@@ -16,7 +21,52 @@ __all__ = [
     "RerankerName",
     "SourceOption",
     "SourcesOption",
+    "nearest_names",
+    "read_limit",
+    "resolve_limit",
 ]
+
+
+def flag(name: str) -> str:
+    """Return the flag of an option.
+
+    Example:
+        >>> flag("max_words")
+        '--max-words'
+    """
+    return "--" + name.replace("_", "-")
+
+
+SHOWN = 3
+
+
+def nearest_names(given: str, names: Iterable[str]) -> list[str]:
+    """Return the names that are nearest to a word, the best first, in the spelling of flags.
+
+    Near is what needs few letters changed, or goes on where the word ends.
+
+    Args:
+        given: the word; dashes and underscores are the same.
+        names: what may have been meant.
+
+    Example:
+        >>> nearest_names("shot", ["shots", "seed", "top_k"])
+        ['shots']
+    """
+    from rapidfuzz.distance import OSA
+
+    word = given.lower().replace("_", "-")
+    most = max(1, len(word) // 3)
+    found = []
+    for name in dict.fromkeys(each.replace("_", "-") for each in names):
+        # Letters that are missing at the end are not wrong letters.
+        rest = len(name) - len(word)
+        away = OSA.distance(word, name[: len(word)]) if rest > 0 and len(word) >= 3 else most + 1
+        distance = min(OSA.distance(word, name), away + 0.5)
+        if distance <= most + 0.5:
+            found.append((distance, name))
+    return [name for _, name in sorted(found)[:SHOWN]]
+
 
 COLLECTIONS = "Collections"
 """Panel of the options that say where collections are."""
@@ -73,3 +123,40 @@ SourcesOption = Annotated[
         metavar="FILE",
     ),
 ]
+
+
+_RULE = "a whole number from 1, or a share between 0 and 1 such as 0.1"
+
+
+def read_limit(text: str) -> int | float:
+    """Read a number of questions, or a share of them, which is below 1.
+
+    Raises:
+        ValueError: it is neither; what is expected is the message.
+
+    Example:
+        >>> read_limit("20"), read_limit("0.1")
+        (20, 0.1)
+    """
+    if re.fullmatch(r"[0-9]{1,18}", text) and int(text):
+        return int(text)
+    if re.fullmatch(r"[0-9]*\.[0-9]{1,18}", text) and 0 < (share := float(text)) < 1:
+        return share
+    raise ValueError(_RULE)
+
+
+def resolve_limit(limit: float | None, data: Path) -> int | None:
+    """Return a limit as a number of questions; a share of them is rounded up.
+
+    Args:
+        limit: as `read_limit` gives it.
+        data: the QuoteSum file that it is of.
+
+    Raises:
+        InputError: the file is not usable.
+    """
+    if not isinstance(limit, float):
+        return limit
+    from semqa.bench.plan import Plan
+
+    return math.ceil(len(Plan(data, "").questions()) * limit)

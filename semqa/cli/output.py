@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, everything else on standard error."""
+"""What commands print: results on standard output; remarks, progress and errors on standard error."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ import io
 import json
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "json_line",
     "prepare_streams",
     "print_error",
+    "progress_bar",
     "say",
     "terminal_width",
     "use_color",
+    "waiting",
+    "watch",
     "write_file",
     "write_result",
 ]
@@ -98,3 +106,85 @@ def say(message: str) -> None:
 def print_error(message: str) -> None:
     """Print an error to standard error."""
     say(f"error: {message}")
+
+
+@contextmanager
+def progress_bar(
+    title: str, unit: Literal["examples", "bytes", "files"]
+) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Show a bar while the block runs, where standard error is a terminal.
+
+    Yields:
+        What to call with how much is done and how much there is (None while that is not known);
+        None itself where there is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    counts = (
+        (DownloadColumn(), TransferSpeedColumn())
+        if unit == "bytes"
+        else (MofNCompleteColumn(), TimeRemainingColumn())
+    )
+    columns = (TextColumn("{task.description}"), BarColumn(), *counts)
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=None, start=False)
+
+        def update(done: int, total: int | None) -> None:
+            bar.start_task(task)
+            bar.update(task, completed=done, total=total)
+
+        yield update
+
+
+@contextmanager
+def waiting(message: str) -> Iterator[Callable[[str], None]]:
+    """Show a message while the block runs, where standard error is a terminal.
+
+    Yields:
+        What to call, from any thread, with a message about what takes long: it stands in place of
+        the first. Without a terminal it is a line on standard error.
+    """
+    if not sys.stderr.isatty():
+        yield say
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    from semqa.quotes.render.common import safe_text
+
+    with Console(stderr=True).status(Text(safe_text(message))) as status:
+        yield lambda text: status.update(Text(safe_text(text)))
+
+
+def watch(pieces: Iterable[str]) -> str:
+    """Join the pieces of a text, showing it as it grows; what was shown vanishes at the end.
+
+    So standard output gets the finished answer alone, and nothing is there twice.
+    """
+    if not sys.stderr.isatty():
+        return "".join(pieces)
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from semqa.quotes.render.common import safe_text
+
+    text = ""
+    console = Console(stderr=True, highlight=False)
+    with Live(console=console, transient=True, refresh_per_second=12) as live:
+        for piece in pieces:
+            text += piece
+            live.update(Text(safe_text(text), style="dim"))
+    return text

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 import semqa
-from semqa.cli.choice import choose, warm_up
+from semqa.cli.choice import choose, warm_up, with_default
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
-from semqa.cli.flags import flag
-from semqa.cli.nearest import nearest_names
-from semqa.cli.options import RERANKER_HELP
-from semqa.cli.saved import with_default
+from semqa.cli.options import RERANKER_HELP, flag, nearest_names
 from semqa.errors import InputError
 from semqa.extras import require
 

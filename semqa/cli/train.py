@@ -11,8 +11,7 @@ import typer
 from semqa.cli.bench_watch import Lines, duration
 from semqa.cli.inputs import check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, say, write_result
-from semqa.cli.progress import progress_bar
+from semqa.cli.output import json_line, progress_bar, say, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -278,7 +278,7 @@ def test_bench_takes_the_same_options(invoke: Invoke, tmp_path: Path) -> None:
 
 WATCH = """
 import sys
-from semqa.cli.live import watch
+from semqa.cli.output import watch
 text = watch(iter(["[ 1 Bing ] ", "\\x1b[31mred", " and\\nmore"]))
 print(repr(text), flush=True)
 """
@@ -286,7 +286,7 @@ print(repr(text), flush=True)
 
 SLOW = """
 import time
-from semqa.cli.live import waiting
+from semqa.cli.output import waiting
 with waiting("loading a model") as tell:
     time.sleep(0.3)
     tell("Compiling \\x1b[31m")

@@ -267,7 +267,7 @@ def test_the_command_raises_what_main_reports(split: str) -> None:
 
 
 def test_a_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from semqa.cli.progress import progress_bar
+    from semqa.cli.output import progress_bar
 
     with progress_bar("quotesum dev", "bytes") as progress:
         assert progress is None

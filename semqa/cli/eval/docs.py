@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.choice import Choice, choose, warm_up
+from semqa.cli.choice import Choice, choose, warm_up, with_default
 from semqa.cli.engine_options import EngineOptions, takes_engine_options
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, say, write_result
-from semqa.cli.progress import progress_bar
-from semqa.cli.saved import with_default
+from semqa.cli.output import json_line, progress_bar, say, write_result
 from semqa.data.files import display_name
 from semqa.errors import InputError
 

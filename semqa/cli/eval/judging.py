@@ -200,7 +200,7 @@ def judge_progress(judge: Judge, title: str) -> Iterator[None]:
     interrupts it is told that the same command goes on, where that is so.
     """
     from semqa.attribution.judges import CachedJudge
-    from semqa.cli.progress import progress_bar
+    from semqa.cli.output import progress_bar
 
     cached = judge if isinstance(judge, CachedJudge) else None
     try:

@@ -29,8 +29,7 @@ from semqa.cli.eval.judging import (
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, say, write_file, write_result
-from semqa.cli.progress import progress_bar
+from semqa.cli.output import json_line, progress_bar, say, write_file, write_result
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
