@@ -191,7 +191,7 @@ def test_mistakes_of_several_runs_are_told_at_once(bench: Bench) -> None:
 
 def test_a_judge_that_is_none_is_named_with_its_line(bench: Bench) -> None:
     text = "engine: lead-1\njudge: nli\n"
-    assert wrong(bench(text)).startswith("runs.yaml:3: judge: Judge 'nli'")
+    assert wrong(bench(text)).startswith("runs.yaml:3: Judge 'nli'")
     assert wrong(bench("engine: lead-1\n", "--judge", "nli")).startswith("Judge 'nli' not found")
 
 

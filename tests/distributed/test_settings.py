@@ -102,7 +102,7 @@ def test_a_spread_worker_gets_a_bundle_for_each_gpu() -> None:
 
 def test_ray_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"--distributed ray needs packages.*extra ray"):
+    with pytest.raises(MissingExtraError, match=r"--distributed ray needs the extra ray"):
         open_ray(RaySettings()).__enter__()
 
 

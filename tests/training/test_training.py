@@ -85,7 +85,7 @@ def test_mistakes_end_with_2_and_say_where(
 
     assert "bad.jsonl:2: " in said(bad)
     assert "--max-steps must be a whole number from 1" in said(good, "--max-steps", 0)
-    assert "unknown prompt: got 'qsun'" in said(good, "--prompt", "qsun")
+    assert "Unknown prompt 'qsun'" in said(good, "--prompt", "qsun")
     assert "--prompt alce asks for citations" in said(good, "--prompt", "alce")
     assert "--fp16 needs a GPU" in said(good, "--fp16")
     assert "--fp16 cannot go with bfloat16" in said(good, "--fp16", "--bf16")

@@ -120,9 +120,9 @@ def test_no_server_is_told(ask: Ask) -> None:
     ("answer", "said"),
     [
         (error(400, "temperature too high"), "400 Bad Request: temperature too high"),
-        (error(401, f"Incorrect API key provided: {KEY}."), "set SEMQA_API_KEY"),
-        (error(403, "no"), "expected a key that may do this"),
-        (error(404, "The model `tiny` does not exist."), "check --base-url (such as …/v1)"),
+        (error(401, f"Incorrect API key provided: {KEY}."), "Set SEMQA_API_KEY"),
+        (error(403, "no"), "a key with permission"),
+        (error(404, "The model `tiny` does not exist."), "Check --base-url (such as …/v1)"),
         (error(413, "x" * 10_000), "413"),
         (error(422, "no"), "422 Unprocessable Entity: no"),
         (Answer(status=400, body={"detail": [{"loc": ["body"], "msg": "bad"}]}), "bad"),
