@@ -52,7 +52,7 @@ def test_a_run_ends_as_in_one_process(
     assert record_of(tmp_path / "ray") == record_of(expected)
     assert [each.done for each in progress] == list(range(QUESTIONS + 1))
     asked = answers_by(made)
-    assert len(asked) == 2
+    assert 1 <= len(asked) <= 2  # a slow second worker may get nothing
     assert os.getpid() not in asked
     assert sum(map(len, asked.values())) == QUESTIONS
     machine = json.loads((tmp_path / "ray/results.json").read_text("utf-8"))["machine"]

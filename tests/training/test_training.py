@@ -91,11 +91,11 @@ def test_mistakes_end_with_2_and_say_where(
     assert "--fp16 cannot go with bfloat16" in said(good, "--fp16", "--bf16")
     assert "--dtype must be float32" in said(good, "--dtype", "bfloat16")
     assert "--max-checkpoints must be at least 1" in said(good, "--max-checkpoints", 0)
-    assert f"model {tmp_path}" in said(good, model=tmp_path)
+    assert f"{tmp_path} holds no model" in said(good, model=tmp_path)
     # The decoder has 256 positions, which 256 new tokens fill.
     assert "got 256" in said(good, model=folder / "chat")
     told = said(good, "--max-new-tokens", 24, model=folder / "chat")
-    assert "dev data: question 'q0': the prompt is too long" in told
+    assert "dev data: question 'q0': The prompt has" in told
     # A mistake claims no folder: the corrected command is not taken for another training.
     assert not (tmp_path / "out/plan.json").exists()
 

@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "min_tokens": ({"min_tokens": 4}, "min_tokens cannot"),
     "stop_token_ids": ({"stop_token_ids": [9]}, "stop_token_ids cannot"),
     "allowed_token_ids": ({"allowed_token_ids": [9]}, "allowed_token_ids cannot"),
-    "bad_words": ({"bad_words": ["bridge"]}, "bad_words: got"),
+    "bad_words": ({"bad_words": ["bridge"]}, "bad_words cannot"),
     "bracket": ({"stop": ["]"]}, "stop must"),
     "number": ({"stop": ["1"]}, "stop must"),
     "space": ({"stop": [" "]}, "stop must"),
