@@ -58,7 +58,7 @@ class Row:
 
         Args:
             field: its name.
-            default: what a missing field gives; None means that it must be there.
+            default: returned if the field is missing; None if it is required.
 
         Raises:
             InputError: the field is missing or no string.
@@ -68,25 +68,18 @@ class Row:
             'q1'
             >>> Row("r.jsonl:1", {"qid": 7}).text("qid")
             Traceback (most recent call last):
-            semqa.errors.InputError: r.jsonl:1: wrong type in field 'qid': got the number 7, expected a string; put it in quotes
+            semqa.errors.InputError: r.jsonl:1: qid must be a string, got the number 7.
         """
         if field not in self.fields:
             if default is not None:
                 return default
             raise InputError(
-                f"{self.where}: missing field {field!r}: got {_names(self.fields)}, "
-                "expected a string; add it"
+                f"is missing: got {_names(self.fields)}.", field=field, where=self.where
             )
         value = self.fields[field]
         if not isinstance(value, str):
-            advice = (
-                "correct it"
-                if value is None or isinstance(value, (list, dict))
-                else "put it in quotes"
-            )
             raise InputError(
-                f"{self.where}: wrong type in field {field!r}: got {describe(value)}, "
-                f"expected a string; {advice}"
+                f"must be a string, got {describe(value)}.", field=field, where=self.where
             )
         return value
 

@@ -186,7 +186,7 @@ def _check_numbers(row: Row, question: Question) -> None:
     for name in _TOO_HIGH:
         if row.fields.get(name):
             raise InputError(
-                f"is one of more than {MAX_NUMBER} sources.", field=name, where=row.where
+                f"exceeds the limit of {MAX_NUMBER} sources.", field=name, where=row.where
             )
     if not any(source.text.strip() for source in question.sources):
         raise InputError(

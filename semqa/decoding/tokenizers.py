@@ -220,7 +220,7 @@ def read_tokenizer(tokenizer: Any) -> Tokens:
             holds one of these as its ``tokenizer``.
 
     Raises:
-        InputError: it is none of these, or its tokens cannot be turned into bytes.
+        InputError: it is of another kind, or its tokens cannot be turned into bytes.
     """
     if hasattr(tokenizer, "backend_tokenizer"):  # transformers, fast
         special = {number for number in tokenizer.all_special_ids if number is not None}

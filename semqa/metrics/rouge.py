@@ -91,8 +91,8 @@ class Vocabulary:
 
 def _too_many() -> InputError:
     return InputError(
-        f"references of one question: got more than {sys.maxunicode - ord(UNKNOWN):,} distinct "
-        "tokens, expected fewer; shorten the references"
+        "The references of a question have more than "
+        f"{sys.maxunicode - ord(UNKNOWN):,} distinct tokens."
     )
 
 

@@ -169,7 +169,7 @@ class FixedExemplars:
         for qid in qids or ():
             if qid not in by_qid:
                 raise InputError(
-                    f"names the qid {shown(qid)}, which is none of the {len(by_qid)} questions.",
+                    f"names the qid {shown(qid)}, which is not among the {len(by_qid)} questions.",
                     field="exemplars",
                     value=qid,
                 )

@@ -184,7 +184,7 @@ def _turns(body: MessagesRequest) -> list[Turn]:
         for place, block in enumerate(message.blocks()):
             if block.type not in _READ:
                 raise InputError(
-                    f"has type {block.type[:40]!r}, which is not read.",
+                    f"has type {block.type[:40]!r}, which is not supported.",
                     field=f"messages.{at}.content.{place}",
                 )
     system = body.system or ""

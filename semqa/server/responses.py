@@ -133,7 +133,7 @@ class ResponsesRequest(Lenient):
                     raise InputError("cannot filter or rank.", field=f"tools.{at}")
             elif tool.type not in ("function", "custom"):
                 raise InputError(
-                    f"has type {tool.type[:40]!r}, which is not there.", field=f"tools.{at}"
+                    f"has type {tool.type[:40]!r}, which is not supported.", field=f"tools.{at}"
                 )
         return names or None, limit
 

@@ -21,8 +21,8 @@ def test_check_names_every_bad_line(semqa: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"qid": 7}\n{}\n', encoding="utf-8")
     outcome = semqa("data", "check", "bad.jsonl")
     assert (outcome.code, outcome.out) == (2, "")
-    assert "bad.jsonl:1: wrong type in field 'qid'" in outcome.err
-    assert "bad.jsonl:2: missing field 'qid'" in outcome.err
+    assert "bad.jsonl:1: qid must be a string" in outcome.err
+    assert "bad.jsonl:2: qid is missing" in outcome.err
     assert semqa("data", "check", "bad.jsonl", "--json").json["ok"] is False
 
 

@@ -251,13 +251,12 @@ def _check_names(tasks: Sequence[TaskReport], known: Sequence[str], settings: Se
     """Check that systems that are named are there, once the others are left out."""
     for name in settings.without:
         if name not in known:
-            raise _unknown(name, "to leave out", known)
+            raise _unknown(name, known)
     left = [rates.system for task in tasks for rates in task.systems]
     if settings.baseline is not None and settings.baseline not in left:
-        raise _unknown(settings.baseline, "as the baseline", left)
+        raise _unknown(settings.baseline, left)
 
 
-def _unknown(name: str, role: str, known: Sequence[str]) -> InputError:
-    return InputError(
-        f"The system {name!r} {role} is none of {', '.join(dict.fromkeys(known)) or 'those given'}."
-    )
+def _unknown(name: str, known: Sequence[str]) -> InputError:
+    hint = f"There are {', '.join(dict.fromkeys(known))}." if known else None
+    return InputError(f"The system {name!r} has no ratings here.", value=name, hint=hint)

@@ -20,7 +20,9 @@ _MONTHS = (
 )
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _SCALE = r"(?:hundred|thousand|million|billion|trillion)"
-_WORDS: Final = [
+_CARDINALS: Final = [
+    "zero",
+    "one",
     "two",
     "three",
     "four",
@@ -40,6 +42,9 @@ _WORDS: Final = [
     "eighteen",
     "nineteen",
     "twenty",
+]
+_WORDS: Final = [
+    *_CARDINALS[2:],
     "thirty",
     "forty",
     "fifty",
@@ -210,29 +215,6 @@ _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_CARDINALS: Final = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
 _ORDINALS: Final = [
     "first",
     "second",

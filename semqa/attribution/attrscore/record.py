@@ -1,4 +1,4 @@
-"""Outputs with gold labels, and the record of a run: settings, examples, what was said, scores.
+"""Outputs with gold labels, and the record of a run: settings, examples, replies and scores.
 
 A record is one JSON file that needs nothing else: `read_record` parses what the judge said again, and so
 computes the scores anew.

@@ -213,7 +213,7 @@ def official_scores(true: Sequence[Label], predicted: Sequence[Label | None]) ->
 
     Args:
         true: the gold labels.
-        predicted: a label for each, or None if there was none to read.
+        predicted: a label for each, or None if the reply was unparsed.
 
     Raises:
         ValueError: the two differ in length.

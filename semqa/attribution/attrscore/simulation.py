@@ -214,7 +214,7 @@ class Candidate(NamedTuple):
 
 
 class Candidates:
-    """The answers of a data set by kind and by what is asked for."""
+    """The answers of a data set, by kind of answer and of question."""
 
     def __init__(self, items: Sequence[QAItem]) -> None:
         pools: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)

@@ -171,7 +171,7 @@ def read_asqa(path: Path | str, predictions: Path | str, split: str = "dev") -> 
     for key in answers:
         if key not in instances:
             raise InputError(
-                f"{shown(key)} is none of the {len(instances)} keys of {name}.",
+                f"{shown(key)} is not among the {len(instances)} keys of {name}.",
                 where=str(predictions),
             )
     missing = [key for key in instances if key not in answers]
@@ -258,7 +258,7 @@ NO_SUB_QUESTIONS = "the question has no sub-questions"
 
 
 class SubQuestions(NamedTuple):
-    """Sub-questions, or why there are none.
+    """Sub-questions, or the reason why they are missing.
 
     Attributes:
         pairs: each with its short answers.

@@ -3,7 +3,7 @@ r"""Sentences of answers and the sources that they cite: in quoted answers, and 
 Text with brackets is read in one of two ways. The default reads what is meant: ``[ 1 ]``, ``[1, 2]``,
 ``[1-3]``, ``[Document 2]`` and ``【1】`` are citations, and one after the full stop belongs to the
 sentence that ended there. The official one reads as ALCE's eval.py does: what matches ``\[\d+`` is a
-citation, so that ``[ 1 ]`` is none, ``[1, 2]`` cites 1 alone, and ``[0]`` is the last passage; a mark
+citation, so that ``[ 1 ]`` cites nothing, ``[1, 2]`` cites 1 alone, and ``[0]`` is the last passage; a mark
 after the full stop counts for the sentence that follows; and the answer ends with its first line.
 
 Source: princeton-nlp/ALCE, eval.py. Differs in where sentences end, for which eval.py uses NLTK's model

@@ -134,7 +134,7 @@ class CompletingJudge(Judge, Protocol):
         """Complete each prompt; replies do not repeat it.
 
         Args:
-            prompts: what is asked.
+            prompts: the prompts to complete.
             max_new_tokens: most tokens of a reply.
             schema: JSON schema of the replies; a judge that does not support schemas ignores it.
         """

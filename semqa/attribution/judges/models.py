@@ -307,7 +307,7 @@ def read_parts(spec: str, carried: str) -> tuple[dict[str, str], dict[str, objec
                 f"Did you mean {close[0]}=?" if close else "Write such as transformers:nli=MODEL."
             )
             raise InputError(
-                f"{piece!r} in {spec!r} is none of {', '.join(f'{each}=' for each in names)}.",
+                f"{piece!r} in {spec!r} must begin with one of {', '.join(f'{each}=' for each in names)}.",
                 hint=hint,
             )
     return models or dict(DEFAULTS), settings

@@ -52,14 +52,14 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
     given = {key: value for key, value in (options or {}).items() if value is not None}
     if "temperature" in given and name != "engine":
         raise InputError(
-            f"needs a language model, and {spec} is none.",
+            f"needs a language model; {spec} has none.",
             field="temperature",
             value=given["temperature"],
             hint="Choose a judge such as engine:openai:MODEL.",
         )
     if "prompt" in given and name != "engine":
         raise InputError(
-            f"needs a judge engine:SPEC; {spec} is asked by no prompt.",
+            f"needs a judge engine:SPEC; {spec} takes no prompt.",
             field="prompt",
             value=given["prompt"],
         )

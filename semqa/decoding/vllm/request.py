@@ -66,7 +66,7 @@ class ConstraintRequest:
             given: the ``extra_args``, in which others may have keys as well.
 
         Returns:
-            None where no key begins with ``semqa``: the request is none of ours.
+            None if no key begins with ``semqa``.
 
         Raises:
             InputError: a key is unknown or missing, a value is of another type or out of range, or
@@ -339,7 +339,7 @@ def check_params(params: Any) -> ConstraintRequest | None:
         params: vLLM's sampling parameters.
 
     Returns:
-        None for a request without sources, which is none of ours.
+        None for a request without sources.
 
     Raises:
         InputError: the request is wrong in itself, or its other parameters would break the

@@ -275,7 +275,7 @@ async def complete_all(
 
     Args:
         remote: the model.
-        prompts: what is asked.
+        prompts: the prompts to complete.
         options: how to decode, and how many to ask at the same time.
         schema: a JSON schema of the replies; left out once the endpoint has refused it.
 

@@ -143,8 +143,8 @@ BASE: dict[str, Any] = {"item": "1", "system": "m", "annotator": "a", "interpret
         ([BASE | {"seconds": True}], "r.jsonl:1: seconds must"),
         ([BASE | {"sentence": 0}], "r.jsonl:1: sentence must"),
         ([BASE | {"sentence": 1.5}], "r.jsonl:1: sentence must"),
-        ([BASE | {"justification": 3}], "wrong type in field 'justification'"),
-        ([{"item": "1"}], "missing field 'system'"),
+        ([BASE | {"justification": 3}], "justification must be a string"),
+        ([{"item": "1"}], "system is missing"),
         (
             [BASE | {"attributable": True}],
             "r.jsonl:1: These answers",

@@ -73,7 +73,7 @@ def test_any_text_survives_csv(
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("e.csv", "query,answer,label\nq,a,Attributable\n", r"e\.csv:2: missing field 'reference'"),
+        ("e.csv", "query,answer,label\nq,a,Attributable\n", r"e\.csv:2: reference is missing"),
         ("e.csv", "answer,reference,label\na,r,Supported\n", r"e\.csv:2: label must"),
         ("e.csv", "answer,reference,label\na,r\n", r"e\.csv:2: "),
         ("e.csv", "answer,reference\n,r\n", r"e\.csv:2: answer is"),
@@ -82,8 +82,8 @@ def test_any_text_survives_csv(
         ("e.csv", "answer,reference\n", r"e\.csv: There are"),
         ("e.csv", "", r"nothing to read"),
         ("e.tsv", "answer\treference\na\tr\tx\n", r"e\.tsv:2: There are"),
-        ("e.jsonl", '{"answer": "a"}\n', r"e\.jsonl:1: missing field 'reference'"),
-        ("e.jsonl", '{"answer": "a", "reference": 3}\n', r"e\.jsonl:1: wrong type in field 'reference'"),
+        ("e.jsonl", '{"answer": "a"}\n', r"e\.jsonl:1: reference is missing"),
+        ("e.jsonl", '{"answer": "a", "reference": 3}\n', r"e\.jsonl:1: reference must be a string"),
         ("e.jsonl", '{"id": "x", "answer": "a", "reference": "r"}\n' * 2, r"e\.jsonl:2: The id"),
         ("e.json", '{"a": 1', r"e\.json:1: invalid JSON"),
     ],

@@ -158,7 +158,7 @@ def test_disambig_of_asqa(semqa: Command) -> None:
     wrong = semqa("disambig", "asqa.json", "-p", "t5.json", "--split", "test")
     assert (wrong.code, "split must be one of dev, train" in wrong.err) == (2, True)
     Path("t5.json").write_text('{"2": "Bing sang it."}', encoding="utf-8")
-    assert '"2" is none of' in semqa("disambig", "asqa.json", "-p", "t5.json").err
+    assert '"2" is not among' in semqa("disambig", "asqa.json", "-p", "t5.json").err
     Path("t5.json").write_text("{}", encoding="utf-8")
     assert "There is no answer to 1 of 1" in semqa("disambig", "asqa.json", "-p", "t5.json").err
 
@@ -166,9 +166,9 @@ def test_disambig_of_asqa(semqa: Command) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"data": [{"output": 3, "docs": []}]}', "bad.json: item 1: wrong type in field 'output'"),
+        ('{"data": [{"output": 3, "docs": []}]}', "bad.json: item 1: output must be a string"),
         ('{"data": [{"output": "a", "docs": {}}]}', "bad.json: item 1: docs must"),
-        ('{"data": [{"output": "a", "docs": [{"title": "t"}]}]}', "docs 1: missing field 'text'"),
+        ('{"data": [{"output": "a", "docs": [{"title": "t"}]}]}', "docs 1: text is missing"),
         (
             '{"data": [{"output": "a", "qa_pairs": [{"short_answers": "x"}]}]}',
             "bad.json: item 1: qa_pairs 1",

@@ -143,10 +143,12 @@ class Server:
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
         try:
-            self._send(handler, asked, self.answer(asked))
+            answer = self.answer(asked)
         finally:
+            # Before it is sent: the client may ask again as soon as it has the last byte.
             with self._lock:
                 self.under_way -= 1
+        self._send(handler, asked, answer)
 
     def _send(self, handler: BaseHTTPRequestHandler, asked: Asked, answer: Answer) -> None:
         kind = answer.kind or "application/json"
