@@ -1,0 +1,245 @@
+"""`semqa study`: people judge answers in a browser; links for raters, exports, figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.errors import InputError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from semqa.studies.store import Store
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Have people judge answers in a browser.", no_args_is_help=True)
+
+_Folder = Annotated[
+    Path, typer.Argument(help="Folder of the study.", metavar="DIR", show_default=False)
+]
+
+
+@app.command()
+def new(
+    kind: Annotated[str, typer.Argument(help="Kind of task: ais or semqa.", metavar="KIND")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="What to judge, see docs/studies.md.", metavar="[NAME=]INPUT", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False),
+    ],
+    raters: Annotated[
+        str, typer.Option(help="Number of raters, or their names: ann,ben,eve.")
+    ] = "3",
+    per_item: Annotated[
+        int | None, typer.Option(help="Ratings per item.", show_default="as in the paper")
+    ] = None,
+    design: Annotated[
+        str | None, typer.Option(help="How to ask.", show_default="as in the paper")
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Title for raters.", show_default="that of the kind")
+    ] = None,
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Items with their right answers; repeatable.", metavar="FILE", show_default=False
+        ),
+    ] = None,
+    qualify: Annotated[int, typer.Option(help="Gold items that each rater begins with.")] = 0,
+    threshold: Annotated[float, typer.Option(help="Share of these that must be right.")] = 0.8,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+) -> None:
+    """Make the folder of a study.
+
+    \b
+    semqa study new ais outputs.jsonl -o study --raters ann,ben,eve --per-item 3
+    semqa study new semqa dev.jsonl ours=predictions.jsonl -o study --raters 6
+    """  # noqa: D301 -- click reads the backspace
+    _require()
+    from semqa.studies.folder import Settings, Study
+    from semqa.studies.kind import Input
+    from semqa.studies.kinds import kind_of
+    from semqa.studies.store import Store
+
+    chosen = kind_of(kind)
+    settings = Settings(
+        kind,
+        title or chosen.title,
+        design or chosen.designs[0],
+        per_item or chosen.per_item,
+        qualify,
+        threshold,
+        seed,
+    )
+    names = _names(raters)
+    if len(names) < settings.per_item:
+        raise InputError(
+            f"{settings.per_item} ratings per item need as many raters, got {len(names)}.",
+            field="--raters",
+        )
+    given = [Input(Path(path), name) for name, path in map(_split, inputs)]
+    items = chosen.read(given, settings.design)
+    if gold:
+        from dataclasses import replace
+
+        texts = [Input(each.path) for each in given]
+        read = chosen.read([*texts, *(Input(path, "gold") for path in gold)], settings.design)
+        items += [each for each in read if each.expected is not None]
+        items = [replace(each) for each in items]
+    study = Study.create(out, settings, items)
+    store = Store(study)
+    try:
+        store.add_raters(names)
+    finally:
+        store.close()
+    ratings = len(study.ordinary) * settings.per_item
+    say(
+        f"{out}: {len(study.ordinary)} items, {ratings} ratings by {len(names)} raters. "
+        f"Open it with semqa study serve {out}"
+    )
+
+
+@app.command()
+def serve(
+    folder: _Folder,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 for a free one.", min=0, max=65535)] = 8000,
+) -> None:
+    """Serve a study, and print a secret link for each rater and one for the owner."""
+    _require()
+    from semqa.server.running import Running, log_to
+    from semqa.server.settings import ServerSettings
+    from semqa.studies.app import MAX_BODY, create_app
+
+    log_to()
+    store = _store(folder)
+    settings = ServerSettings(host=host, port=port, data=folder, max_body=MAX_BODY)
+
+    def ready() -> None:
+        write_result("\n".join(_links(store, f"http://{host}:{running.port}/")))
+        say("Ctrl-C ends it; what raters saved is kept.")
+
+    running = Running(create_app(store, settings), settings, ready)
+    try:
+        running.run()
+    finally:
+        store.close()
+
+
+@app.command()
+def export(
+    folder: _Folder,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="File; - for standard output.", metavar="FILE", show_default=False
+        ),
+    ],
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="csv or jsonl.", show_default="by the file's name"),
+    ] = None,
+) -> None:
+    """Write the ratings in the form in which such ratings are released."""
+    _require()
+    from semqa.data.files import write_atomic
+
+    chosen = form or out.suffix.removeprefix(".").lower()
+    if chosen not in ("csv", "jsonl"):
+        raise InputError(f"must be csv or jsonl, got {chosen!r}.", field="--format")
+    store = _store(folder)
+    try:
+        lines = store.study.kind.export(store.study, store.rated(), chosen)  # type: ignore[arg-type]
+        if str(out) == "-":
+            write_result(b"".join(lines).decode())
+        else:
+            write_atomic(out, lines)
+    finally:
+        store.close()
+
+
+@app.command()
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Studies of one kind; several are compared.", metavar="DIR", show_default=False
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Compute the figures of the study's paper."""
+    _require()
+    from semqa.studies.ais import Ais
+
+    studies = []
+    for folder in folders:
+        store = _store(folder)
+        try:
+            studies.append((store.study, store.rated()))
+        finally:
+            store.close()
+    kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
+    if len(kinds) > 1:
+        raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
+    if not any(rated for _, rated in studies):
+        raise InputError("No item is finished yet, so there is nothing to report.")
+    kind = studies[0][0].kind
+    if as_json:
+        write_result(json_line(kind.report(studies).record, indent=2))
+        return
+    from semqa.cli.tables import print_tables, things_table
+
+    if isinstance(kind, Ais):
+        from semqa.cli.eval.ais import ais_notes, ais_tables
+
+        found = kind.found(studies)
+        print_tables(*ais_tables(found))
+        notes = list(ais_notes(found))
+    else:
+        figures = kind.report(studies)
+        print_tables(*(things_table(title, rows) for title, rows in figures.tables))
+        notes = list(figures.notes)
+    for note in notes:
+        write_result(note)
+
+
+def _require() -> None:
+    for module in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client"):
+        require(module, extra="serve", purpose="semqa study")
+
+
+def _store(folder: Path) -> Store:
+    from semqa.studies.folder import Study
+    from semqa.studies.store import Store
+
+    return Store(Study.open(folder))
+
+
+def _links(store: Store, address: str) -> list[str]:
+    people = [store.owner(), *(each for each in store.raters() if each.state != "removed")]
+    width = max(len(each.name) for each in people)
+    return [f"{each.name:<{width}}  {address}#{each.token}" for each in people]
+
+
+def _names(given: str) -> list[str]:
+    if given.isdecimal():
+        if not 1 <= int(given) <= 1000:
+            raise InputError(f"must be from 1 to 1000, got {given}.", field="--raters")
+        return [f"rater-{number}" for number in range(1, int(given) + 1)]
+    return [name.strip() for name in given.split(",")]
+
+
+def _split(given: str) -> tuple[str, str]:
+    name, equals, path = given.partition("=")
+    return (name, path) if equals and "/" not in name else ("", given)
