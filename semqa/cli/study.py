@@ -88,15 +88,9 @@ def new(
             field="--raters",
         )
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
+    given += [Input(path, gold=True) for path in gold or ()]
     items = chosen.read(given, settings.design)
-    if gold:
-        from dataclasses import replace
-
-        texts = [Input(each.path) for each in given]
-        read = chosen.read([*texts, *(Input(path, "gold") for path in gold)], settings.design)
-        items += [each for each in read if each.expected is not None]
-        items = [replace(each) for each in items]
-    study = Study.create(out, settings, items)
+    study = Study.create(out, settings, items, chosen.keep(given))
     store = Store(study)
     try:
         store.add_raters(names)

@@ -2,21 +2,25 @@
 
 Two stages: the rater reads the output with the source hidden, and only then sees the source. The other
 designs are those of the paper's ablation: attribution alone, both in one question, and levels from 1
-to 5 instead of yes and no.
+to 5 instead of yes and no. Conversations, summaries and tables with highlighted cells are shown alike.
 
-A line of an input file is ``{"item", "system", "output", "task"?, "context"?, "source"?, "table"?,
-"doc_url"?, "expert"?, "expected"?}``. ``context`` is a list of turns ``{"speaker", "text"}``; ``source``
-is a text or ``{"title"?, "text", "url"?}``; ``table`` is ``{"title"?, "section"?, "rows"}``, each
-row a list of cells ``{"text", "header"?, "highlighted"?}`` or texts. ``expert`` has an expert's
-``interpretable`` and ``attributable``, and raters are compared with it. Outputs may also come from a
-released CSV; lines without ``output`` then give context and source of an item.
+A line of an input file is an `Output`. Outputs may also come from one released CSV; lines without
+``output`` then give the context and the source of an item, and rows of items without such a line are
+not rated. An export in CSV holds all rows: those that were rated with their new verdicts, and the others
+as they were.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, LEVELS, Rating
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, LEVELS, Rating, consensus
+from semqa.attribution.ais.released import ReleasedFile, ReleasedRow, read_released, released_csv
+from semqa.data.csv_rows import encode_csv
+from semqa.data.files import open_input
 from semqa.data.jsonl import read_rows
 from semqa.errors import InputError
 from semqa.studies.kind import (
@@ -30,6 +34,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    expected_of,
     json_bytes,
     text_part,
 )
@@ -37,6 +42,7 @@ from semqa.studies.kind import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from semqa.attribution.ais.ratings import Verdict
     from semqa.attribution.ais.report import Report
     from semqa.data.jsonl import Row
     from semqa.studies.folder import Study
@@ -46,46 +52,171 @@ TWO_STEP, ONE_QUESTION, LIKERT = "two-step", "one-question", "likert"
 YES_FROM = 4
 """The lowest level that counts as yes."""
 
-_YES_NO = (Option(True, "Yes"), Option(False, "No"))
+RELEASED_FILE = "released.csv"
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Checked(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Turn(_Checked):
+    """What somebody said before."""
+
+    text: str
+    speaker: str = ""
+
+
+class Document(_Checked):
+    """A source that is a text."""
+
+    text: str = Field(min_length=1)
+    title: str = ""
+    url: str = ""
+
+
+class Cell(_Checked):
+    """A cell of a table."""
+
+    text: str = ""
+    header: bool = False
+    highlighted: bool = False
+    colspan: int = Field(1, ge=1, le=100)
+    rowspan: int = Field(1, ge=1, le=1000)
+
+
+class TableSource(_Checked):
+    """A source that is a table; the output is about the highlighted cells."""
+
+    rows: list[list[Cell | str]] = Field(min_length=1)
+    title: str = ""
+    section: str = ""
+
+
+class Expert(_Checked):
+    """What an expert says of an output; `attributable` is None unless it is interpretable."""
+
+    flagged: bool = False
+    interpretable: bool | None = None
+    attributable: bool | None = None
+
+
+class Evidence(_Checked):
+    """What an output is judged by.
+
+    Attributes:
+        item: what the output answers.
+        task: such as ``qrecc``; figures of different tasks are kept apart.
+        context: the conversation before, or what else a reader knows.
+        source, table: what the output is compared with: one of them, or both.
+        doc_url: where it came from.
+    """
+
+    item: str = Field(min_length=1)
+    task: str = ""
+    context: list[Turn | str] = []
+    source: Document | str = ""
+    table: TableSource | None = None
+    doc_url: str = ""
+
+
+class Output(Evidence):
+    """An output to rate.
+
+    Attributes:
+        system: what wrote it.
+        output: the text.
+        expert: an expert's judgement, which raters are compared with.
+        expected: of a gold item, the right answers by question.
+    """
+
+    output: str = Field(min_length=1)
+    system: str = ""
+    expert: Expert | None = None
+    expected: dict[str, Any] | None = None
+
+
 _SOUND = (("flagged", (False,)),)
 _FLAG = Question(
     "flagged",
     "Something is wrong with this task",
     "toggle",
-    hint="It is garbled, broken off, not in English, or offensive. You need not judge it then.",
+    hint="Only if it cannot be judged at all.",
 )
+_WRONG = (
+    Option("garbled", "The text is garbled or broken off"),
+    Option("context", "What comes before it makes no sense"),
+    Option("language", "It is not in English"),
+    Option("offensive", "It is offensive"),
+    Option("other", "Something else"),
+)
+_NO_SOURCE = Option("source", "The source is missing or cannot be read")
 _WHY = Question(
-    "why_flagged",
-    "What is wrong with it?",
-    "choice",
-    (
-        Option("garbled", "The text is garbled or broken off"),
-        Option("context", "What comes before it makes no sense"),
-        Option("source", "The source is missing or cannot be read"),
-        Option("language", "It is not in English"),
-        Option("offensive", "It is offensive"),
-        Option("other", "Something else"),
-    ),
-    when=(("flagged", (True,)),),
+    "why_flagged", "What is wrong with it?", "choice", _WRONG, when=(("flagged", (True,)),)
 )
-_CLEAR = Question(
-    "interpretable",
-    "Is it clear to you what the whole text says?",
-    "choice",
-    (Option(True, "Yes, I understand all of it"), Option(False, "No, some of it is unclear")),
-    when=_SOUND,
-)
-_SUPPORTED = Question(
-    "attributable",
-    "Does the source say all that the text says?",
-    "choice",
-    (Option(True, "Yes, all of it"), Option(False, "No, not all of it")),
-    when=_SOUND,
-    hint="Think of the text as “According to the source, …”. Would that be right?",
-)
+_WHY_SEEN = replace(_WHY, options=(_NO_SOURCE, *_WRONG))
+_BAD_SOURCE = Question("source_flagged", _NO_SOURCE.label, "toggle", when=_SOUND)
+_ACCORDING = "Put “According to the source, …” in front of it. Is that right for all of it?"
 _COMMENT = Question(
     "justification", "Your reason, if you like", "text", required=False, when=_SOUND
 )
+
+_CLEAR = {
+    TWO_STEP: Question(
+        "interpretable",
+        "Is it clear to you what all of the text means?",
+        "choice",
+        (Option(True, "Yes, all of it"), Option(False, "No, some of it is unclear")),
+        when=_SOUND,
+    ),
+    LIKERT: Question(
+        "interpretable_level",
+        "How clear is it to you what the text means?",
+        "scale",
+        tuple(
+            Option(level, label)
+            for level, label in enumerate(
+                ("Not at all", "A little", "Partly", "Mostly", "Fully"), 1
+            )
+        ),
+        when=_SOUND,
+    ),
+}
+_SUPPORTED = {
+    TWO_STEP: Question(
+        "attributable",
+        "Does the source say all that the text says?",
+        "choice",
+        (Option(True, "Yes, all of it"), Option(False, "No, not all of it")),
+        when=_SOUND,
+        hint=_ACCORDING,
+    ),
+    LIKERT: Question(
+        "attributable_level",
+        "How much of what the text says does the source say?",
+        "scale",
+        tuple(
+            Option(level, label)
+            for level, label in enumerate(("Nothing", "A little", "About half", "Most", "All"), 1)
+        ),
+        when=_SOUND,
+        hint="Think of the text as “According to the source, …”.",
+    ),
+}
+_BOTH = Question(
+    "both",
+    "Is the text clear, and does the source say all of it?",
+    "choice",
+    (
+        Option("yes", "Yes: it is clear, and the source says all of it"),
+        Option("unsupported", "No: it is clear, but the source does not say all of it"),
+        Option("unclear", "No: it is not clear what all of the text means"),
+    ),
+    when=_SOUND,
+)
+
+_LABELS = {"conversation": "Response", "summary": "Summary", "table": "Description of the table"}
 
 
 class Ais(Kind):
@@ -97,44 +228,63 @@ class Ais(Kind):
     per_item = 5
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of JSON lines."""
+        """Make items of JSON lines, and of a released CSV."""
         del design
-        return [_item(row) for each in inputs for row in read_rows(each.path)]
+        items: list[Item] = []
+        evidence: dict[str, Evidence] = {}
+        for each in inputs:
+            if _released(each):
+                continue
+            for row in read_rows(each.path):
+                if "output" in row.fields:
+                    items.append(_item(row, gold=each.gold))
+                else:
+                    found = _valid(Evidence, row)
+                    evidence[found.item] = found
+        for each in filter(_released, inputs):
+            verdicts = read_released(each.path).verdicts
+            items += _first_rows(verdicts, evidence)
+        return items
+
+    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
+        """Keep a released file, so that an export can change it in the rows that were rated."""
+        released = [each for each in inputs if _released(each)]
+        if len(released) > 1:
+            raise InputError("A study can be made of one released file only.")
+        kept = {}
+        for each in released:
+            with open_input(each.path) as file:
+                kept[RELEASED_FILE] = file.read_all()
+        return kept
+
+    def key(self, item: Item) -> tuple[str, ...]:
+        """Return what tells an output from others."""
+        return item.data.get("task", ""), item.item, item.system
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
         """Return the stages of a design."""
-        alone = (
-            *_context(item),
-            {**text_part(_NAMES[_form(item)], item.data["output"]), "main": True},
-        )
-        source = _source(item)
+        alone, source = _alone(item), _source(item)
+        compared = "Compare it with its source"
         if design == ATTRIBUTION_ONLY:
-            return (
-                Stage(
-                    "Compare it with its source",
-                    (*alone, *source),
-                    (_FLAG, _WHY, _SUPPORTED, _COMMENT),
-                ),
-            )
+            asked = (_FLAG, _WHY_SEEN, _SUPPORTED[TWO_STEP], _COMMENT)
+            return (Stage(compared, (*alone, *source), asked),)
         if design == ONE_QUESTION:
-            return (
-                Stage(
-                    "Compare it with its source", (*alone, *source), (_FLAG, _WHY, _BOTH, _COMMENT)
-                ),
-            )
-        clear, supported = (
-            (_CLEAR, _SUPPORTED) if design == TWO_STEP else (_CLEAR_LEVEL, _SUPPORTED_LEVEL)
-        )
-        wanted = (True,) if design == TWO_STEP else tuple(range(YES_FROM, LEVELS + 1))
-        second = tuple(
-            Question(
-                q.id, q.text, q.answer, q.options, (*q.when, (clear.id, wanted)), q.required, q.hint
-            )
-            for q in (supported, _COMMENT)
+            return (Stage(compared, (*alone, *source), (_FLAG, _WHY_SEEN, _BOTH, _COMMENT)),)
+        clear = _CLEAR[design]
+        if design == TWO_STEP:
+            wanted: tuple[Any, ...] = (True,)
+        else:
+            wanted = tuple(range(YES_FROM, LEVELS + 1))
+        is_clear = (clear.id, wanted)
+        readable = (is_clear, (_BAD_SOURCE.id, (False,)))
+        then = (
+            replace(_BAD_SOURCE, when=(*_SOUND, is_clear)),
+            replace(_SUPPORTED[design], when=(*_SOUND, *readable)),
+            replace(_COMMENT, when=(*_SOUND, is_clear)),
         )
         return (
-            Stage("Read it by itself", alone, (_FLAG, _WHY, clear)),
-            Stage("Compare it with its source", source, second),
+            Stage("Read it by itself; the source comes next", alone, (_FLAG, _WHY, clear)),
+            Stage(compared, source, then),
         )
 
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
@@ -142,7 +292,11 @@ class Ais(Kind):
         made = as_ratings(study, ratings)
         if form == "jsonl":
             return [json_bytes(each.to_dict()) for each in made]
-        raise InputError("not yet")
+        verdicts = [unit.verdict for unit in consensus(made)]
+        kept = study.folder / RELEASED_FILE
+        if not kept.exists():
+            return encode_csv(released_csv(ReleasedFile.of(_with_urls(study, verdicts))))
+        return encode_csv(released_csv(_updated(read_released(kept), verdicts)))
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return rates, agreement, designs and times; the tables are those of `semqa eval ais`."""
@@ -153,45 +307,13 @@ class Ais(Kind):
         from semqa.attribution.ais.report import Settings, report
 
         ratings = [each for study, rated in studies for each in as_ratings(study, rated)]
-        return report([], ratings, Settings(by=("design",)))
-
-
-_NAMES = {"conversation": "Response", "summary": "Summary", "table": "Description"}
-
-_BOTH = Question(
-    "both",
-    "Is the text clear, and does the source say all of it?",
-    "choice",
-    (
-        Option("yes", "Yes: it is clear, and the source says all of it"),
-        Option("unsupported", "No: it is clear, but the source does not say all of it"),
-        Option("unclear", "No: it is not clear what the text says"),
-    ),
-    when=_SOUND,
-)
-_CLEAR_LEVEL = Question(
-    "interpretable_level",
-    "How clear is it to you what the whole text says?",
-    "scale",
-    tuple(
-        Option(level, label)
-        for level, label in enumerate(("Not at all", "Little", "Partly", "Mostly", "Fully"), 1)
-    ),
-    when=_SOUND,
-)
-_SUPPORTED_LEVEL = Question(
-    "attributable_level",
-    "How much of the text does the source say?",
-    "scale",
-    tuple(
-        Option(level, label)
-        for level, label in enumerate(
-            ("None of it", "Little", "About half", "Nearly all", "All of it"), 1
-        )
-    ),
-    when=_SOUND,
-    hint=_SUPPORTED.hint,
-)
+        experts = {
+            (rating.task, rating.item, rating.system): rating
+            for study, _ in studies
+            for item in study.items
+            if (rating := _expert(item)) is not None
+        }
+        return report([], ratings, Settings(by=("design",)), experts=list(experts.values()))
 
 
 def as_ratings(study: Study, ratings: Sequence[Rated]) -> list[Rating]:
@@ -201,7 +323,7 @@ def as_ratings(study: Study, ratings: Sequence[Rated]) -> list[Rating]:
 
 def _rating(rated: Rated, design: str) -> Rating:
     values, data = rated.values, rated.item.data
-    flagged = values.get("flagged", False)
+    flagged = values.get("flagged", False) or values.get("source_flagged", False)
     clear, supported = values.get("interpretable"), values.get("attributable")
     if design == ONE_QUESTION and not flagged:
         clear = values["both"] != "unclear"
@@ -209,6 +331,8 @@ def _rating(rated: Rated, design: str) -> Rating:
     if design == LIKERT and not flagged:
         clear = values["interpretable_level"] >= YES_FROM
         supported = values["attributable_level"] >= YES_FROM if clear else None
+    if flagged:
+        clear = supported = None
     return Rating(
         rated.item.item,
         rated.item.system,
@@ -216,7 +340,7 @@ def _rating(rated: Rated, design: str) -> Rating:
         flagged=flagged,
         interpretable=clear,
         attributable=supported,
-        justification=values.get("justification", ""),
+        justification=values.get("justification") or values.get("why_flagged", ""),
         seconds=round(rated.seconds, 1),
         task=data.get("task", ""),
         design=design,
@@ -226,26 +350,93 @@ def _rating(rated: Rated, design: str) -> Rating:
     )
 
 
-def _item(row: Row) -> Item:
-    data: dict[str, Any] = {"output": row.text("output")}
-    for name in ("task", "context", "source", "table", "doc_url", "expert"):
-        if row.fields.get(name) is not None:
-            data[name] = row.fields[name]
-    expected = row.fields.get("expected")
-    if not isinstance(expected, dict | None):
-        raise InputError("must be an object.", field="expected", where=row.where)
-    return Item(row.text("item"), row.text("system", ""), data, expected)
+def _expert(item: Item) -> Rating | None:
+    given = item.data.get("expert")
+    if given is None:
+        return None
+    return Rating(item.item, item.system, "expert", task=item.data.get("task", ""), **given)
 
 
-def _form(item: Item) -> str:
-    if "table" in item.data:
-        return "table"
-    return "conversation" if item.data.get("context") else "summary"
+# Reading
 
 
-def _context(item: Item) -> tuple[Part, ...]:
+def _released(given: Input) -> bool:
+    return given.path.suffix.lower() == ".csv"
+
+
+def _valid(model: type[_Model], row: Row) -> _Model:
+    try:
+        return model.model_validate(row.fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"is invalid: {first['msg']}.", field=place, where=row.where) from error
+
+
+def _item(row: Row, *, gold: bool) -> Item:
+    given = _valid(Output, row)
+    data = given.model_dump(exclude={"item", "system", "expected"}, exclude_defaults=True)
+    if given.expert is not None:
+        data["expert"] = given.expert.model_dump()
+    item = Item(given.item, given.system, data, expected_of(row, gold=gold))
+    try:
+        _source(item)
+        _expert(item)
+    except (InputError, ValueError) as error:
+        raise InputError(f"The output cannot be rated: {error}", where=row.where) from error
+    return item
+
+
+def _first_rows(verdicts: Iterable[Verdict], evidence: dict[str, Evidence]) -> list[Item]:
+    """Return the outputs that there is evidence for; of an output with several rows, one."""
+    found: dict[tuple[str, str], Item] = {}
+    for each in verdicts:
+        if each.item in evidence and each.output and (each.item, each.system) not in found:
+            known = evidence[each.item].model_dump(exclude={"item"}, exclude_defaults=True)
+            data = {"task": each.task, **known, "output": each.output}
+            found[each.item, each.system] = Item(each.item, each.system, data)
+    return list(found.values())
+
+
+def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:
+    """Return a released file with new verdicts in the first row of each output that was rated."""
+    labels = {
+        (each.verdict.item, each.verdict.system): each for each in ReleasedFile.of(verdicts).rows
+    }
+    rows: list[ReleasedRow] = []
+    for row in file.rows:
+        new = labels.pop((row.verdict.item, row.verdict.system), None)
+        if new is not None:
+            verdict = replace(
+                new.verdict,
+                task=row.verdict.task,
+                doc_url=row.verdict.doc_url,
+                doc_url_hash=row.verdict.doc_url_hash,
+            )
+            row = ReleasedRow(verdict, new.int_label, new.ais_label, record=row.record)  # noqa: PLW2901
+        rows.append(row)
+    return ReleasedFile(tuple(rows), file.csv)
+
+
+def _with_urls(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    urls = {study.kind.key(item): item.data.get("doc_url", "") for item in study.items}
+    return [replace(each, doc_url=urls[each.task, each.item, each.system]) for each in verdicts]
+
+
+# What raters see
+
+
+def _alone(item: Item) -> tuple[Part, ...]:
     turns = item.data.get("context")
-    return ({"kind": "turns", "label": "What was said before", "turns": turns},) if turns else ()
+    form: Literal["table", "conversation", "summary"] = "summary"
+    if "table" in item.data:
+        form = "table"
+    elif turns:
+        form = "conversation"
+    output: Part = {**text_part(_LABELS[form], item.data["output"]), "main": True}
+    if not turns:
+        return (output,)
+    return ({"kind": "turns", "label": "What was said before", "turns": turns}, output)
 
 
 def _source(item: Item) -> tuple[Part, ...]:
@@ -256,5 +447,5 @@ def _source(item: Item) -> tuple[Part, ...]:
         given = {"text": source} if isinstance(source, str) else source
         parts.append({"kind": "text", "label": "Source", **given})
     if not parts:
-        raise InputError("has neither source nor table.", field="item")
+        raise InputError("It has neither a source nor a table.")
     return tuple(parts)

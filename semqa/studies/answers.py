@@ -31,6 +31,7 @@ from semqa.studies.kind import (
     Question,
     Rated,
     Stage,
+    expected_of,
     json_bytes,
 )
 
@@ -88,7 +89,7 @@ class Answers(Kind):
                     row.text("qid"),
                     row.text("system", name),
                     row.text("prediction"),
-                    row.fields.get("expected"),
+                    expected_of(row, gold=each.gold),
                     row.where,
                 )
                 for row in rows

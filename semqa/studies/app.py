@@ -6,13 +6,15 @@ it as a bearer token. Raters get what the stages of their own items show, and no
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import fastapi
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 import semqa
 from semqa import server
@@ -35,13 +37,26 @@ PAGE_POLICY = (
 )
 
 
+def _storable(values: dict[str, Any]) -> dict[str, Any]:
+    """Check that values can be written to a file later: no NaN, no half of a surrogate pair."""
+    try:
+        json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise ValueError("must be JSON that UTF-8 can hold") from error
+    return values
+
+
 class Draft(BaseModel):
     """Answers that a rater has not sent yet."""
 
     model_config = ConfigDict(extra="forbid")
 
-    values: dict[str, Any]
+    values: Annotated[dict[str, Any], AfterValidator(_storable)]
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+Number = Annotated[int, fastapi.Path(ge=1, le=2**53)]
+"""The id of an item of a rater."""
 
 
 class Given(Draft):
@@ -125,17 +140,17 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         return order[-1][0] if order else None
 
     @app.get("/v1/tasks/{number}")
-    def one(request: Request, number: int) -> dict[str, Any]:
+    def one(request: Request, number: Number) -> dict[str, Any]:
         """Return an item of a rater."""
         return show(_rater(request), number)
 
-    def show(name: str, number: int) -> dict[str, Any]:
+    def show(name: str, number: Number) -> dict[str, Any]:
         _check_active(name)
         store.open(name, number)
         return task(store, store.assignment(name, number))
 
     @app.put("/v1/tasks/{number}/draft", status_code=204)
-    def draft(request: Request, number: int, given: Draft) -> Response:
+    def draft(request: Request, number: Number, given: Draft) -> Response:
         """Keep what a rater has entered so far."""
         name = _rater(request)
         _check_active(name)
@@ -143,7 +158,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         return Response(status_code=204)
 
     @app.post("/v1/tasks/{number}/answers")
-    def save(request: Request, number: int, given: Given) -> dict[str, Any]:
+    def save(request: Request, number: Number, given: Given) -> dict[str, Any]:
         """Save the answers of a stage; once this replies, they are on the disk."""
         name = _rater(request)
         _check_active(name)

@@ -13,7 +13,7 @@ from semqa.studies.kind import Item, Kind
 from semqa.studies.kinds import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from semqa.data.jsonl import Row
@@ -98,8 +98,20 @@ class Study:
         return [n for n, item in enumerate(self.items, 1) if item.expected is None]
 
     @classmethod
-    def create(cls, folder: Path, settings: Settings, items: Sequence[Item]) -> Self:
+    def create(
+        cls,
+        folder: Path,
+        settings: Settings,
+        items: Sequence[Item],
+        kept: Mapping[str, bytes] | None = None,
+    ) -> Self:
         """Make the files of a study, `study.json` last.
+
+        Args:
+            folder: where; made if it is missing.
+            settings: how it is run.
+            items: what is rated, gold items included.
+            kept: see `Kind.keep`.
 
         Raises:
             InputError: the folder has something in it, an item cannot be shown, or there are none.
@@ -115,6 +127,8 @@ class Study:
             raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
         if held:
             raise InputError(f"The folder {folder} is not empty. Give another one.")
+        for name, content in (kept or {}).items():
+            write_atomic(folder / name, [content])
         write_atomic(folder / ITEMS_FILE, (encode_row(_row(item)) for item in items))
         write_atomic(folder / GUIDELINES_FILE, [study.guidelines.encode()])
         about = {"format": FORMAT, **asdict(settings)}
@@ -157,7 +171,13 @@ class Study:
                 f"{self.settings.qualify}.",
                 field="qualify",
             )
+        seen: dict[tuple[str, ...], int] = {}
         for number, item in enumerate(self.items, 1):
+            first = seen.setdefault(self.kind.key(item), number)
+            if first != number:
+                raise InputError(
+                    f"Item {number} is the same as item {first}: {' '.join(self.kind.key(item))}."
+                )
             try:
                 stages = self.kind.stages(item, self.settings.design)
             except InputError as error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from semqa.data.jsonl import Row
     from semqa.studies.folder import Study
 
 Part = dict[str, Any]
@@ -35,10 +36,12 @@ class Input(NamedTuple):
     Attributes:
         path: where it is.
         name: what the user called it (``NAME=FILE``), such as the name of a system; may be empty.
+        gold: whether its items must say what the right answers are (`expected_of`).
     """
 
     path: Path
     name: str = ""
+    gold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +268,29 @@ class Kind(ABC):
         """Return the answers of a stage that are allowed; see `Stage.check`."""
         return self.stages(item, design)[stage].check(values, before)
 
+    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
+        """Return files that an export needs, by name: they are kept in the folder of the study."""
+        del inputs
+        return {}
+
+    def key(self, item: Item) -> tuple[str, ...]:
+        """Return what tells an item from others: none may be in a study twice."""
+        return item.item, item.system
+
     def guidelines(self, design: str) -> str:
-        """Return the guidelines for raters, in Markdown."""
-        del design
-        return (files("semqa.studies") / "guidelines" / f"{self.name}.md").read_text("utf-8")
+        """Return the guidelines for raters, in Markdown; the file is a template over the design."""
+        from jinja2 import Environment, StrictUndefined
+
+        text = (files("semqa.studies") / "guidelines" / f"{self.name}.md").read_text("utf-8")
+        environment = Environment(undefined=StrictUndefined, trim_blocks=True)  # noqa: S701 - Markdown
+        return environment.from_string(text).render(design=design).strip() + "\n"
 
     def right(self, item: Item, values: Mapping[str, Any]) -> bool:
-        """Whether a rater's answers to a gold item are the expected ones."""
-        return all(same(values.get(name), value) for name, value in (item.expected or {}).items())
+        """Whether a rater's answers to a gold item are among the expected ones."""
+        return all(
+            any(same(values.get(name), value) for value in _listed(wanted))
+            for name, wanted in (item.expected or {}).items()
+        )
 
     @abstractmethod
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
@@ -286,6 +304,30 @@ class Kind(ABC):
             studies: with their ratings; several ones of a kind, such as of different designs, are
                 compared.
         """
+
+
+def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
+    """Return the right answers of a gold item, by question; a list is of answers that will do.
+
+    Args:
+        row: a line of an input file.
+        gold: whether it must have them.
+
+    Raises:
+        InputError: they are missing, or no object.
+    """
+    found = row.fields.get("expected")
+    if found is None and not gold:
+        return None
+    if not isinstance(found, dict) or not found:
+        raise InputError(
+            "must be an object of right answers by question.", field="expected", where=row.where
+        )
+    return found
+
+
+def _listed(wanted: object) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
 
 
 def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,7 @@ def test_seconds_beyond_the_servers_clock_are_not_believed(study: Study) -> None
     [{}, {"interpretable": "yes"}, {"interpretable": 1}, {"flagged": True}, {"flagged": "no"}],
 )
 def test_answers_that_are_missing_or_unknown_are_refused(
-    study: Study, values: dict[str, object]
+    study: Study, values: dict[str, Any]
 ) -> None:
     with served(study) as site:
         ann = site.person("ann")

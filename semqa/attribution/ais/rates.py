@@ -5,7 +5,8 @@ Flag is over all outputs, Int over those that are not flagged, AIS over those th
 
 The paper stars a rate that is significantly below the best of its column (p < 0.01). A two-sided z-test
 of two proportions gives its stars; so do Fisher's, χ² and Welch's. They take systems as independent.
-McNemar's exact test compares systems, or task designs, output by output.
+McNemar's exact test compares systems, or task designs, output by output; `experts` compares designs by
+how often they are right.
 
 Agreement is computed from single ratings, or from released files, which only tell how many of five
 annotators said what the majority did: rows whose count is not 3 to 5 are left out.
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from semqa.attribution.ais.released import drop_doubles
@@ -493,6 +494,7 @@ class Times:
         untimed: ratings without one.
         median: seconds; None without any time.
         mean: seconds; None without any time.
+        sd: standard deviation of the sample, in seconds; None of fewer than two times.
         total: seconds of all together.
     """
 
@@ -501,6 +503,7 @@ class Times:
     untimed: int
     median: float | None
     mean: float | None
+    sd: float | None
     total: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -511,6 +514,7 @@ class Times:
             "untimed": self.untimed,
             "median_seconds": self.median,
             "mean_seconds": self.mean,
+            "sd_seconds": self.sd,
             "total_seconds": self.total,
         }
 
@@ -539,6 +543,7 @@ def completion_times(
                 len(all_seconds) - len(seconds),
                 median(seconds) if seconds else None,
                 fmean(seconds) if seconds else None,
+                stdev(seconds) if len(seconds) > 1 else None,
                 sum(seconds),
             )
         )
