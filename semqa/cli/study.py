@@ -13,7 +13,13 @@ from semqa.errors import InputError
 from semqa.extras import require
 
 if TYPE_CHECKING:
-    from semqa.studies.store import Store
+    from collections.abc import Iterable, Sequence
+
+    from rich.table import Table
+
+    from semqa.studies.folder import Study
+    from semqa.studies.kind import Rated
+    from semqa.studies.store import Progress, Store
 
 __all__ = ["app"]
 
@@ -108,19 +114,35 @@ def serve(
     folder: _Folder,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 for a free one.", min=0, max=65535)] = 8000,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the page behind a proxy, used in links.",
+            show_default=False,
+            metavar="URL",
+        ),
+    ] = None,
 ) -> None:
-    """Serve a study, and print a secret link for each rater and one for the owner."""
+    """Serve a study, and print a secret link for each rater and one for the owner.
+
+    Links stay the same from one start to the next. Beyond your own machine, put a proxy with HTTPS in
+    front and name it with --public-url.
+    """
     _require()
+    from semqa.cli.serve import http_address
     from semqa.server.running import Running, log_to
     from semqa.server.settings import ServerSettings
     from semqa.studies.app import MAX_BODY, create_app
 
     log_to()
     store = _store(folder)
-    settings = ServerSettings(host=host, port=port, data=folder, max_body=MAX_BODY)
+    settings = ServerSettings(
+        host=host, port=port, data=folder, max_body=MAX_BODY, public_url=public_url
+    )
 
     def ready() -> None:
-        write_result("\n".join(_links(store, f"http://{host}:{running.port}/")))
+        address = public_url or http_address(host, running.port)
+        write_result("\n".join(_links(store, address)))
         say("Ctrl-C ends it; what raters saved is kept.")
 
     running = Running(create_app(store, settings), settings, ready)
@@ -128,6 +150,49 @@ def serve(
         running.run()
     finally:
         store.close()
+
+
+@app.command()
+def raters(
+    folder: _Folder,
+    add: Annotated[
+        str | None, typer.Option(help="Names of new raters: dan,fay.", show_default=False)
+    ] = None,
+    remove: Annotated[
+        str | None,
+        typer.Option(help="Name of a rater whose open items others get.", show_default=False),
+    ] = None,
+    links: Annotated[
+        str | None,
+        typer.Option(
+            help="Print the links instead, at this address.", metavar="URL", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far each rater is; add or remove raters, also while the study is served."""
+    _require()
+    store = _store(folder)
+    try:
+        if remove is not None:
+            store.remove_rater(remove)
+        if add is not None:
+            store.add_raters(_names(add) if not add.isdecimal() else [add])
+        if links is not None:
+            write_result("\n".join(_links(store, links)))
+            return
+        rows = progress_rows(store.progress())
+        missing = store.missing()
+    finally:
+        store.close()
+    if as_json:
+        write_result(json_line({"raters": rows, "missing": missing}, indent=2))
+        return
+    from semqa.cli.tables import print_tables
+
+    print_tables(_raters_table(rows))
+    if missing:
+        say(f"{missing} ratings are nobody's: add raters.")
 
 
 @app.command()
@@ -174,13 +239,12 @@ def report(
 ) -> None:
     """Compute the figures of the study's paper."""
     _require()
-    from semqa.studies.ais import Ais
-
-    studies = []
+    studies, people = [], []
     for folder in folders:
         store = _store(folder)
         try:
             studies.append((store.study, store.rated()))
+            people += progress_rows(store.progress())
         finally:
             store.close()
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
@@ -190,22 +254,68 @@ def report(
         raise InputError("No item is finished yet, so there is nothing to report.")
     kind = studies[0][0].kind
     if as_json:
-        write_result(json_line(kind.report(studies).record, indent=2))
+        record = {**kind.report(studies).record, "raters": people}
+        write_result(json_line(record, indent=2))
         return
     from semqa.cli.tables import print_tables, things_table
 
-    if isinstance(kind, Ais):
-        from semqa.cli.eval.ais import ais_notes, ais_tables
-
-        found = kind.found(studies)
-        print_tables(*ais_tables(found))
-        notes = list(ais_notes(found))
+    if kind.name in _TABLES:
+        tables, notes = _TABLES[kind.name](studies)
+        print_tables(*tables)
     else:
         figures = kind.report(studies)
         print_tables(*(things_table(title, rows) for title, rows in figures.tables))
-        notes = list(figures.notes)
+        notes = figures.notes
+    print_tables(_raters_table(people))
     for note in notes:
         write_result(note)
+
+
+def _ais_tables(
+    studies: Sequence[tuple[Study, Sequence[Rated]]],
+) -> tuple[Iterable[Table], Iterable[str]]:
+    from semqa.cli.eval.ais import ais_notes, ais_tables
+    from semqa.studies.ais import Ais
+
+    found = Ais().found(studies)
+    return ais_tables(found), ais_notes(found)
+
+
+_TABLES = {"ais": _ais_tables}
+"""Kinds whose tables another command has already; those of the others are in their figures."""
+
+
+def progress_rows(progress: Sequence[Progress]) -> list[dict[str, object]]:
+    """Return how far raters are, ready for JSON."""
+    return [
+        {
+            "rater": each.rater.name,
+            "state": each.rater.state,
+            "done": each.done,
+            "total": each.total,
+            "gold_right": each.gold_right,
+            "gold_done": each.gold_done,
+            "seconds": round(each.seconds, 1),
+        }
+        for each in progress
+    ]
+
+
+def _raters_table(rows: Sequence[dict[str, object]]) -> Table:
+    from semqa.cli.tables import things_table
+
+    return things_table(
+        ("rater", "state", "finished", "of", "gold right", "of", "minutes"),
+        [
+            [
+                str(row["rater"]),
+                str(row["state"]),
+                *(str(row[name]) for name in ("done", "total", "gold_right", "gold_done")),
+                f"{float(str(row['seconds'])) / 60:.1f}",
+            ]
+            for row in rows
+        ],
+    )
 
 
 def _require() -> None:
@@ -223,7 +333,8 @@ def _store(folder: Path) -> Store:
 def _links(store: Store, address: str) -> list[str]:
     people = [store.owner(), *(each for each in store.raters() if each.state != "removed")]
     width = max(len(each.name) for each in people)
-    return [f"{each.name:<{width}}  {address}#{each.token}" for each in people]
+    base = address.rstrip("/") + "/"
+    return [f"{each.name:<{width}}  {base}#{each.token}" for each in people]
 
 
 def _names(given: str) -> list[str]:

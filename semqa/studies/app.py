@@ -179,6 +179,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
             "items": len(study.ordinary),
             "per_item": study.settings.per_item,
             "ratings": len(store.rated()),
+            "missing": store.missing(),
             "raters": [
                 {
                     "name": each.rater.name,

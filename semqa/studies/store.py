@@ -509,6 +509,21 @@ class Store:
             if row.item in numbers and row.rater not in failed
         ]
 
+    def missing(self) -> int:
+        """Return how many ratings no active rater has, nor has given."""
+        wanted = len(self.study.ordinary) * self.study.settings.per_item
+        with self._database.reading() as connection:
+            states = {each.name: each.state for each in self._raters(connection)}
+            rows = connection.execute(select(assignments)).all()
+        gold = set(self.study.gold)
+        held = sum(
+            states[row.rater] == "active"
+            or (states[row.rater] == "removed" and row.done is not None)
+            for row in rows
+            if row.item not in gold
+        )
+        return max(0, wanted - held)
+
     def progress(self) -> list[Progress]:
         """Return how far each rater is."""
         gold = set(self.study.gold)

@@ -67,7 +67,9 @@ function say(heading, text, ...more) {
   ready();
 }
 
-const ready = () => (document.documentElement.dataset.ready = "");
+// How often something new was drawn.
+let drawings = 0;
+const ready = () => (document.documentElement.dataset.ready = ++drawings);
 
 // Ask until the server answers: it may be starting anew.
 async function persist(path, given) {

@@ -41,9 +41,10 @@ function draw(place, said) {
       make("td", {}, each.state === "active" ? "" : each.state === "failed" ? "not qualified" : each.state),
     ),
   );
-  place.replaceChildren(
+  place.replaceChildren(...[
     make("h2", {}, `${said.ratings} of ${wanted} ratings`),
     make("p", { class: "hint" }, `${said.items} items, ${said.per_item} ratings each`),
+    said.missing ? make("p", { class: "problem" }, `${said.missing} ratings are nobody's: add raters with semqa study raters --add.`) : null,
     make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Raters" }, make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))),
-  );
+  ].filter(Boolean));
 }
