@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Have people judge answers in a browser.", no_args_is_help=True)
+app = typer.Typer(
+    help="Have people judge answers, or write them, in a browser.", no_args_is_help=True
+)
 
 _Folder = Annotated[
     Path, typer.Argument(help="Folder of the study.", metavar="DIR", show_default=False)
@@ -32,7 +34,9 @@ _Folder = Annotated[
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(help="Kind of task: ais or semqa.", metavar="KIND")],
+    kind: Annotated[
+        str, typer.Argument(help="Kind of task: ais, semqa or writing.", metavar="KIND")
+    ],
     inputs: Annotated[
         list[str],
         typer.Argument(
@@ -63,6 +67,24 @@ def new(
     ] = None,
     qualify: Annotated[int, typer.Option(help="Gold items that each rater begins with.")] = 0,
     threshold: Annotated[float, typer.Option(help="Share of these that must be right.")] = 0.8,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            help="Writing: answers to correct, predictions or a run.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    pilot: Annotated[int, typer.Option(help="Items that every rater begins with.")] = 0,
+    batch: Annotated[
+        int, typer.Option(help="Items to work on before the next as many.", show_default="all")
+    ] = 0,
+    reviewers: Annotated[
+        str | None,
+        typer.Option(
+            help="Writing: names of those who accept answers.", metavar="NAMES", show_default=False
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
     """Make the folder of a study.
@@ -70,6 +92,8 @@ def new(
     \b
     semqa study new ais outputs.jsonl -o study --raters ann,ben,eve --per-item 3
     semqa study new semqa dev.jsonl ours=predictions.jsonl -o study --raters 6
+    semqa study new writing questions.jsonl -o study --raters ann,ben,eve --reviewers fay
+    semqa study new writing dev.jsonl --answers predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
     from semqa.studies.folder import Settings, Study
@@ -86,6 +110,8 @@ def new(
         qualify,
         threshold,
         seed,
+        pilot,
+        batch,
     )
     names = _names(raters)
     if len(names) < settings.per_item:
@@ -95,10 +121,13 @@ def new(
         )
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
+    given += [Input(answers)] if answers is not None else []
     items = chosen.read(given, settings.design)
     study = Study.create(out, settings, items, chosen.keep(given))
     store = Store(study)
     try:
+        if reviewers is not None:
+            store.add_reviewers(_people(reviewers))
         store.add_raters(names)
     finally:
         store.close()
@@ -158,6 +187,9 @@ def raters(
     add: Annotated[
         str | None, typer.Option(help="Names of new raters: dan,fay.", show_default=False)
     ] = None,
+    add_reviewers: Annotated[
+        str | None, typer.Option(help="Names of new reviewers.", show_default=False)
+    ] = None,
     remove: Annotated[
         str | None,
         typer.Option(help="Name of a rater whose open items others get.", show_default=False),
@@ -178,6 +210,8 @@ def raters(
             store.remove_rater(remove)
         if add is not None:
             store.add_raters(_names(add) if not add.isdecimal() else [add])
+        if add_reviewers is not None:
+            store.add_reviewers(_people(add_reviewers))
         if links is not None:
             write_result("\n".join(_links(store, links)))
             return
@@ -342,6 +376,10 @@ def _names(given: str) -> list[str]:
         if not 1 <= int(given) <= 1000:
             raise InputError(f"must be from 1 to 1000, got {given}.", field="--raters")
         return [f"rater-{number}" for number in range(1, int(given) + 1)]
+    return _people(given)
+
+
+def _people(given: str) -> list[str]:
     return [name.strip() for name in given.split(",")]
 
 

@@ -237,6 +237,26 @@ def read_quotesum(path: Path | str) -> list[Question]:
     return groups.questions()
 
 
+def read_questions(path: Path | str) -> list[Question]:
+    """Read the questions of a file like QuoteSum's whose rows may lack answers.
+
+    A row without ``summary`` has an empty one, and one without ``unique_id`` its place in the file.
+
+    Args:
+        path: the file; ``-`` is standard input.
+
+    Raises:
+        InputError: the file or a row is not usable; the message names file, line and field.
+    """
+    groups = _Groups()
+    for number, line in enumerate(read_lines(path), 1):
+        row = decode_row(line)
+        row.fields.setdefault("summary", "")
+        row.fields.setdefault("unique_id", f"{row.text('qid')} {number}")
+        groups.add(row)
+    return groups.questions()
+
+
 @dataclass(frozen=True, slots=True)
 class FileCheck:
     """What a check of a QuoteSum file found.
@@ -293,13 +313,18 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
             wrong = "occurs twice" if question.qid in qids else "has no reference"
             raise InputError(f"Question {shown(question.qid)} {wrong}.", where=display_name(path))
         qids.add(question.qid)
-        for fields in _rows(question):
+        for fields in rows_of(question):
             groups.add(Row(f"{display_name(path)}: row {len(rows) + 1}", fields))
             rows.append(fields)
     write_jsonl(path, rows)
 
 
-def _rows(question: Question) -> Iterator[dict[str, object]]:
+def rows_of(question: Question) -> Iterator[dict[str, object]]:
+    """Return the rows of a file that a question has, one for each answer.
+
+    Raises:
+        InputError: the question does not fit the columns.
+    """
     sources = question.sources
     for reference in question.references:
         answers = reference.source_answers

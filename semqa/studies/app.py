@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import fastapi
 from fastapi import FastAPI, Request
@@ -23,8 +23,9 @@ from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
 from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
 from semqa.server.settings import ServerSettings
+from semqa.studies.reviewing import judge, queue, shown
 from semqa.studies.session import LockedError, answer, task
-from semqa.studies.store import OWNER
+from semqa.studies.store import OWNER, REVIEWER
 
 if TYPE_CHECKING:
     from semqa.studies.store import Store
@@ -37,7 +38,10 @@ PAGE_POLICY = (
 )
 
 
-def _storable(values: dict[str, Any]) -> dict[str, Any]:
+_T = TypeVar("_T")
+
+
+def _storable(values: _T) -> _T:
     """Check that values can be written to a file later: no NaN, no half of a surrogate pair."""
     try:
         json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
@@ -57,6 +61,16 @@ class Draft(BaseModel):
 
 Number = Annotated[int, fastapi.Path(ge=1, le=2**53)]
 """The id of an item of a rater."""
+
+
+class Said(BaseModel):
+    """What a reviewer says of a finished answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    answer: Annotated[int, Field(ge=1, le=2**53)]
+    accepted: bool
+    remark: Annotated[str, AfterValidator(_storable)] = ""
 
 
 class Given(Draft):
@@ -82,6 +96,7 @@ def create_app(store: Store, settings: ServerSettings) -> FastAPI:
     app.state.settings, app.state.store = settings, store
     add_handlers(app)
     _add_interface(app, store)
+    _add_reviews(app, store)
     _add_page(app)
     app.add_middleware(Head)
     app.add_middleware(
@@ -99,11 +114,16 @@ def create_app(store: Store, settings: ServerSettings) -> FastAPI:
     return app
 
 
-def _rater(request: Request) -> str:
-    """Return the name of the rater who asks."""
+def _role(store: Store, name: str) -> str:
+    state = store.rater(name).state
+    return state if state in (OWNER, REVIEWER) else "rater"
+
+
+def _with_role(store: Store, request: Request, role: str) -> str:
+    """Return the name of who asks, if this is for them."""
     name: str = request.state.owner
-    if name == OWNER:
-        raise NotFoundError("The owner rates nothing. Open the link of a rater.")
+    if _role(store, name) != role:
+        raise NotFoundError(f"This is for a {role} of the study. Open the right link.")
     return name
 
 
@@ -118,7 +138,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         name = request.state.owner
         return {
             "title": study.settings.title,
-            "role": "owner" if name == OWNER else "rater",
+            "role": _role(store, name),
             "name": name,
             "view": study.kind.view,
             "guidelines": MarkdownIt("commonmark", {"html": False}).render(study.guidelines),
@@ -127,12 +147,12 @@ def _add_interface(app: FastAPI, store: Store) -> None:
     @app.get("/v1/next")
     def following(request: Request) -> dict[str, Any]:
         """Return the next item of a rater, or why there is none."""
-        name = _rater(request)
+        name = _with_role(store, request, "rater")
         if store.rater(name).state == "failed":
             return {"end": "failed"}
         found = store.next(name)
         if found is None:
-            return {"end": "done", "last": _last(name)}
+            return {"end": "held" if store.held(name) else "done", "last": _last(name)}
         return show(name, found.id)
 
     def _last(name: str) -> int | None:
@@ -142,7 +162,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
     @app.get("/v1/tasks/{number}")
     def one(request: Request, number: Number) -> dict[str, Any]:
         """Return an item of a rater."""
-        return show(_rater(request), number)
+        return show(_with_role(store, request, "rater"), number)
 
     def show(name: str, number: Number) -> dict[str, Any]:
         _check_active(name)
@@ -152,15 +172,17 @@ def _add_interface(app: FastAPI, store: Store) -> None:
     @app.put("/v1/tasks/{number}/draft", status_code=204)
     def draft(request: Request, number: Number, given: Draft) -> Response:
         """Keep what a rater has entered so far."""
-        name = _rater(request)
+        name = _with_role(store, request, "rater")
         _check_active(name)
+        if store.assignment(name, number).accepted:
+            raise LockedError("This answer was accepted, so it can no longer be changed.")
         store.draft(name, number, given.values, given.seconds)
         return Response(status_code=204)
 
     @app.post("/v1/tasks/{number}/answers")
     def save(request: Request, number: Number, given: Given) -> dict[str, Any]:
         """Save the answers of a stage; once this replies, they are on the disk."""
-        name = _rater(request)
+        name = _with_role(store, request, "rater")
         _check_active(name)
         answer(store, name, number, given.stage, given.values, given.seconds)
         return task(store, store.assignment(name, number))
@@ -194,6 +216,27 @@ def _add_interface(app: FastAPI, store: Store) -> None:
                 for each in store.progress()
             ],
         }
+
+
+def _add_reviews(app: FastAPI, store: Store) -> None:
+    @app.get("/v1/reviews")
+    def waiting(request: Request) -> dict[str, Any]:
+        """Return the finished items; for a reviewer."""
+        _with_role(store, request, REVIEWER)
+        return {"answers": queue(store)}
+
+    @app.get("/v1/reviews/{number}")
+    def one(request: Request, number: Number) -> dict[str, Any]:
+        """Return a finished item; for a reviewer."""
+        _with_role(store, request, REVIEWER)
+        return shown(store, number)
+
+    @app.post("/v1/reviews/{number}")
+    def say(request: Request, number: Number, said: Said) -> dict[str, Any]:
+        """Accept a finished item or send it back; once this replies, that is on the disk."""
+        name = _with_role(store, request, REVIEWER)
+        judge(store, name, number, said.answer, accepted=said.accepted, remark=said.remark)
+        return {"answers": queue(store)}
 
 
 def _add_page(app: FastAPI) -> None:

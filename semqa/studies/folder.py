@@ -37,6 +37,9 @@ class Settings:
         qualify: gold items that each rater begins with.
         threshold: share of those that must be right to go on.
         seed: of who gets which item, and in which order.
+        pilot: items at the beginning that every rater gets; if there are reviewers, a rater goes on
+            once they accepted these.
+        batch: items that are worked on before any of the next as many; 0 for all at once.
     """
 
     kind: str
@@ -46,6 +49,8 @@ class Settings:
     qualify: int = 0
     threshold: float = 0.8
     seed: int = 0
+    pilot: int = 0
+    batch: int = 0
 
     def __post_init__(self) -> None:
         kind = kind_of(self.kind)
@@ -57,6 +62,9 @@ class Settings:
             raise InputError(f"must be at least 1, got {self.per_item}.", field="per_item")
         if self.qualify < 0:
             raise InputError(f"must be at least 0, got {self.qualify}.", field="qualify")
+        for name in ("pilot", "batch"):
+            if getattr(self, name) < 0:
+                raise InputError(f"must be at least 0, got {getattr(self, name)}.", field=name)
         if not 0 <= self.threshold <= 1:
             raise InputError(f"must be from 0 to 1, got {self.threshold}.", field="threshold")
 
@@ -96,6 +104,18 @@ class Study:
     def ordinary(self) -> list[int]:
         """The numbers of the items that are to be rated."""
         return [n for n, item in enumerate(self.items, 1) if item.expected is None]
+
+    @property
+    def pilot(self) -> list[int]:
+        """The numbers of the items of the pilot round."""
+        return self.ordinary[: self.settings.pilot]
+
+    @property
+    def rounds(self) -> list[list[int]]:
+        """The numbers of the ordinary items in rounds: the pilot, which may be empty, and batches."""
+        rest = self.ordinary[self.settings.pilot :]
+        size = self.settings.batch or max(1, len(rest))
+        return [self.pilot, *(rest[at : at + size] for at in range(0, len(rest), size))]
 
     @classmethod
     def create(

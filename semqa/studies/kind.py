@@ -200,6 +200,7 @@ class Rated(NamedTuple):
         seconds: time that the rater worked on it, pauses left out.
         saved: when, in microseconds since 1970, UTC.
         revision: 1 for an answer that was never corrected.
+        place: the rater's, in the order in which raters were added, from 0.
     """
 
     item: Item
@@ -208,6 +209,7 @@ class Rated(NamedTuple):
     seconds: float
     saved: int
     revision: int
+    place: int = 0
 
 
 class Figures(NamedTuple):
@@ -233,6 +235,7 @@ class Kind(ABC):
         designs: how the same thing can be asked; the first is the default.
         view: the module of the page that shows the task.
         per_item: ratings an item in the paper.
+        reviewed: whether reviewers can accept what was saved, or send it back (`review`).
     """
 
     name: str
@@ -240,6 +243,7 @@ class Kind(ABC):
     designs: tuple[str, ...] = ("standard",)
     view: str = "form"
     per_item: int = 3
+    reviewed: bool = False
 
     @abstractmethod
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
@@ -267,6 +271,10 @@ class Kind(ABC):
     ) -> dict[str, Any]:
         """Return the answers of a stage that are allowed; see `Stage.check`."""
         return self.stages(item, design)[stage].check(values, before)
+
+    def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
+        """Return what a reviewer sees of a finished item; for kinds that are `reviewed`."""
+        raise NotImplementedError
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
         """Return files that an export needs, by name: they are kept in the folder of the study."""

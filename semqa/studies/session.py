@@ -54,6 +54,15 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
         "draft": found.draft,
         "seconds": found.seconds,
         "previous": order[place - 1][0] if place else None,
+        "reviews": [
+            {
+                "accepted": each.accepted,
+                "remark": each.remark,
+                "newest": each.answer == found.latest,
+            }
+            for each in found.reviews
+        ],
+        "accepted": found.accepted,
     }
 
 
@@ -89,6 +98,8 @@ def answer(
             name: value for name, value in found.values.items() if name in upto
         }:
             return None
+        if found.accepted:
+            raise LockedError("This answer was accepted, so it can no longer be changed.")
         if stage != _current(found):
             raise LockedError("This answer can no longer be changed.")
         following = next_stage(stages, stage + 1, checked)

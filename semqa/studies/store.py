@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from semqa.studies.folder import Study
 
 OWNER = "owner"
+REVIEWER = "reviewer"
 
 metadata = MetaData()
 
@@ -51,7 +52,7 @@ raters = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("token", Text, nullable=False, unique=True),
-    Column("state", Text, nullable=False),  # owner, active, removed, failed
+    Column("state", Text, nullable=False),  # owner, reviewer, active, removed, failed
     Column("added", BigInteger, nullable=False),
 )
 
@@ -84,6 +85,51 @@ answers = Table(
     Column("saved", BigInteger, nullable=False),
 )
 
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("answer", Integer, ForeignKey("answers.number"), nullable=False, index=True),
+    Column("reviewer", Text, ForeignKey("raters.name"), nullable=False),
+    Column("accepted", Boolean, nullable=False),
+    Column("remark", Text, nullable=False),
+    Column("saved", BigInteger, nullable=False),
+)
+
+
+class Review(NamedTuple):
+    """What a reviewer said of a finished answer.
+
+    Attributes:
+        answer: number of the saved answer.
+        reviewer: who.
+        accepted: False if it was sent back.
+        remark: for the writer; empty only if it was accepted.
+        saved: when, in microseconds since 1970, UTC.
+    """
+
+    answer: int
+    reviewer: str
+    accepted: bool
+    remark: str
+    saved: int
+
+
+class Revision(NamedTuple):
+    """A finished answer, as it was saved once.
+
+    Attributes:
+        answer: its number.
+        values: the answers by question.
+        seconds: worked until then.
+        saved: when, in microseconds since 1970, UTC.
+    """
+
+    answer: int
+    values: dict[str, Any]
+    seconds: float
+    saved: int
+
 
 class Rater(NamedTuple):
     """A rater, or the owner of the study.
@@ -91,7 +137,7 @@ class Rater(NamedTuple):
     Attributes:
         name: shown to the owner, and in exports.
         token: the secret of the rater's link.
-        state: ``active``, ``removed``, ``failed`` (the qualification), or ``owner``.
+        state: ``active``, ``removed``, ``failed`` (the qualification), ``reviewer`` or ``owner``.
     """
 
     name: str
@@ -114,6 +160,8 @@ class Assignment(NamedTuple):
         values: the answers so far.
         draft: unsaved answers of the open stage.
         seconds: time worked on it.
+        reviews: what reviewers said of it, the oldest first.
+        latest: number of the newest saved answer; 0 if there is none.
     """
 
     id: int
@@ -127,6 +175,19 @@ class Assignment(NamedTuple):
     values: dict[str, Any]
     draft: dict[str, Any]
     seconds: float
+    reviews: tuple[Review, ...] = ()
+    latest: int = 0
+
+    @property
+    def review(self) -> Review | None:
+        """What was said of the newest answer; None if nothing was."""
+        said = [each for each in self.reviews if each.answer == self.latest]
+        return said[-1] if said else None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the newest answer was accepted."""
+        return self.review is not None and self.review.accepted
 
 
 class Progress(NamedTuple):
@@ -218,12 +279,22 @@ class Store:
         """
         with self._database.writing() as connection:
             for name in names:
-                if not name.strip() or len(name) > 100 or not name.isprintable() or name == OWNER:
-                    raise InputError(f"{name!r} is no name for a rater.")
-                if self._named(connection, name):
-                    raise InputError(f"There is a rater {name!r} already.")
+                self._check_name(connection, name)
                 self._add(connection, name, "active")
             self._deal(connection)
+
+    def add_reviewers(self, names: Iterable[str]) -> None:
+        """Add people who read what is finished, and accept it or send it back.
+
+        Raises:
+            InputError: a name is taken or empty, or such answers are not reviewed.
+        """
+        if not self.study.kind.reviewed:
+            raise InputError("Only what is written has reviewers, ratings have none.")
+        with self._database.writing() as connection:
+            for name in names:
+                self._check_name(connection, name)
+                self._add(connection, name, REVIEWER)
 
     def remove_rater(self, name: str) -> None:
         """Take a rater out: the link ends, finished ratings stay, and others get the open items.
@@ -232,9 +303,15 @@ class Store:
             NotFoundError: there is none of that name.
         """
         with self._database.writing() as connection:
-            if self._rater(connection, name).state == OWNER:
+            if self._rater(connection, name).state in (OWNER, REVIEWER):
                 raise NotFoundError(f"There is no rater {name!r}.")
             self._end(connection, name, "removed")
+
+    def _check_name(self, connection: Connection, name: str) -> None:
+        if not name.strip() or len(name) > 100 or not name.isprintable() or name == OWNER:
+            raise InputError(f"{name!r} is no name for a rater.")
+        if self._named(connection, name):
+            raise InputError(f"There is a rater {name!r} already.")
 
     def _add(self, connection: Connection, name: str, state: str) -> None:
         token = secrets.token_urlsafe(24)
@@ -267,6 +344,7 @@ class Store:
         """Deal out all that nobody has begun. What a rater who left had begun goes to others too."""
         study, settings = self.study, self.study.settings
         named = {each.name: each.state for each in self._raters(connection)}
+        pilot = set(study.pilot)
         active = [name for name, state in named.items() if state == "active"]
         gone = [name for name, state in named.items() if state != "active"]
         unbegun = assignments.c.opened.is_(None)
@@ -285,8 +363,13 @@ class Store:
             counts = row.id not in abandoned and named.get(row.rater) != "failed"
             if row.item in needed and counts:
                 needed[row.item] = max(0, needed[row.item] - 1)
-        ordinary = {name: had[name] & set(needed) for name in active}
-        new = deal(needed, active, settings.seed, had=ordinary)
+        held = {name: had[name] & set(needed) for name in active}
+        new: dict[str, list[int]] = {name: [] for name in active}
+        for numbers in study.rounds:
+            wanted = {n: len(active) if n in pilot else needed[n] for n in numbers}
+            for name, dealt in deal(wanted, active, settings.seed, had=held).items():
+                new[name] += dealt
+                held[name] |= set(dealt)
         for name in active:
             gold = [number for number in study.gold if number not in had[name]]
             qualify = [number for number in study.gold[: settings.qualify] if number in gold]
@@ -307,7 +390,11 @@ class Store:
                 connection.execute(insert(assignments), rows)
 
     def next(self, rater: str) -> Assignment | None:
-        """Return the first item that a rater has not finished; None if all are."""
+        """Return the first item that a rater has not finished.
+
+        None if all are, or if reviewers have not accepted all of the rater's pilot round (`held`).
+        """
+        held = self.held(rater)
         with self._database.reading() as connection:
             row = connection.execute(
                 select(assignments)
@@ -315,7 +402,23 @@ class Store:
                 .order_by(assignments.c.position)
                 .limit(1)
             ).one_or_none()
-            return None if row is None else self._assignment(connection, row)
+            if row is None or (held and row.item not in self.study.pilot):
+                return None
+            return self._assignment(connection, row)
+
+    def held(self, rater: str) -> bool:
+        """Whether a rater must wait for reviewers before going on behind the pilot round."""
+        if not self.study.pilot:
+            return False
+        with self._database.reading() as connection:
+            if not self._reviewers(connection):
+                return False
+            rows = connection.execute(
+                select(assignments).where(
+                    assignments.c.rater == rater, assignments.c.item.in_(self.study.pilot)
+                )
+            ).all()
+            return not all(self._assignment(connection, row).accepted for row in rows)
 
     def assignment(self, rater: str, number: int) -> Assignment:
         """Return an item of a rater.
@@ -430,11 +533,17 @@ class Store:
 
     def _assignment(self, connection: Connection, row: Row[Any]) -> Assignment:
         latest = connection.execute(
-            select(answers.c.given)
+            select(answers.c.number, answers.c.given)
             .where(answers.c.assignment == row.id)
             .order_by(answers.c.number.desc())
             .limit(1)
-        ).scalar()
+        ).one_or_none()
+        said = connection.execute(
+            select(reviews)
+            .join(answers, answers.c.number == reviews.c.answer)
+            .where(answers.c.assignment == row.id)
+            .order_by(reviews.c.number)
+        ).all()
         return Assignment(
             row.id,
             row.rater,
@@ -444,10 +553,98 @@ class Store:
             row.opened,
             row.stage,
             row.done,
-            json.loads(latest or "{}"),
+            json.loads(latest.given) if latest else {},
             json.loads(row.draft or "{}"),
             row.draft_seconds,
+            tuple(Review(r.answer, r.reviewer, r.accepted, r.remark, r.saved) for r in said),
+            latest.number if latest else 0,
         )
+
+    # Reviews
+
+    def _reviewers(self, connection: Connection) -> list[str]:
+        return [each.name for each in self._raters(connection) if each.state == REVIEWER]
+
+    def reviewed(self) -> bool:
+        """Whether the study has reviewers: what they have not accepted does not count then."""
+        with self._database.reading() as connection:
+            return bool(self._reviewers(connection))
+
+    def finished(self) -> list[Assignment]:
+        """Return the items that were finished at least once, the oldest first."""
+        with self._database.reading() as connection:
+            first = (
+                select(answers.c.assignment, func.min(answers.c.number).label("number"))
+                .where(answers.c.complete)
+                .group_by(answers.c.assignment)
+                .subquery()
+            )
+            rows = connection.execute(
+                select(assignments)
+                .join(first, first.c.assignment == assignments.c.id)
+                .order_by(first.c.number)
+            ).all()
+            return [self._assignment(connection, row) for row in rows]
+
+    def revisions(self, number: int) -> list[Revision]:
+        """Return all that was ever saved as finished of an item, the oldest first."""
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                select(answers)
+                .where(answers.c.assignment == number, answers.c.complete)
+                .order_by(answers.c.number)
+            ).all()
+        return [Revision(r.number, json.loads(r.given), r.seconds, r.saved) for r in rows]
+
+    def review(
+        self, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
+    ) -> bool:
+        """Accept a finished answer, or send it back; False if it was revised since.
+
+        Saying the same again changes nothing.
+
+        Args:
+            reviewer: who says so.
+            number: the item of the rater.
+            answer: number of the saved answer that was read.
+            accepted: False sends it back: the rater gets it again, with the remark.
+            remark: for the rater.
+
+        Raises:
+            NotFoundError: there is no such item.
+        """
+        with self._database.writing() as connection:
+            row = connection.execute(
+                select(assignments).where(assignments.c.id == number)
+            ).one_or_none()
+            if row is None:
+                raise NotFoundError("There is no such answer.")
+            found = self._assignment(connection, row)
+            if found.latest != answer or (found.done is None and found.review is None):
+                return False
+            last = found.review
+            if last is not None and (last.accepted, last.remark) == (accepted, remark):
+                return True
+            connection.execute(
+                insert(reviews).values(
+                    answer=answer,
+                    reviewer=reviewer,
+                    accepted=accepted,
+                    remark=remark,
+                    saved=self.clock(),
+                )
+            )
+            stage = max(found.stage, 1)
+            connection.execute(
+                update(assignments)
+                .where(assignments.c.id == number)
+                .values(stage=stage, done=self.clock())
+                if accepted
+                else update(assignments)
+                .where(assignments.c.id == number)
+                .values(stage=stage - 1, done=None)
+            )
+            return True
 
     # Qualification
 
@@ -470,13 +667,19 @@ class Store:
     def rated(self, *, gold: bool = False) -> list[Rated]:
         """Return the finished ratings, in the order in which they were saved.
 
-        Ratings of raters who failed the qualification are left out.
+        Ratings of raters who failed the qualification are left out, and, if there are reviewers, what
+        they have not accepted.
 
         Args:
             gold: return those of gold items instead of the others.
         """
         numbers = set(self.study.gold if gold else self.study.ordinary)
-        failed = {each.name for each in self.raters() if each.state == "failed"}
+        people = self.raters()
+        failed = {each.name for each in people if each.state == "failed"}
+        places = {
+            each.name: place for place, each in enumerate(p for p in people if p.state != REVIEWER)
+        }
+        reviewed = len(places) < len(people)
         latest = select(
             func.max(answers.c.number).label("number"), func.count().label("revisions")
         ).group_by(answers.c.assignment)
@@ -496,6 +699,10 @@ class Store:
                 .group_by(answers.c.assignment)
             ):
                 finished[one.assignment] = one.times
+            accepted = {
+                one.answer: one.accepted
+                for one in connection.execute(select(reviews).order_by(reviews.c.number))
+            }
         return [
             Rated(
                 self.study.items[row.item - 1],
@@ -504,23 +711,26 @@ class Store:
                 row.seconds,
                 row.saved,
                 finished[row.assignment],
+                places[row.rater],
             )
             for row in rows
-            if row.item in numbers and row.rater not in failed
+            if row.item in numbers
+            and row.rater not in failed
+            and (not reviewed or accepted.get(row.number, False))
         ]
 
     def missing(self) -> int:
         """Return how many ratings no active rater has, nor has given."""
-        wanted = len(self.study.ordinary) * self.study.settings.per_item
+        left_out = {*self.study.gold, *self.study.pilot}
+        wanted = (len(self.study.ordinary) - len(self.study.pilot)) * self.study.settings.per_item
         with self._database.reading() as connection:
             states = {each.name: each.state for each in self._raters(connection)}
             rows = connection.execute(select(assignments)).all()
-        gold = set(self.study.gold)
         held = sum(
             states[row.rater] == "active"
             or (states[row.rater] == "removed" and row.done is not None)
             for row in rows
-            if row.item not in gold
+            if row.item not in left_out
         )
         return max(0, wanted - held)
 
@@ -530,6 +740,8 @@ class Store:
         found = []
         with self._database.reading() as connection:
             for rater in self._raters(connection):
+                if rater.state == REVIEWER:
+                    continue
                 rows = connection.execute(
                     select(assignments).where(assignments.c.rater == rater.name)
                 ).all()

@@ -8,6 +8,7 @@ import { showOwner } from "./owner.js";
 
 const DRAFT_AFTER = 700;
 const RETRY_AFTER = 3000;
+const ASK_AFTER = 15_000;
 const READ = "semqa.study.read";
 
 const clock = new Clock();
@@ -16,6 +17,9 @@ let task = null;
 let drawn = null;
 let waiting = null;
 let sending = false;
+// Whether something is not kept yet, and what keeps it.
+let dirty = false;
+let keeping = null;
 
 async function begin() {
   if (!token()) {
@@ -31,6 +35,10 @@ async function begin() {
   }
   document.title = about.title;
   find("title").textContent = about.title;
+  if (about.role === "reviewer") {
+    await (await import("./review.js")).showReviews();
+    return;
+  }
   if (about.role === "owner") {
     await showOwner();
     return;
@@ -102,8 +110,16 @@ function ended(problem) {
 }
 
 function show(given) {
+  drawn?.end?.();
+  drawn = task = null;
+  dirty = false;
   if (given.end === "failed") {
     say("Thank you, this is the end", "The first items did not come out as this study needs it, so there are no further ones for you. Your time is appreciated. The people who run the study can tell you more.");
+    return;
+  }
+  if (given.end === "held") {
+    say("Thank you! Now it is the reviewer’s turn", "You have finished the first round. When a reviewer has read your answers, you go on here by yourself: with the next items, or with those that came back.");
+    hold();
     return;
   }
   if (given.end) {
@@ -117,8 +133,10 @@ function show(given) {
   find("message").hidden = true;
   find("work").hidden = false;
   find("problem").hidden = true;
-  find("go").hidden = false;
   drawn = view.draw(given, { parts: find("parts"), asked: find("asked") }, change);
+  const [label, key] = drawn.go ?? ["Save and go on", "Enter"];
+  find("go").replaceChildren(`${label} `, make("kbd", {}, key));
+  find("go").hidden = drawn.locked === true;
   find("count").textContent = `Item ${given.number} of ${given.total}${given.finished ? " · answered" : ""}`;
   find("back").hidden = given.previous === null;
   const bar = find("progress");
@@ -127,33 +145,68 @@ function show(given) {
   bar.setAttribute("aria-valuenow", given.done);
   bar.firstElementChild.style.width = `${(100 * given.done) / given.total}%`;
   if (given.stage === 0) window.scrollTo(0, 0);
-  find("item").focus({ preventScroll: true });
+  if (drawn.focus) drawn.focus();
+  else find("item").focus({ preventScroll: true });
   announce(`Item ${given.number} of ${given.total}. ${given.stages.at(-1).title}`);
   ready();
 }
 
-function change() {
-  find("problem").hidden = true;
-  clearTimeout(waiting);
-  waiting = setTimeout(keep, DRAFT_AFTER);
+// Wait until a reviewer has read the first round.
+async function hold() {
+  let said;
+  do {
+    await new Promise((done) => setTimeout(done, ASK_AFTER));
+    said = await persist("v1/next").catch(ended);
+  } while (said?.end === "held");
+  if (said) show(said);
 }
 
-// A draft that is lost costs a click: nobody is troubled with it.
-function keep(leaving = false) {
+function change() {
+  find("problem").hidden = true;
+  dirty = true;
+  if (drawn?.writes) told("");
+  waiting ??= setTimeout(keep, DRAFT_AFTER);
+}
+
+// Keep a draft, one at a time, so that an older one never comes after a newer one.
+function keep() {
   clearTimeout(waiting);
-  if (!task || !drawn || sending) return;
+  waiting = null;
+  keeping ??= (async () => {
+    while (dirty && drawn && !sending) {
+      dirty = false;
+      const body = { values: drawn.values(), seconds: clock.seconds };
+      try {
+        await persist(`v1/tasks/${task.id}/draft`, { method: "PUT", body });
+        if (drawn?.writes && !dirty) told("Draft saved");
+      } catch (failed) {
+        problem(failed.message);
+      }
+    }
+    keeping = null;
+  })();
+  return keeping;
+}
+
+// The page is being left: there is no time to wait for a reply.
+function keepLeaving() {
+  if (!dirty || !drawn || sending) return;
   const body = { values: drawn.values(), seconds: clock.seconds };
-  call(`v1/tasks/${task.id}/draft`, { method: "PUT", body, keepalive: leaving }).catch(() => {});
+  call(`v1/tasks/${task.id}/draft`, { method: "PUT", body, keepalive: true }).catch(() => {});
 }
 
 async function submit() {
   if (sending || !task || !drawn.ready()) {
-    if (!sending && task) problem("Please answer the marked question.");
+    if (!sending && task) problem(drawn.lacks ?? "Please answer the marked question.");
     return;
   }
-  clearTimeout(waiting);
   sending = true;
   find("go").disabled = true;
+  // What is changed now would not be sent.
+  find("work").inert = Boolean(drawn.writes);
+  clearTimeout(waiting);
+  waiting = null;
+  await keeping;
   try {
     const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
     const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
@@ -169,6 +222,8 @@ async function submit() {
   } finally {
     sending = false;
     find("go").disabled = false;
+    find("work").inert = false;
+    drawn?.focus?.();
   }
 }
 
@@ -178,7 +233,7 @@ function problem(text) {
 }
 
 async function visit(id) {
-  keep();
+  await keep();
   const said = await persist(`v1/tasks/${id}`).catch(ended);
   if (said) show(said);
 }
@@ -191,24 +246,30 @@ function guide(open = find("guide").hidden) {
 }
 
 function keys() {
-  const known = [...(drawn?.keys ?? []), ["Enter", "Save and go on"], ["b or Backspace", "Back to the item before, to correct it"], ["g", "Show or hide the guidelines"], ["?", "Show these keys"]];
+  const known = [...(drawn?.keys ?? []), (drawn?.go ?? ["Save and go on", "Enter"]).toReversed(), ["b", "Back to the item before, to correct it"], ["g", "Show or hide the guidelines"], ["?", "Show these keys"]];
   find("key-list").replaceChildren(...known.flatMap(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)]));
   find("keys").showModal();
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || find("keys").open) return;
-  const writes = event.target.matches("textarea, input:not([type=radio]):not([type=checkbox])");
-  if (event.key === "Enter" && !event.shiftKey && !event.target.closest("button, a")) {
-    if (event.repeat || find("work").hidden) return;
+  const control = event.ctrlKey || event.metaKey;
+  if (event.altKey || event.isComposing || event.defaultPrevented || find("keys").open) return;
+  const free = !find("work").hidden && drawn !== null && !drawn.locked;
+  if (event.key === "Enter" && !event.shiftKey && control === Boolean(drawn?.writes) && (control || !event.target.closest("button, a"))) {
+    if (event.repeat || !free) return;
     event.preventDefault();
     submit();
     return;
   }
-  if (writes) return;
+  const writes = event.target.isContentEditable || event.target.matches("textarea, input:not([type=radio]):not([type=checkbox])");
+  if (control || writes) return;
+  if (!find("work").hidden && drawn?.key(event)) {
+    event.preventDefault();
+    return;
+  }
   const does = { "?": keys, g: () => guide(), b: back, Backspace: back }[event.key];
-  if (does) does();
-  else if (find("work").hidden || !drawn?.key(event)) return;
+  if (!does) return;
+  does();
   event.preventDefault();
 });
 
@@ -224,7 +285,10 @@ find("questions").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && keep(true));
+document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && keepLeaving());
+window.addEventListener("beforeunload", (event) => {
+  if (drawn?.writes && (dirty || keeping) && !sending) event.preventDefault();
+});
 window.addEventListener("hashchange", () => location.reload());
 
 begin();

@@ -9,7 +9,7 @@ const COLOURS = 7;
 const LINK = /^https?:\/\//i;
 export const colour = (number) => `c${(number - 1) % COLOURS}`;
 
-const chip = (number) => make("span", { class: `number ${colour(number)}` }, String(number));
+export const numberChip = (number) => make("span", { class: `number ${colour(number)}` }, String(number));
 
 const body = (text) => make("p", { class: "prose", dir: "auto" }, visible(text));
 
@@ -47,7 +47,7 @@ const DRAW = {
 
   answer(part) {
     const drawn = part.pieces.flatMap((piece) => {
-      if (piece.cite) return [chip(piece.cite)];
+      if (piece.cite) return [numberChip(piece.cite)];
       if (!piece.source) return [visible(piece.text)];
       return [make("mark", { class: `${colour(piece.source)} quoted`, title: `Source ${piece.source}` }, make("bdi", {}, visible(piece.text)), make("sup", {}, String(piece.source)))];
     });
@@ -63,13 +63,13 @@ const DRAW = {
         return over.length ? make("mark", { class: colour(source.number) }, held) : held;
       });
       const title = source.title ? make("bdi", {}, visible(source.title)) : null;
-      return make("li", {}, make("h3", {}, chip(source.number), title), make("p", { class: "prose", dir: "auto" }, ...text), address(source.url));
+      return make("li", {}, make("h3", {}, numberChip(source.number), title), make("p", { class: "prose", dir: "auto" }, ...text), address(source.url));
     });
     return block(part, make("ol", { class: "cards" }, ...cards));
   },
 };
 
-function address(url) {
+export function address(url) {
   if (!url || !LINK.test(url)) return null;
   return make("p", { class: "hint" }, visible(url));
 }

@@ -1,0 +1,94 @@
+"""What reviewers see and do: finished answers, one after the other, accepted or sent back with a remark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from semqa.errors import InputError, NotFoundError
+from semqa.studies.kind import MAX_TEXT
+from semqa.studies.session import LockedError
+
+if TYPE_CHECKING:
+    from semqa.studies.store import Assignment, Store
+
+WAITING, ACCEPTED, RETURNED = "waiting", "accepted", "returned"
+
+
+def state_of(found: Assignment) -> str:
+    """Return whether a finished item waits for a reviewer, was accepted, or is with its writer."""
+    if found.review is None:
+        return WAITING
+    return ACCEPTED if found.review.accepted else RETURNED
+
+
+def queue(store: Store) -> list[dict[str, Any]]:
+    """Return the finished items, by rounds."""
+    study = store.study
+    place = {n: at for at, numbers in enumerate(study.rounds) for n in numbers}
+    rows = [
+        {
+            "id": found.id,
+            "item": study.items[found.item - 1].item,
+            "writer": found.rater,
+            "round": place[found.item],
+            "pilot": found.item in study.pilot,
+            "state": state_of(found),
+            "again": any(not each.accepted for each in found.reviews),
+        }
+        for found in store.finished()
+    ]
+    return sorted(rows, key=lambda row: row["round"])
+
+
+def shown(store: Store, number: int) -> dict[str, Any]:
+    """Return a finished item for the page, with all its revisions and what was said of them.
+
+    Raises:
+        NotFoundError: there is no such item.
+    """
+    found = next((each for each in store.finished() if each.id == number), None)
+    if found is None:
+        raise NotFoundError("There is no such answer.")
+    study = store.study
+    item, design = study.items[found.item - 1], study.settings.design
+    revisions = store.revisions(number)
+    return {
+        "id": found.id,
+        "answer": found.latest,
+        "item": item.item,
+        "writer": found.rater,
+        "state": state_of(found),
+        "seconds": found.seconds,
+        "parts": list(study.kind.review(item, design, found.values)),
+        "history": [
+            {
+                "saved": each.saved / 1e6,
+                "parts": list(study.kind.review(item, design, each.values))[1:2],
+                "said": [
+                    {"accepted": said.accepted, "remark": said.remark, "reviewer": said.reviewer}
+                    for said in found.reviews
+                    if said.answer == each.answer
+                ],
+            }
+            for each in revisions
+        ],
+    }
+
+
+def judge(
+    store: Store, reviewer: str, number: int, answer: int, *, accepted: bool, remark: str
+) -> None:
+    """Accept a finished item, or send it back.
+
+    Raises:
+        NotFoundError: there is no such item.
+        InputError: it is sent back without a remark.
+        LockedError: the writer has revised it since.
+    """
+    said = remark.strip()
+    if len(said) > MAX_TEXT:
+        raise InputError(f"must be at most {MAX_TEXT:,} characters.", field="remark")
+    if not accepted and not said:
+        raise InputError("Say what the writer should change.")
+    if not store.review(reviewer, number, answer, accepted=accepted, remark=said):
+        raise LockedError("The writer has revised this answer. Read it again.")

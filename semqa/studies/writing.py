@@ -1,0 +1,364 @@
+"""Writing answers that quote: how QuoteSum was made (Schuster et al. 2024, section 4.2 and appendix A).
+
+A writer sees a question and its passages, not the short answers, and writes at most 100 words in which
+whatever comes from a passage is quoted. Inputs are questions in QuoteSum's form (``summary`` may be
+missing, and is not shown), and answers to correct: predictions for these questions, or answers saved by
+`semqa answer --json`, which bring their own question and sources.
+
+An export has QuoteSum's rows, several writers to a question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from semqa.data.files import decode_text, open_input
+from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
+from semqa.data.quotesum import MAX_NUMBER, Question, Reference, read_questions, rows_of
+from semqa.errors import InputError
+from semqa.quotes import QuotedAnswer, Source
+from semqa.quotes.renumber import Renumbering
+from semqa.studies.kind import MAX_TEXT, Figures, Input, Item, Kind, Part, Stage, text_part
+from semqa.studies.kind import Question as Asked
+from semqa.studies.written import (
+    MAX_WORDS,
+    Place,
+    as_json,
+    as_segments,
+    covered_short_answers,
+    pieces_of,
+    read_pieces,
+    verified,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.data.jsonl import Row
+    from semqa.studies.folder import Study
+    from semqa.studies.kind import Format, Rated
+    from semqa.studies.written import Piece
+
+_ASKED = (
+    Asked("answer", "Answer", "text"),
+    Asked("left_out", "Passages that do not answer the question", "several", required=False),
+    Asked("comment", "A comment on the question, if you like", "text", required=False),
+)
+
+
+class Writing(Kind):
+    """Answers written by people."""
+
+    name = "writing"
+    title = "Write an answer that quotes"
+    view = "write"
+    per_item = 3
+    reviewed = True
+
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        """Make items of questions, and of answers to correct."""
+        del design
+        questions: dict[str, Question] = {}
+        starts: dict[str, str] = {}
+        own: list[Item] = []
+        for each in inputs:
+            if each.gold:
+                raise InputError("Writing has no gold items. Use --pilot and --reviewers.")
+            path = each.path / "examples.jsonl" if each.path.is_dir() else each.path
+            if path.suffix.lower() == ".json":
+                own += [_saved(row) for row in _objects(path)]
+                continue
+            rows = list(read_rows(path))
+            if any("source1" in row.fields for row in rows):
+                for question in read_questions(path):
+                    questions[question.qid] = question
+            else:
+                for row in rows:
+                    if "sources" in row.fields:
+                        own.append(_saved(row))
+                        continue
+                    qid = row.text("qid")
+                    if qid not in questions:
+                        raise InputError(
+                            f"The question {qid!r} is in none of the files given before.",
+                            where=row.where,
+                        )
+                    starts[qid] = row.text("prediction")
+        wanted = [q for q in questions.values() if not starts or q.qid in starts]
+        return [_item(question, starts.get(question.qid, "")) for question in wanted] + own
+
+    def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
+        """Return the one stage."""
+        del design
+        sources = _sources(item)
+        start, lost = pieces_of(item.data.get("start", ""), sources)
+        task: Part = {
+            "kind": "writing",
+            "sources": _passages(item),
+            "start": as_json(start),
+            "lost": lost,
+            "max_words": MAX_WORDS,
+        }
+        parts = ({**text_part("Question", item.data["question"]), "main": True}, task)
+        title = "Correct the answer" if item.data.get("start") else "Write the answer"
+        return (Stage(title, parts, _ASKED),)
+
+    def check(
+        self,
+        item: Item,
+        design: str,
+        stage: int,
+        values: Mapping[str, Any],
+        before: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Return an answer whose quotes are in their passages, and which is not too long."""
+        del design, stage, before
+        sources = _sources(item)
+        pieces = read_pieces(values.get("answer", []), sources)
+        left_out = _left_out(values.get("left_out", []), sources)
+        comment = values.get("comment", "")
+        if not isinstance(comment, str) or len(comment) > MAX_TEXT:
+            raise InputError(f"must be at most {MAX_TEXT:,} characters.", field="comment")
+        _check_answer(pieces, sources, left_out, comment)
+        found = {"answer": as_json(pieces), "left_out": left_out, "comment": comment.strip()}
+        return {name: value for name, value in found.items() if value or name == "answer"}
+
+    def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
+        """Return the question, the answer and its passages with what is quoted of them."""
+        del design
+        sources, pieces = _sources(item), _written(item, values)
+        answer: Part = {
+            "kind": "answer",
+            "label": f"Answer, {words_of(pieces, sources)} words",
+            "pieces": as_segments(pieces, sources),
+        }
+        if not pieces:
+            answer = text_part("Answer", "No passage answers the question.")
+        left_out = values.get("left_out", [])
+        shown = [
+            {
+                **each,
+                "title": f"{each['title']} (left out)".strip()
+                if each["number"] in left_out
+                else each["title"],
+                "marks": [
+                    [p.start, p.end]
+                    for p in pieces
+                    if isinstance(p, Place) and p.source == each["number"] and p.field == "body"
+                ],
+            }
+            for each in _passages(item)
+        ]
+        comment = values.get("comment")
+        return (
+            {**text_part("Question", item.data["question"]), "main": True},
+            answer,
+            *((text_part("Comment of the writer", comment),) if comment else ()),
+            {"kind": "sources", "label": "Passages", "sources": shown},
+        )
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return rows of QuoteSum; items for which a writer left out all passages have none."""
+        if form != "jsonl":
+            raise InputError("Answers are exported as jsonl, QuoteSum's form.", field="--format")
+        rounds = {
+            study.kind.key(study.items[number - 1]): place
+            for place, numbers in enumerate(study.rounds)
+            for number in numbers
+        }
+        ordered = sorted(
+            ratings, key=lambda r: (rounds[study.kind.key(r.item)], r.item.item, r.place)
+        )
+        for rated in ordered:
+            if not rated.values["answer"]:
+                continue
+            extra = {
+                "writer": rated.rater,
+                "seconds": round(rated.seconds, 1),
+                "revision": rated.revision,
+                "round": rounds[study.kind.key(rated.item)],
+                "left_out": rated.values.get("left_out", []),
+                "comment": rated.values.get("comment", ""),
+            }
+            yield from map(encode_row, rows_of(_question(rated, extra)))
+
+    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+        """Return how much was written, quoted and covered, and in what time."""
+        return _figures([each for _, rated in studies for each in rated])
+
+
+def _check_answer(
+    pieces: Sequence[Piece], sources: Sequence[Source], left_out: Sequence[int], comment: str
+) -> None:
+    quoted = {each.source for each in pieces if isinstance(each, Place)}
+    if not pieces and left_out == [n for n, source in enumerate(sources, 1) if source.text]:
+        if not comment.strip():
+            raise InputError("Say in the comment why no passage answers the question.")
+        return
+    if not quoted:
+        raise InputError(
+            "The answer quotes nothing. If no passage answers the question, leave all of them out."
+        )
+    for number in left_out:
+        if number in quoted:
+            raise InputError(f"Passage {number} is left out, but quoted.")
+    words = words_of(pieces, sources)
+    if words > MAX_WORDS:
+        raise InputError(f"The answer has {words} words; {MAX_WORDS} are allowed.")
+    verified(pieces, sources)
+
+
+def _left_out(given: object, sources: Sequence[Source]) -> list[int]:
+    known = [number for number, source in enumerate(sources, 1) if source.text]
+    if not isinstance(given, list) or any(type(n) is not int or n not in known for n in given):
+        raise InputError("must be numbers of passages.", field="left_out")
+    return sorted(set(given))
+
+
+def _sources(item: Item) -> list[Source]:
+    return [
+        Source(each["text"], each.get("title", ""), each.get("url"))
+        for each in item.data["sources"]
+    ]
+
+
+def _passages(item: Item) -> list[dict[str, Any]]:
+    return [
+        {"number": number, "title": "", **each}
+        for number, each in enumerate(item.data["sources"], 1)
+        if each["text"]
+    ]
+
+
+def _written(item: Item, values: Mapping[str, Any]) -> list[Piece]:
+    return read_pieces(values["answer"], _sources(item))
+
+
+# Reading
+
+
+def _item(question: Question, start: str) -> Item:
+    first = question.references[0]
+    sources = [
+        {"text": s.text, "title": s.title, **({"url": s.url} if s.url else {})}
+        for s in question.sources
+    ]
+    data = {
+        "question": question.question,
+        "sources": sources,
+        "short_answers": list(first.source_answers),
+        "disambiguation": first.disambiguation,
+        "start": start,
+    }
+    return Item(question.qid, "", {name: value for name, value in data.items() if value})
+
+
+def _objects(path: Path) -> Iterator[Row]:
+    """Return the objects of a JSON file: one, or a list."""
+    with open_input(path) as file:
+        value = decode_json(decode_text(file.read_all(), str(path)), str(path))
+    for number, each in enumerate(value if isinstance(value, list) else [value], 1):
+        yield as_row(each, f"{path}: item {number}")
+
+
+def _saved(row: Row) -> Item:
+    """Make an item of a saved answer: its quoted sources first, as many as QuoteSum's rows have."""
+    given = row.fields.get("sources")
+    if not isinstance(given, list) or not given:
+        raise InputError("must be a list of sources.", field="sources", where=row.where)
+    rows = [as_row(each, f"{row.where}: source {n}") for n, each in enumerate(given, 1)]
+    sources = [Source(each.text("text"), each.text("title", ""), _url(each)) for each in rows]
+    question = row.text("question")
+    answer = QuotedAnswer.parse(row.text("answer"), sources)
+    renumbering = Renumbering(sources)
+    answer = renumbering.answer(answer)
+    if len(renumbering.numbers) > MAX_NUMBER:
+        raise InputError(
+            f"quotes {len(renumbering.numbers)} sources; QuoteSum's rows have {MAX_NUMBER} at most.",
+            field="answer",
+            where=row.where,
+        )
+    others = [n for n in range(1, len(sources) + 1) if n not in renumbering.numbers]
+    kept = [*renumbering.numbers, *others][:MAX_NUMBER]
+    chosen = Question(
+        row.text("qid", question),
+        question,
+        tuple(sources[n - 1] for n in kept),
+        (Reference("", ""),),
+    )
+    return _item(chosen, "" if answer.abstained else answer.marked)
+
+
+def _url(row: Row) -> str | None:
+    found = row.fields.get("url")
+    return found if isinstance(found, str) and found else None
+
+
+# Writing
+
+
+def _question(rated: Rated, extra: Mapping[str, object]) -> Question:
+    data, sources = rated.item.data, _sources(rated.item)
+    pieces = _written(rated.item, rated.values)
+    short = data.get("short_answers", [])
+    reference = Reference(
+        f"{rated.item.item}_{rated.place}",
+        verified(pieces, sources),
+        covered_short_answers(pieces, sources, short),
+        tuple(short),
+        data.get("disambiguation", ""),
+        extra,
+    )
+    return Question(rated.item.item, data["question"], tuple(sources), (reference,))
+
+
+def _figures(ratings: Sequence[Rated]) -> Figures:
+    own = [each for each in ratings if each.values["answer"]]
+    words, quotes, shares, spans = [], [], [], []
+    for each in own:
+        sources, pieces = _sources(each.item), _written(each.item, each.values)
+        places = [piece for piece in pieces if isinstance(piece, Place)]
+        words.append(words_of(pieces, sources))
+        quotes.append(len(places))
+        spans.append(words_of(places, sources) / max(1, words[-1]))
+        shares.append(len({p.source for p in places}) / len(_passages(each.item)))
+    left = Counter(number for each in ratings for number in each.values.get("left_out", []))
+    seconds = [each.seconds for each in ratings]
+    record: dict[str, Any] = {
+        "answers": len(own),
+        "without_answer": len(ratings) - len(own),
+        "questions": len({each.item.item for each in own}),
+        "writers": len({each.rater for each in ratings}),
+        "words": fmean(words) if words else None,
+        "quoted_words": fmean(spans) if spans else None,
+        "quotes": fmean(quotes) if quotes else None,
+        "passages_quoted": fmean(shares) if shares else None,
+        "passages_left_out": left.total(),
+        "revised": sum(each.revision > 1 for each in ratings),
+        "comments": sum(bool(each.values.get("comment")) for each in ratings),
+        "seconds": median(seconds) if seconds else None,
+    }
+    labels = {
+        "words": ("words, mean", "{:.1f}"),
+        "quoted_words": ("of these quoted", "{:.0%}"),
+        "quotes": ("quotes, mean", "{:.1f}"),
+        "passages_quoted": ("passages quoted", "{:.0%}"),
+        "seconds": ("seconds, median", "{:.0f}"),
+    }
+    rows = [
+        [label, "–" if record[name] is None else form.format(record[name])]
+        for name, (label, form) in labels.items()
+    ]
+    rows += [
+        [name.replace("_", " "), str(record[name])]
+        for name in ("without_answer", "passages_left_out", "revised", "comments")
+    ]
+    notes = [
+        f"{record['answers']} answers to {record['questions']} questions by {record['writers']} "
+        "writers"
+    ]
+    return Figures(record, [(("answers", str(record["answers"])), rows)], notes)
