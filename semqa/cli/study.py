@@ -257,6 +257,8 @@ def export(
             write_result(b"".join(lines).decode())
         else:
             write_atomic(out, lines)
+        if waiting := store.unaccepted():
+            say(f"{waiting} finished answers were not accepted by a reviewer yet: left out.")
     finally:
         store.close()
 

@@ -9,6 +9,7 @@ from semqa.studies.kind import MAX_TEXT
 from semqa.studies.session import LockedError
 
 if TYPE_CHECKING:
+    from semqa.studies.kind import Item
     from semqa.studies.store import Assignment, Store
 
 WAITING, ACCEPTED, RETURNED = "waiting", "accepted", "returned"
@@ -28,7 +29,7 @@ def queue(store: Store) -> list[dict[str, Any]]:
     rows = [
         {
             "id": found.id,
-            "item": study.items[found.item - 1].item,
+            "item": _name(study.items[found.item - 1]),
             "writer": found.rater,
             "round": place[found.item],
             "pilot": found.item in study.pilot,
@@ -38,6 +39,10 @@ def queue(store: Store) -> list[dict[str, Any]]:
         for found in store.finished()
     ]
     return sorted(rows, key=lambda row: row["round"])
+
+
+def _name(item: Item) -> str:
+    return str(item.data.get("question", item.item))
 
 
 def shown(store: Store, number: int) -> dict[str, Any]:
@@ -55,7 +60,7 @@ def shown(store: Store, number: int) -> dict[str, Any]:
     return {
         "id": found.id,
         "answer": found.latest,
-        "item": item.item,
+        "item": _name(item),
         "writer": found.rater,
         "state": state_of(found),
         "seconds": found.seconds,

@@ -570,6 +570,12 @@ class Store:
         with self._database.reading() as connection:
             return bool(self._reviewers(connection))
 
+    def unaccepted(self) -> int:
+        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers."""
+        if not self.reviewed():
+            return 0
+        return sum(not found.accepted for found in self.finished())
+
     def finished(self) -> list[Assignment]:
         """Return the items that were finished at least once, the oldest first."""
         with self._database.reading() as connection:

@@ -170,12 +170,12 @@ class Writing(Kind):
             for place, numbers in enumerate(study.rounds)
             for number in numbers
         }
-        ordered = sorted(
-            ratings, key=lambda r: (rounds[study.kind.key(r.item)], r.item.item, r.place)
-        )
+        answered = [each for each in ratings if each.values["answer"]]
+        if not answered:
+            raise InputError("There is no answer to export yet.")
+        order = {study.kind.key(item): number for number, item in enumerate(study.items)}
+        ordered = sorted(answered, key=lambda r: (order[study.kind.key(r.item)], r.place))
         for rated in ordered:
-            if not rated.values["answer"]:
-                continue
             extra = {
                 "writer": rated.rater,
                 "seconds": round(rated.seconds, 1),

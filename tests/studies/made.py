@@ -105,6 +105,11 @@ class Person:
         assert reply.status_code == status, reply.text
         return reply.json()
 
+    def post(self, path: str, body: Mapping[str, Any], status: int = 200) -> Any:
+        reply = self._client.post(path, json=dict(body), headers=self._head)
+        assert reply.status_code == status, reply.text
+        return reply.json()
+
     def draft(self, task: Mapping[str, Any], seconds: float = 1.0, **values: Any) -> None:
         body = {"values": values, "seconds": seconds}
         reply = self._client.put(f"/v1/tasks/{task['id']}/draft", json=body, headers=self._head)

@@ -97,12 +97,17 @@ export class Quotable {
     const [from, to] = [this.#node(first.start, false), this.#node(last.end, true)];
     document.getSelection().setBaseAndExtent(from.node, from.offset, to.node, to.offset);
     const moved = this.#words[this.#focus];
-    this.#rect(moved) && this.#reveal(moved);
+    this.reveal(moved);
   }
 
-  #reveal(word) {
-    const { node } = this.#node(word.start, false);
-    node.parentElement.scrollIntoView({ block: "nearest" });
+  // Scroll so that a part of the text is in sight, clear of what sticks to the edges of the window.
+  reveal(part) {
+    const rect = this.#rect(part);
+    const low = document.querySelector(".bar").getBoundingClientRect().bottom + 16;
+    const field = document.getElementById("questions").getBoundingClientRect();
+    const high = (field.left < rect.right && field.right > rect.left && field.bottom >= innerHeight - 4 ? field.top : innerHeight) - 16;
+    if (rect.top < low) window.scrollBy({ top: rect.top - low });
+    else if (rect.bottom > high) window.scrollBy({ top: Math.min(rect.bottom - high, rect.top - low) });
   }
 
   #rect(word) {

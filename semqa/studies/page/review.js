@@ -2,7 +2,7 @@
 // with a remark.
 
 import { announce, find, make, plural } from "../dom.js";
-import { visible } from "../visible.js";
+import { short, visible } from "../visible.js";
 import { call } from "./api.js";
 import { drawPart } from "./parts.js";
 
@@ -49,7 +49,7 @@ function list() {
     const items = rows.filter((row) => label(row) === name).map((row) => {
       const now = open?.id === row.id;
       return make("li", {}, make("button", { type: "button", class: `pickable ${row.state}`, "aria-current": now ? "true" : null, onclick: () => read(row.id) },
-        make("span", { class: "who" }, visible(row.writer)), make("span", { class: "what" }, visible(row.item)), make("span", { class: "state" }, row.state === "waiting" && row.again ? "revised" : STATES[row.state])));
+        make("span", { class: "who" }, visible(row.writer)), make("span", { class: "state" }, row.state === "waiting" && row.again ? "revised" : STATES[row.state]), make("span", { class: "what" }, short(row.item, 90))));
     });
     return make("section", {}, make("h2", {}, name), make("ul", {}, ...items));
   });

@@ -18,6 +18,7 @@ export function draw(task, { parts, asked }, changed) {
   let lacks = "";
   let warned = false;
   let current = 0;
+  let shown = null;
 
   // The passages
 
@@ -51,10 +52,10 @@ export function draw(task, { parts, asked }, changed) {
 
   // The answer
 
-  const said = make("p", { class: "hint told", role: "status" });
+  const said = make("p", { class: "hint told" });
   function tell(text, seen = false) {
     said.textContent = seen ? text : "";
-    if (!seen) announce(text);
+    announce(text);
   }
 
   const editor = new Editor(given.answer ?? start, {
@@ -84,14 +85,14 @@ export function draw(task, { parts, asked }, changed) {
       announce(textFor(moved).text(moved));
     }
   };
-  const tools = make("div", { class: "tools", role: "toolbar", "aria-label": "Selected quote" },
+  const tools = make("span", { class: "tools", role: "group", "aria-label": "Selected quote" },
     make("span", { class: "group" }, make("span", { class: "hint" }, "Start"), tool("−", "Begin a word earlier", () => stretch("start", -1)), tool("+", "Begin a word later", () => stretch("start", 1))),
     make("span", { class: "group" }, make("span", { class: "hint" }, "End"), tool("−", "End a word earlier", () => stretch("end", -1)), tool("+", "End a word later", () => stretch("end", 1))),
     make("span", { class: "group" }, make("span", { class: "hint" }, "Move"), tool("←", "Move to the left", () => editor.move(-1)), tool("→", "Move to the right", () => editor.move(1))),
     tool("Remove", "Remove the quote", () => editor.remove()),
   );
-  const undo = tool("Undo", "Undo (Ctrl+Z)", () => editor.undo());
-  const redo = tool("Redo", "Redo (Ctrl+Shift+Z)", () => editor.redo());
+  const undo = tool("↶", "Undo (Ctrl+Z)", () => editor.undo());
+  const redo = tool("↷", "Redo (Ctrl+Shift+Z)", () => editor.redo());
   const count = make("span", { class: "count" });
   const covered = make("span", { class: "count" });
   const comment = make("textarea", { id: "comment", rows: 2, maxlength: 10_000, dir: "auto", disabled: locked, oninput: changed });
@@ -116,6 +117,8 @@ export function draw(task, { parts, asked }, changed) {
       text.show(own, selected && textFor(selected) === text ? selected : null);
     }
     tools.classList.toggle("off", !selected);
+    if (selected && !same(selected, shown)) textFor(selected).reveal(selected);
+    shown = selected;
     for (const button of tools.querySelectorAll("button")) button.disabled = !selected || locked;
     undo.disabled = locked || !editor.canUndo;
     redo.disabled = locked || !editor.canRedo;
@@ -173,8 +176,10 @@ export function draw(task, { parts, asked }, changed) {
 
   parts.replaceChildren(drawPart(question), make("ol", { class: "passages" }, ...passages.map(({ element }) => element)), pick);
   asked.replaceChildren(make("section", { class: "stage writing" },
-    make("h2", {}, visible(stage.title)), ...notes, tools, editor.element,
-    make("div", { class: "counts" }, make("span", { id: "counts" }, count, " · ", covered), make("span", { class: "group" }, undo, redo)), said,
+    make("h2", {}, visible(stage.title)), ...notes,
+    make("div", { class: "toolbar" }, make("span", { class: "group" }, undo, redo), tools),
+    editor.element,
+    make("p", { class: "counts", id: "counts" }, count, " · ", covered), said,
     make("details", { class: "remark-field", open: comment.value !== "" }, make("summary", {}, "Comment on the question"), make("label", { for: "comment", class: "sr" }, "Comment on the question"), comment)));
   update();
 
