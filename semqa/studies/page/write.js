@@ -126,6 +126,7 @@ export function draw(task, { parts, asked }, changed) {
 
   // Quoting
 
+  let pressed = false;
   const pick = make("button", { type: "button", class: "main pick", tabindex: "-1", hidden: true, onpointerdown: (event) => event.preventDefault(), onclick: quote }, "Quote ", make("kbd", {}, "Q"));
 
   const selection = () => (locked ? null : texts.map((text) => text.selection()).find(Boolean) ?? null);
@@ -150,7 +151,7 @@ export function draw(task, { parts, asked }, changed) {
   }
 
   function offer() {
-    const found = document.contains(parts) ? selection() : null;
+    const found = pressed ? null : selection();
     pick.hidden = !found;
     if (!found) return;
     const rects = document.getSelection().getRangeAt(0).getClientRects();
@@ -162,6 +163,12 @@ export function draw(task, { parts, asked }, changed) {
 
   const stop = new AbortController();
   document.addEventListener("selectionchange", offer, { signal: stop.signal });
+  // A button that appears under a mouse that is selecting would be selected as well.
+  document.addEventListener("pointerdown", (event) => (pressed = event.pointerType === "mouse"), { signal: stop.signal });
+  document.addEventListener("pointerup", () => {
+    pressed = false;
+    offer();
+  }, { signal: stop.signal });
   document.addEventListener("scroll", offer, { signal: stop.signal, capture: true, passive: true });
 
   // Put on the page
