@@ -47,6 +47,7 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
                 "parts": list(stages[n].parts),
                 "questions": [question.to_dict() for question in stages[n].questions],
                 "locked": n != current,
+                "more": len(stages) > 1,
             }
             for n in shown
         ],
