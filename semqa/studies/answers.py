@@ -95,6 +95,11 @@ class Answers(Kind):
                 )
                 for row in rows
             ]
+        if not answers:
+            raise InputError(
+                "There are no answers to rate.",
+                hint="Name predictions, or human=FILE for the human answers of a QuoteSum file.",
+            )
         return [_item(questions, *answer) for answer in answers]
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
