@@ -285,8 +285,11 @@ class Store:
             NotFoundError: there is none of that name.
         """
         with self._database.writing() as connection:
-            if self._rater(connection, name).state == OWNER:
+            state = self._rater(connection, name).state
+            if state == OWNER:
                 raise NotFoundError(f"There is no rater {name!r}.")
+            if state != "active":
+                raise InputError(f"{name!r} rates nothing any more: {state}.")
             self._end(connection, name, "removed")
 
     def _add(self, connection: Connection, name: str, state: str) -> None:
@@ -402,19 +405,34 @@ class Store:
                 .values(opened=self.clock())
             )
 
-    def draft(self, rater: str, number: int, values: dict[str, Any], seconds: float) -> None:
+    def draft(
+        self,
+        rater: str,
+        number: int,
+        wanted: Callable[[Assignment], bool],
+        values: dict[str, Any],
+        seconds: float,
+    ) -> None:
         """Keep unsaved answers, so that the rater finds them again.
+
+        Args:
+            rater: whose item it is.
+            number: its id.
+            wanted: says whether they are still of use.
+            values: the answers.
+            seconds: see `save`.
 
         Raises:
             NotFoundError: the rater has no such item.
         """
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
-            connection.execute(
-                update(assignments)
-                .where(assignments.c.id == number)
-                .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
-            )
+            if wanted(found):
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == number)
+                    .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
+                )
 
     def save(
         self,

@@ -80,7 +80,8 @@ async function persist(path, given) {
       return said;
     } catch (problem) {
       if (problem.status !== 0 && problem.status < 500) throw problem;
-      told("No connection. Your answers are still here; trying again …", true);
+      const why = problem.status === 0 ? "No connection." : problem.message;
+      told(`${why} Your answers are still here; trying again …`, true);
       await new Promise((done) => setTimeout(done, RETRY_AFTER));
     }
   }
@@ -142,7 +143,7 @@ function change() {
 function keep(leaving = false) {
   clearTimeout(waiting);
   if (!task || !drawn || sending) return;
-  const body = { values: drawn.values(), seconds: clock.seconds };
+  const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
   call(`v1/tasks/${task.id}/draft`, { method: "PUT", body, keepalive: leaving }).catch(() => {});
 }
 
@@ -165,6 +166,8 @@ async function submit() {
       show(said);
     }
   } catch (failed) {
+    // Answered meanwhile in another window: show how things stand.
+    if (failed.status === 409) show(await persist(`v1/tasks/${task.id}`));
     problem(failed.message);
   } finally {
     sending = false;
