@@ -183,7 +183,7 @@ def raters(
 
     print_tables(_raters_table(rows))
     if missing:
-        say(f"{missing} ratings are nobody's: add raters.")
+        say(f"{missing} ratings have no rater. Add one with --add NAME.")
 
 
 @app.command()

@@ -104,7 +104,7 @@ function ended(problem) {
 
 function show(given) {
   if (given.end === "failed") {
-    say("Thank you, this is the end", "The first items did not come out as this study needs it, so there are no further ones for you. Your time is appreciated. The people who run the study can tell you more.");
+    say("Thank you, this is the end", "This study needs raters whose first answers are close to ours. Yours were not, so there are no further items for you. Thank you for your time; the people who run the study can tell you more.");
     return;
   }
   if (given.end) {
