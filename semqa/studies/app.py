@@ -128,24 +128,22 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         name = _rater(request)
         if store.rater(name).state == "failed":
             return {"end": "failed"}
+        _check_active(name)
         found = store.next(name)
-        if found is None:
-            return {"end": "done", "last": _last(name)}
-        return show(name, found.id)
-
-    def _last(name: str) -> int | None:
+        if found is not None:
+            return task(store, found)
         order = store.order(name)
-        return order[-1][0] if order else None
+        return {"end": "done", "last": order[-1][0] if order else None}
 
     @app.get("/v1/tasks/{number}")
     def one(request: Request, number: Number) -> dict[str, Any]:
-        """Return an item of a rater."""
-        return show(_rater(request), number)
-
-    def show(name: str, number: Number) -> dict[str, Any]:
+        """Return an item that a rater has seen before."""
+        name = _rater(request)
         _check_active(name)
-        store.open(name, number)
-        return task(store, store.assignment(name, number))
+        found = store.assignment(name, number)
+        if found.opened is None:
+            raise NotFoundError("Its turn has not come yet.")
+        return task(store, found)
 
     @app.put("/v1/tasks/{number}/draft", status_code=204)
     def draft(request: Request, number: Number, given: Given) -> Response:

@@ -363,15 +363,29 @@ class Store:
                 connection.execute(insert(assignments), rows)
 
     def next(self, rater: str) -> Assignment | None:
-        """Return the first item that a rater has not finished; None if all are."""
-        with self._database.reading() as connection:
+        """Return the first item that a rater has not finished, and note that the rater sees it.
+
+        From now on it is this rater's, whoever comes or goes.
+
+        Returns:
+            None if all items are finished.
+        """
+        with self._database.writing() as connection:
             row = connection.execute(
                 select(assignments)
                 .where(assignments.c.rater == rater, assignments.c.done.is_(None))
                 .order_by(assignments.c.position)
                 .limit(1)
             ).one_or_none()
-            return None if row is None else self._assignment(connection, row)
+            if row is None:
+                return None
+            if row.opened is None:
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == row.id)
+                    .values(opened=self.clock())
+                )
+            return self._own(connection, rater, row.id)
 
     def assignment(self, rater: str, number: int) -> Assignment:
         """Return an item of a rater.
@@ -391,19 +405,6 @@ class Store:
                 .order_by(assignments.c.position)
             )
             return [(row.id, row.done is not None) for row in rows]
-
-    def open(self, rater: str, number: int) -> None:
-        """Note that a rater sees an item; from now on it is this rater's."""
-        with self._database.writing() as connection:
-            connection.execute(
-                update(assignments)
-                .where(
-                    assignments.c.id == number,
-                    assignments.c.rater == rater,
-                    assignments.c.opened.is_(None),
-                )
-                .values(opened=self.clock())
-            )
 
     def draft(
         self,
@@ -484,7 +485,7 @@ class Store:
                     draft_seconds=worked,
                 )
             )
-            if found.qualifies and complete:
+            if found.qualifies and complete and found.done is None:  # not a correction
                 self._qualify(connection, rater)
 
     def _bounded(self, found: Assignment, seconds: float) -> float:
