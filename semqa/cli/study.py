@@ -48,8 +48,11 @@ def new(
         typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False),
     ],
     raters: Annotated[
-        str, typer.Option(help="Number of raters, or their names: ann,ben,eve.")
-    ] = "3",
+        str | None,
+        typer.Option(
+            help="Number of raters, or their names: ann,ben,eve.", show_default="--per-item"
+        ),
+    ] = None,
     per_item: Annotated[
         int | None, typer.Option(help="Ratings per item.", show_default="as in the paper")
     ] = None,
@@ -96,41 +99,30 @@ def new(
     semqa study new writing dev.jsonl --answers predictions.jsonl -o study --raters me --per-item 1
     """  # noqa: D301 -- click reads the backspace
     _require()
-    from semqa.studies.folder import Settings, Study
+    from semqa.studies.folder import Settings
     from semqa.studies.kind import Input
     from semqa.studies.kinds import kind_of
-    from semqa.studies.store import Store
+    from semqa.studies.store import new_study
 
     chosen = kind_of(kind)
     settings = Settings(
         kind,
         title or chosen.title,
         design or chosen.designs[0],
-        per_item or chosen.per_item,
+        chosen.per_item if per_item is None else per_item,
         qualify,
         threshold,
         seed,
         pilot,
         batch,
     )
-    names = _names(raters)
-    if len(names) < settings.per_item:
-        raise InputError(
-            f"{settings.per_item} ratings per item need as many raters, got {len(names)}.",
-            field="--raters",
-        )
+    names = _names(raters or str(settings.per_item))
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
     given += [Input(answers)] if answers is not None else []
     items = chosen.read(given, settings.design)
-    study = Study.create(out, settings, items, chosen.keep(given))
-    store = Store(study)
-    try:
-        if reviewers is not None:
-            store.add_reviewers(_people(reviewers))
-        store.add_raters(names)
-    finally:
-        store.close()
+    people = [] if reviewers is None else _people(reviewers)
+    study = new_study(out, settings, items, names, chosen.keep(given), people)
     ratings = len(study.ordinary) * settings.per_item
     say(
         f"{out}: {len(study.ordinary)} items, {ratings} ratings by {len(names)} raters. "
@@ -161,13 +153,11 @@ def serve(
     from semqa.cli.serve import http_address
     from semqa.server.running import Running, log_to
     from semqa.server.settings import ServerSettings
-    from semqa.studies.app import MAX_BODY, create_app
+    from semqa.studies.app import create_app
 
     log_to()
     store = _store(folder)
-    settings = ServerSettings(
-        host=host, port=port, data=folder, max_body=MAX_BODY, public_url=public_url
-    )
+    settings = ServerSettings(host=host, port=port, data=folder, public_url=public_url)
 
     def ready() -> None:
         address = public_url or http_address(host, running.port)
@@ -226,7 +216,7 @@ def raters(
 
     print_tables(_raters_table(rows))
     if missing:
-        say(f"{missing} ratings are nobody's: add raters.")
+        say(f"{missing} ratings have no rater. Add one with --add NAME.")
 
 
 @app.command()
@@ -280,7 +270,8 @@ def report(
         store = _store(folder)
         try:
             studies.append((store.study, store.rated()))
-            people += progress_rows(store.progress())
+            name = f"{folder.name}: " if len(folders) > 1 else ""
+            people += progress_rows(store.progress(), name)
         finally:
             store.close()
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
@@ -321,11 +312,11 @@ _TABLES = {"ais": _ais_tables}
 """Kinds whose tables another command has already; those of the others are in their figures."""
 
 
-def progress_rows(progress: Sequence[Progress]) -> list[dict[str, object]]:
-    """Return how far raters are, ready for JSON."""
+def progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, object]]:
+    """Return how far raters are, ready for JSON; names begin with `before`."""
     return [
         {
-            "rater": each.rater.name,
+            "rater": before + each.rater.name,
             "state": each.rater.state,
             "done": each.done,
             "total": each.total,

@@ -7,6 +7,7 @@ it as a bearer token. Raters get what the stages of their own items show, and no
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -24,13 +25,14 @@ from semqa.server.measures import Measures
 from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
 from semqa.server.settings import ServerSettings
 from semqa.studies.reviewing import judge, queue, shown
-from semqa.studies.session import LockedError, answer, task
+from semqa.studies.session import LockedError, answer, keep_draft, task
 from semqa.studies.store import OWNER, REVIEWER
 
 if TYPE_CHECKING:
     from semqa.studies.store import Store
 
 MAX_BODY = 2**20
+"""Bytes of a request; a rating is a few hundred."""
 
 PAGE_POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -50,11 +52,12 @@ def _storable(values: _T) -> _T:
     return values
 
 
-class Draft(BaseModel):
-    """Answers that a rater has not sent yet."""
+class Given(BaseModel):
+    """Answers of a stage, and the seconds that the rater worked on the item."""
 
     model_config = ConfigDict(extra="forbid")
 
+    stage: Annotated[int, Field(ge=0)]
     values: Annotated[dict[str, Any], AfterValidator(_storable)]
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -73,12 +76,6 @@ class Said(BaseModel):
     remark: Annotated[str, AfterValidator(_storable)] = ""
 
 
-class Given(Draft):
-    """Answers of a stage."""
-
-    stage: Annotated[int, Field(ge=0)]
-
-
 def create_app(store: Store, settings: ServerSettings) -> FastAPI:
     """Make the application of a study.
 
@@ -86,6 +83,7 @@ def create_app(store: Store, settings: ServerSettings) -> FastAPI:
         store: the study and its database.
         settings: address and limits.
     """
+    settings = replace(settings, max_body=min(settings.max_body, MAX_BODY))
     app = FastAPI(
         title="semqa study",
         version=semqa.__version__,
@@ -150,33 +148,30 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         name = _with_role(store, request, "rater")
         if store.rater(name).state == "failed":
             return {"end": "failed"}
+        _check_active(name)
         found = store.next(name)
-        if found is None:
-            return {"end": "held" if store.held(name) else "done", "last": _last(name)}
-        return show(name, found.id)
-
-    def _last(name: str) -> int | None:
+        if found is not None:
+            return task(store, found)
         order = store.order(name)
-        return order[-1][0] if order else None
+        end = "held" if store.held(name) else "done"
+        return {"end": end, "last": order[-1][0] if order else None}
 
     @app.get("/v1/tasks/{number}")
     def one(request: Request, number: Number) -> dict[str, Any]:
-        """Return an item of a rater."""
-        return show(_with_role(store, request, "rater"), number)
-
-    def show(name: str, number: Number) -> dict[str, Any]:
+        """Return an item that a rater has seen before."""
+        name = _with_role(store, request, "rater")
         _check_active(name)
-        store.open(name, number)
-        return task(store, store.assignment(name, number))
+        found = store.assignment(name, number)
+        if found.opened is None:
+            raise NotFoundError("Its turn has not come yet.")
+        return task(store, found)
 
     @app.put("/v1/tasks/{number}/draft", status_code=204)
-    def draft(request: Request, number: Number, given: Draft) -> Response:
+    def draft(request: Request, number: Number, given: Given) -> Response:
         """Keep what a rater has entered so far."""
         name = _with_role(store, request, "rater")
         _check_active(name)
-        if store.assignment(name, number).accepted:
-            raise LockedError("This answer was accepted, so it can no longer be changed.")
-        store.draft(name, number, given.values, given.seconds)
+        keep_draft(store, name, number, given.stage, given.values, given.seconds)
         return Response(status_code=204)
 
     @app.post("/v1/tasks/{number}/answers")

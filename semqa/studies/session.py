@@ -47,6 +47,7 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
                 "parts": list(stages[n].parts),
                 "questions": [question.to_dict() for question in stages[n].questions],
                 "locked": n != current,
+                "more": len(stages) > 1,
             }
             for n in shown
         ],
@@ -106,3 +107,20 @@ def answer(
         return (stage + 1 if following is None else following), checked, following is None
 
     store.save(rater, number, decide, seconds)
+
+
+def keep_draft(
+    store: Store, rater: str, number: int, stage: int, values: dict[str, Any], seconds: float
+) -> None:
+    """Keep unsaved answers of the stage that is open; those of another one come too late.
+
+    So do those of an answer that a reviewer has accepted.
+
+    Raises:
+        NotFoundError: the rater has no such item.
+    """
+
+    def wanted(found: Assignment) -> bool:
+        return stage == _current(found) and not found.accepted
+
+    store.draft(rater, number, wanted, values, seconds)

@@ -32,18 +32,23 @@ from sqlalchemy import (
 
 from semqa.errors import InputError, NotFoundError
 from semqa.server.store.database import Database
+from semqa.studies.folder import Study
 from semqa.studies.kind import Rated
+from semqa.studies.kinds import kind_of
 from semqa.studies.plan import deal, with_gold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from sqlalchemy import Connection, Row
 
-    from semqa.studies.folder import Study
+    from semqa.studies.folder import Settings
+    from semqa.studies.kind import Item
 
 OWNER = "owner"
 REVIEWER = "reviewer"
+MAX_NAME = 100
 
 metadata = MetaData()
 
@@ -210,6 +215,62 @@ class Progress(NamedTuple):
     last: int | None
 
 
+def new_study(
+    folder: Path,
+    settings: Settings,
+    items: Sequence[Item],
+    names: Sequence[str],
+    kept: Mapping[str, bytes] | None = None,
+    reviewers: Sequence[str] = (),
+) -> Study:
+    """Make a study with its raters.
+
+    Args:
+        folder: where; made if it is missing.
+        settings: how it is run.
+        items: what is rated, gold items included.
+        names: of the raters.
+        kept: see `Kind.keep`.
+        reviewers: names of those who accept what is written.
+
+    Raises:
+        InputError: the folder has something in it, an item cannot be shown, there are too few raters,
+            or a name cannot be one.
+        UnavailableError: the disk failed or is full.
+    """
+    if len(names) < settings.per_item:
+        raise InputError(
+            f"must be at least {settings.per_item}, one for each rating of an item, got {len(names)}.",
+            field="raters",
+        )
+    if reviewers and not kind_of(settings.kind).reviewed:
+        raise InputError("are for what is written: ratings have none.", field="reviewers")
+    people = [*names, *reviewers]
+    for name in people:
+        check_name(name)
+        if people.count(name) > 1:
+            raise InputError(f"has {name!r} twice.", field="raters")
+    study = Study.create(folder, settings, items, kept)
+    store = Store(study)
+    try:
+        store.add_raters(names)
+        store.add_reviewers(reviewers)
+    finally:
+        store.close()
+    study.finish()
+    return study
+
+
+def check_name(name: str) -> None:
+    """Raise if a rater cannot be called so.
+
+    Raises:
+        InputError: the name is empty, too long, or not printable.
+    """
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or name == OWNER:
+        raise InputError(f"{name!r} cannot be the name of a rater.")
+
+
 def now() -> int:
     """Return the time in microseconds since 1970, UTC."""
     return time.time_ns() // 1000
@@ -279,7 +340,7 @@ class Store:
         """
         with self._database.writing() as connection:
             for name in names:
-                self._check_name(connection, name)
+                self._check_free(connection, name)
                 self._add(connection, name, "active")
             self._deal(connection)
 
@@ -289,11 +350,11 @@ class Store:
         Raises:
             InputError: a name is taken or empty, or such answers are not reviewed.
         """
-        if not self.study.kind.reviewed:
+        if not self.study.kind.reviewed and any(True for _ in names):
             raise InputError("Only what is written has reviewers, ratings have none.")
         with self._database.writing() as connection:
             for name in names:
-                self._check_name(connection, name)
+                self._check_free(connection, name)
                 self._add(connection, name, REVIEWER)
 
     def remove_rater(self, name: str) -> None:
@@ -303,13 +364,15 @@ class Store:
             NotFoundError: there is none of that name.
         """
         with self._database.writing() as connection:
-            if self._rater(connection, name).state in (OWNER, REVIEWER):
+            state = self._rater(connection, name).state
+            if state in (OWNER, REVIEWER):
                 raise NotFoundError(f"There is no rater {name!r}.")
+            if state != "active":
+                raise InputError(f"{name!r} rates nothing any more: {state}.")
             self._end(connection, name, "removed")
 
-    def _check_name(self, connection: Connection, name: str) -> None:
-        if not name.strip() or len(name) > 100 or not name.isprintable() or name == OWNER:
-            raise InputError(f"{name!r} is no name for a rater.")
+    def _check_free(self, connection: Connection, name: str) -> None:
+        check_name(name)
         if self._named(connection, name):
             raise InputError(f"There is a rater {name!r} already.")
 
@@ -390,12 +453,16 @@ class Store:
                 connection.execute(insert(assignments), rows)
 
     def next(self, rater: str) -> Assignment | None:
-        """Return the first item that a rater has not finished.
+        """Return the first item that a rater has not finished, and note that the rater sees it.
 
-        None if all are, or if reviewers have not accepted all of the rater's pilot round (`held`).
+        From now on it is this rater's, whoever comes or goes.
+
+        Returns:
+            None if all items are finished, or if reviewers have not accepted all of the rater's
+            pilot round (`held`).
         """
-        held = self.held(rater)
-        with self._database.reading() as connection:
+        with self._database.writing() as connection:
+            held = self._held(connection, rater)
             row = connection.execute(
                 select(assignments)
                 .where(assignments.c.rater == rater, assignments.c.done.is_(None))
@@ -404,21 +471,28 @@ class Store:
             ).one_or_none()
             if row is None or (held and row.item not in self.study.pilot):
                 return None
-            return self._assignment(connection, row)
+            if row.opened is None:
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == row.id)
+                    .values(opened=self.clock())
+                )
+            return self._own(connection, rater, row.id)
 
     def held(self, rater: str) -> bool:
         """Whether a rater must wait for reviewers before going on behind the pilot round."""
-        if not self.study.pilot:
-            return False
         with self._database.reading() as connection:
-            if not self._reviewers(connection):
-                return False
-            rows = connection.execute(
-                select(assignments).where(
-                    assignments.c.rater == rater, assignments.c.item.in_(self.study.pilot)
-                )
-            ).all()
-            return not all(self._assignment(connection, row).accepted for row in rows)
+            return self._held(connection, rater)
+
+    def _held(self, connection: Connection, rater: str) -> bool:
+        if not self.study.pilot or not self._reviewers(connection):
+            return False
+        rows = connection.execute(
+            select(assignments).where(
+                assignments.c.rater == rater, assignments.c.item.in_(self.study.pilot)
+            )
+        ).all()
+        return not all(self._assignment(connection, row).accepted for row in rows)
 
     def assignment(self, rater: str, number: int) -> Assignment:
         """Return an item of a rater.
@@ -439,32 +513,34 @@ class Store:
             )
             return [(row.id, row.done is not None) for row in rows]
 
-    def open(self, rater: str, number: int) -> None:
-        """Note that a rater sees an item; from now on it is this rater's."""
-        with self._database.writing() as connection:
-            connection.execute(
-                update(assignments)
-                .where(
-                    assignments.c.id == number,
-                    assignments.c.rater == rater,
-                    assignments.c.opened.is_(None),
-                )
-                .values(opened=self.clock())
-            )
-
-    def draft(self, rater: str, number: int, values: dict[str, Any], seconds: float) -> None:
+    def draft(
+        self,
+        rater: str,
+        number: int,
+        wanted: Callable[[Assignment], bool],
+        values: dict[str, Any],
+        seconds: float,
+    ) -> None:
         """Keep unsaved answers, so that the rater finds them again.
+
+        Args:
+            rater: whose item it is.
+            number: its id.
+            wanted: says whether they are still of use.
+            values: the answers.
+            seconds: see `save`.
 
         Raises:
             NotFoundError: the rater has no such item.
         """
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
-            connection.execute(
-                update(assignments)
-                .where(assignments.c.id == number)
-                .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
-            )
+            if wanted(found):
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == number)
+                    .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
+                )
 
     def save(
         self,
@@ -516,7 +592,7 @@ class Store:
                     draft_seconds=worked,
                 )
             )
-            if found.qualifies and complete:
+            if found.qualifies and complete and found.done is None:  # not a correction
                 self._qualify(connection, rater)
 
     def _bounded(self, found: Assignment, seconds: float) -> float:

@@ -139,20 +139,18 @@ class Writing(Kind):
         if not pieces:
             answer = text_part("Answer", "No passage answers the question.")
         left_out = values.get("left_out", [])
-        shown = [
-            {
-                **each,
-                "title": f"{each['title']} (left out)".strip()
-                if each["number"] in left_out
-                else each["title"],
-                "marks": [
-                    [p.start, p.end]
-                    for p in pieces
-                    if isinstance(p, Place) and p.source == each["number"] and p.field == "body"
-                ],
-            }
-            for each in _passages(item)
-        ]
+        shown = []
+        for each in _passages(item):
+            number, title = each["number"], each["title"]
+            places = [p for p in pieces if isinstance(p, Place) and p.source == number]
+            shown.append(
+                {
+                    **each,
+                    "title": f"{title} (left out)".strip() if number in left_out else title,
+                    "marks": [[p.start, p.end] for p in places if p.field == "body"],
+                    "title_marks": [[p.start, p.end] for p in places if p.field == "title"],
+                }
+            )
         comment = values.get("comment")
         return (
             {**text_part("Question", item.data["question"]), "main": True},

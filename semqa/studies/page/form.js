@@ -24,7 +24,7 @@ export function draw(task, { parts, asked }, changed) {
   parts.replaceChildren(...task.stages.flatMap((stage) => stage.parts).map(drawPart));
   asked.replaceChildren(...task.stages.map((stage, at) => {
     const drawn = stage.locked ? [said(stage.questions, task.values)] : stage.questions.map((question, place) => field(question, `q${at}-${place}`));
-    return make("section", { class: "stage" }, make("h2", {}, visible(stage.title)), ...drawn);
+    return make("section", { class: "stage" }, make("h2", { class: task.stages.length > 1 || stage.more ? null : "sr" }, visible(stage.title)), ...drawn);
   }));
 
   function field(question, id) {
@@ -35,7 +35,7 @@ export function draw(task, { parts, asked }, changed) {
     const described = hint ? `${id}-hint` : null;
     let element;
     if (question.answer === "text") {
-      const input = make("textarea", { id, rows: 2, maxlength: 10_000, dir: "auto", "aria-describedby": described });
+      const input = make("textarea", { id, rows: 1, maxlength: 10_000, dir: "auto", "aria-describedby": described });
       input.value = values[question.id] ?? "";
       input.addEventListener("input", () => set(input.value));
       inputs.push(input);
@@ -55,7 +55,7 @@ export function draw(task, { parts, asked }, changed) {
           set(several ? choices.filter((_, n) => inputs[n].checked).map((each) => each.value) : option.value);
         });
         inputs.push(input);
-        return make("label", { for: `${id}-${at}` }, input, make("kbd", {}, String(at + 1)), make("span", {}, visible(option.label)));
+        return make("label", { for: `${id}-${at}` }, make("span", { class: "choose" }, input, at < 9 ? make("kbd", {}, String(at + 1)) : null), make("span", {}, visible(option.label)));
       });
       element = make("fieldset", { class: `question ${question.answer}`, "aria-describedby": described }, legend, hint, make("div", { class: "options" }, ...labels));
     }
@@ -124,6 +124,9 @@ export function draw(task, { parts, asked }, changed) {
       }
       return true;
     },
-    keys: [["1 – 9", "Choose an answer to the marked question"], ["f", "Say that something is wrong with the task"]],
+    keys: [
+      ["1 – 9", "Choose an answer to the marked question"],
+      ...(open.some(({ question }) => question.answer === "toggle") ? [["f", "Say that something is wrong with the task"]] : []),
+    ],
   };
 }

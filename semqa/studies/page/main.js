@@ -46,7 +46,6 @@ async function begin() {
   view = await import(`./${about.view}.js`);
   const text = new DOMParser().parseFromString(about.guidelines, "text/html");
   find("guide-text").replaceChildren(...text.body.childNodes);
-  for (const id of ["open-guide", "open-keys"]) find(id).hidden = false;
   if (sessionStorage.getItem(READ)) await next();
   else welcome();
 }
@@ -67,7 +66,8 @@ function welcome() {
 
 function say(heading, text, ...more) {
   find("work").hidden = true;
-  for (const id of ["progress", "back"]) find(id).hidden = true;
+  for (const id of ["progress", "back", "open-guide", "open-keys"]) find(id).hidden = true;
+  guide(false);
   find("count").textContent = "";
   find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more);
   find("message").hidden = false;
@@ -88,7 +88,8 @@ async function persist(path, given) {
       return said;
     } catch (problem) {
       if (problem.status !== 0 && problem.status < 500) throw problem;
-      told("No connection. Your answers are still here; trying again …", true);
+      const why = problem.status === 0 ? "No connection." : problem.message;
+      told(`${why} Your answers are still here; trying again …`, true);
       await new Promise((done) => setTimeout(done, RETRY_AFTER));
     }
   }
@@ -114,7 +115,7 @@ function show(given) {
   drawn = task = null;
   dirty = false;
   if (given.end === "failed") {
-    say("Thank you, this is the end", "The first items did not come out as this study needs it, so there are no further ones for you. Your time is appreciated. The people who run the study can tell you more.");
+    say("Thank you, this is the end", "This study needs raters whose first answers are close to ours. Yours were not, so there are no further items for you. Thank you for your time; the people who run the study can tell you more.");
     return;
   }
   if (given.end === "held") {
@@ -131,7 +132,7 @@ function show(given) {
   task = given;
   clock.start(given.seconds);
   find("message").hidden = true;
-  find("work").hidden = false;
+  for (const id of ["work", "open-guide", "open-keys"]) find(id).hidden = false;
   find("problem").hidden = true;
   drawn = view.draw(given, { parts: find("parts"), asked: find("asked") }, change);
   const [label, key] = drawn.go ?? ["Save and go on", "Enter"];
@@ -175,9 +176,8 @@ function keep() {
   keeping ??= (async () => {
     while (dirty && drawn && !sending) {
       dirty = false;
-      const body = { values: drawn.values(), seconds: clock.seconds };
       try {
-        await persist(`v1/tasks/${task.id}/draft`, { method: "PUT", body });
+        await persist(`v1/tasks/${task.id}/draft`, { method: "PUT", body: draft() });
         if (drawn?.writes && !dirty) told("Draft saved");
       } catch (failed) {
         problem(failed.message);
@@ -188,11 +188,12 @@ function keep() {
   return keeping;
 }
 
+const draft = () => ({ stage: task.stage, values: drawn.values(), seconds: clock.seconds });
+
 // The page is being left: there is no time to wait for a reply.
 function keepLeaving() {
   if (!dirty || !drawn || sending) return;
-  const body = { values: drawn.values(), seconds: clock.seconds };
-  call(`v1/tasks/${task.id}/draft`, { method: "PUT", body, keepalive: true }).catch(() => {});
+  call(`v1/tasks/${task.id}/draft`, { method: "PUT", body: draft(), keepalive: true }).catch(() => {});
 }
 
 async function submit() {
@@ -208,8 +209,7 @@ async function submit() {
   waiting = null;
   await keeping;
   try {
-    const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
-    const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
+    const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body: draft() });
     sending = false;
     if (said.finished) {
       told("Saved");
@@ -218,6 +218,8 @@ async function submit() {
       show(said);
     }
   } catch (failed) {
+    // Answered meanwhile in another window: show how things stand.
+    if (failed.status === 409) show(await persist(`v1/tasks/${task.id}`));
     problem(failed.message);
   } finally {
     sending = false;
@@ -262,14 +264,12 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const writes = event.target.isContentEditable || event.target.matches("textarea, input:not([type=radio]):not([type=checkbox])");
-  if (control || writes) return;
-  if (!find("work").hidden && drawn?.key(event)) {
-    event.preventDefault();
-    return;
+  if (control || writes || find("work").hidden || !drawn) return;
+  if (!drawn.key(event)) {
+    const does = { "?": keys, g: () => guide(), b: back, Backspace: back }[event.key];
+    if (!does) return;
+    does();
   }
-  const does = { "?": keys, g: () => guide(), b: back, Backspace: back }[event.key];
-  if (!does) return;
-  does();
   event.preventDefault();
 });
 

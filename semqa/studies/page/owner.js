@@ -30,7 +30,7 @@ export async function showOwner() {
 
 function draw(place, said) {
   const wanted = said.items * said.per_item;
-  const head = ["Rater", "Finished", "Gold right", "Worked", "Last answer", ""].map((text) => make("th", { scope: "col" }, text));
+  const head = ["Rater", "Finished", "Gold right", "Worked", "Last answer", "State"].map((text) => make("th", { scope: "col" }, text));
   const rows = said.raters.map((each) =>
     make("tr", {},
       make("th", { scope: "row" }, visible(each.name)),
@@ -38,13 +38,13 @@ function draw(place, said) {
       make("td", {}, each.gold_done ? `${each.gold_right} of ${each.gold_done}` : "–"),
       make("td", {}, clockTime(each.seconds)),
       make("td", {}, each.last ? new Date(each.last * 1000).toLocaleString() : "–"),
-      make("td", {}, each.state === "active" ? "" : each.state === "failed" ? "not qualified" : each.state),
+      make("td", {}, each.state === "active" ? "at work" : each.state === "failed" ? "not qualified" : each.state),
     ),
   );
   place.replaceChildren(...[
     make("h2", {}, `${said.ratings} of ${wanted} ratings`),
     make("p", { class: "hint" }, `${said.items} items, ${said.per_item} ratings each`),
-    said.missing ? make("p", { class: "problem" }, `${said.missing} ratings are nobody's: add raters with semqa study raters --add.`) : null,
+    said.missing ? make("p", { class: "problem" }, `${said.missing} ratings have no rater. Add one with semqa study raters --add.`) : null,
     make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Raters" }, make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))),
   ].filter(Boolean));
 }

@@ -14,7 +14,7 @@ let open = null;
 
 export async function showReviews() {
   document.body.classList.add("reviews");
-  find("open-guide").hidden = true;
+  find("work").hidden = false;
   find("questions").addEventListener("submit", (event) => event.preventDefault());
   await refresh();
   await first();
