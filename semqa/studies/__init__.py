@@ -1,11 +1,11 @@
-"""Studies: people judge answers in a browser, and the figures of the papers are made of it.
+"""Studies: people judge or write answers in a browser, and the figures of the papers are made of it.
 
 A study is a folder: `study.json` (its kind and settings), `items.jsonl` (what is judged),
 `guidelines.md` (what raters read beside it) and `study.db` (raters, who gets which item, and every
 saved answer). Read in this order: `kind` (how a task is declared), `folder` (the files of a study),
-`plan` (who rates what), `store` (the database), `session` (what a rater may see and do), `app` (the
-page and its interface over HTTP), `analysis` (figures that several kinds share), and one module for
-each kind of task: `ais`, `answers`.
+`plan` (who rates what), `store` (the database), `session` (what a rater may see and do), `reviewing`
+(what a reviewer may), `app` (the page and its interface over HTTP), `analysis` (figures that several kinds
+share), and one module for each kind of task: `ais`, `answers`, and `writing` with `written`.
 
 How to add a task:
 
@@ -26,6 +26,8 @@ of its own, and the page loads `page/<view>.js`. It exports ``draw(task, {parts,
 `task` is what `session.task` returns, `parts` and `asked` are the elements at the left and at the right,
 and `changed` is to be called after each change, for drafts. It returns an object with ``values()``, the answers
 to save; ``ready()``, whether they are complete, which otherwise shows what is missing; ``key(event)``, whether
-a key was used; and ``keys``, pairs of key and meaning for the list. What it saves is checked by
+a key was used; and ``keys``, pairs of key and meaning for the list. It may have ``lacks``, what is missing
+in words; ``writes``, for Ctrl+Enter instead of Enter and a notice that drafts are saved; ``locked``; ``go``,
+label and key of the button; ``focus()``; and ``end()``, called before another item is drawn. What it saves is checked by
 `Kind.check`, which such a kind overrides.
 """

@@ -154,7 +154,11 @@ def _add_interface(app: FastAPI, store: Store) -> None:
             return task(store, found)
         order = store.order(name)
         end = "held" if store.held(name) else "done"
-        return {"end": end, "last": order[-1][0] if order else None}
+        return {
+            "end": end,
+            "last": order[-1][0] if order else None,
+            "unread": store.unaccepted(name),
+        }
 
     @app.get("/v1/tasks/{number}")
     def one(request: Request, number: Number) -> dict[str, Any]:
@@ -196,7 +200,9 @@ def _add_interface(app: FastAPI, store: Store) -> None:
             "items": len(study.ordinary),
             "per_item": study.settings.per_item,
             "ratings": len(store.rated()),
+            "wanted": store.wanted(),
             "missing": store.missing(),
+            "unread": store.unaccepted(),
             "raters": [
                 {
                     "name": each.rater.name,

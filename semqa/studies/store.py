@@ -646,11 +646,15 @@ class Store:
         with self._database.reading() as connection:
             return bool(self._reviewers(connection))
 
-    def unaccepted(self) -> int:
-        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers."""
+    def unaccepted(self, rater: str | None = None) -> int:
+        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers.
+
+        Args:
+            rater: whose; None for everybody's.
+        """
         if not self.reviewed():
             return 0
-        return sum(not found.accepted for found in self.finished())
+        return sum(not found.accepted and rater in (None, found.rater) for found in self.finished())
 
     def finished(self) -> list[Assignment]:
         """Return the items that were finished at least once, the oldest first."""
@@ -800,6 +804,12 @@ class Store:
             and row.rater not in failed
             and (not reviewed or accepted.get(row.number, False))
         ]
+
+    def wanted(self) -> int:
+        """Return how many ratings the study is to have."""
+        active = sum(each.state == "active" for each in self.raters())
+        rest = len(self.study.ordinary) - len(self.study.pilot)
+        return len(self.study.pilot) * active + rest * self.study.settings.per_item
 
     def missing(self) -> int:
         """Return how many ratings no active rater has, nor has given."""

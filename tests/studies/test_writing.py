@@ -187,10 +187,13 @@ def test_rounds_come_one_after_the_other_and_the_pilot_is_read_first(tmp_path: P
                 later[name].append((number - 2) // 2)
                 person.answer(task, answer=[BING])
             assert person.next()["end"] == "done"
+            assert person.next()["unread"] == len(later[name])
         # Five questions, one writer each, batch after batch.
         assert sum(map(len, later.values())) == 5
         assert all(own == sorted(own) for own in later.values())
         assert len(exported(site)) == 6
+        said = site.person("owner").get("/v1/progress")
+        assert (said["wanted"], said["ratings"], said["unread"]) == (11, 6, 5)
 
 
 def test_a_removed_writers_open_items_go_to_others(tmp_path: Path) -> None:

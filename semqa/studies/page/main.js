@@ -118,15 +118,13 @@ function show(given) {
     say("Thank you, this is the end", "This study needs raters whose first answers are close to ours. Yours were not, so there are no further items for you. Thank you for your time; the people who run the study can tell you more.");
     return;
   }
-  if (given.end === "held") {
-    say("Thank you! Now it is the reviewer’s turn", "You have finished the first round. When a reviewer has read your answers, you go on here by yourself: with the next items, or with those that came back.");
-    hold();
-    return;
-  }
   if (given.end) {
     const last = given.last;
     const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Look at the last item again") : null;
-    say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    if (given.end === "held") say("Thank you! Now it is the reviewer’s turn", "You have finished the first round. When a reviewer has read your answers, you go on here by yourself: with the next items, or with those that came back.");
+    else if (given.unread) say("All done. Thank you!", "A reviewer is still reading. If an answer comes back to you, it appears here. You can close this page, and open your link again later.", back);
+    else say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    if (given.end === "held" || given.unread) hold();
     return;
   }
   task = given;
@@ -152,14 +150,18 @@ function show(given) {
   ready();
 }
 
-// Wait until a reviewer has read the first round.
+// Wait until a reviewer has read what was written.
 async function hold() {
-  let said;
-  do {
+  for (;;) {
     await new Promise((done) => setTimeout(done, ASK_AFTER));
-    said = await persist("v1/next").catch(ended);
-  } while (said?.end === "held");
-  if (said) show(said);
+    if (task) return;
+    const said = await persist("v1/next").catch(ended);
+    if (task || !said) return;
+    if (!said.end || (said.end === "done" && !said.unread)) {
+      show(said);
+      return;
+    }
+  }
 }
 
 function change() {

@@ -29,7 +29,6 @@ export async function showOwner() {
 }
 
 function draw(place, said) {
-  const wanted = said.items * said.per_item;
   const head = ["Rater", "Finished", "Gold right", "Worked", "Last answer", "State"].map((text) => make("th", { scope: "col" }, text));
   const rows = said.raters.map((each) =>
     make("tr", {},
@@ -42,8 +41,9 @@ function draw(place, said) {
     ),
   );
   place.replaceChildren(...[
-    make("h2", {}, `${said.ratings} of ${wanted} ratings`),
+    make("h2", {}, `${said.ratings} of ${said.wanted} ratings`),
     make("p", { class: "hint" }, `${said.items} items, ${said.per_item} ratings each`),
+    said.unread ? make("p", { class: "hint" }, `${said.unread} more finished, but not accepted by a reviewer yet`) : null,
     said.missing ? make("p", { class: "problem" }, `${said.missing} ratings have no rater. Add one with semqa study raters --add.`) : null,
     make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Raters" }, make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))),
   ].filter(Boolean));

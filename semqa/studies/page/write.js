@@ -31,7 +31,7 @@ export function draw(task, { parts, asked }, changed) {
     };
     const title = source.title ? new Quotable(source.title, { source: source.number, field: "title", tint, label: `${label}, title`, dragged }) : null;
     const body = new Quotable(source.text, { source: source.number, field: "body", tint, label, dragged });
-    const leave = make("button", { type: "button", class: "quiet leave", "aria-pressed": "false", disabled: locked, onclick: () => setLeftOut(source.number, !leftOut.has(source.number)) }, "Leave out");
+    const leave = make("button", { type: "button", class: "quiet leave", "aria-pressed": "false", hidden: locked, onclick: () => setLeftOut(source.number, !leftOut.has(source.number)) }, "Leave out");
     const element = make("li", { class: "passage" }, make("div", { class: "head" }, numberChip(source.number), make("h3", {}, title ? title.element : label), leave), body.element, address(source.url));
     return { number: source.number, texts: [body, title].filter(Boolean), element, leave };
   });
@@ -184,7 +184,7 @@ export function draw(task, { parts, asked }, changed) {
   parts.replaceChildren(drawPart(question), make("ol", { class: "passages" }, ...passages.map(({ element }) => element)), pick);
   asked.replaceChildren(make("section", { class: "stage writing" },
     make("h2", {}, visible(stage.title)), ...notes,
-    make("div", { class: "toolbar" }, make("span", { class: "group" }, undo, redo), tools),
+    locked ? "" : make("div", { class: "toolbar" }, make("span", { class: "group" }, undo, redo), tools),
     editor.element,
     make("p", { class: "counts", id: "counts" }, count, " · ", covered), said,
     make("details", { class: "remark-field", open: comment.value !== "" }, make("summary", {}, "Comment on the question"), make("label", { for: "comment", class: "sr" }, "Comment on the question"), comment)));
