@@ -51,9 +51,10 @@ def shown(store: Store, number: int) -> dict[str, Any]:
     Raises:
         NotFoundError: there is no such item.
     """
-    found = next((each for each in store.finished() if each.id == number), None)
-    if found is None:
+    ones = store.finished(number)
+    if not ones:
         raise NotFoundError("There is no such answer.")
+    (found,) = ones
     study = store.study
     item, design = study.items[found.item - 1], study.settings.design
     revisions = store.revisions(number)

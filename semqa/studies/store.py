@@ -620,21 +620,7 @@ class Store:
             .where(answers.c.assignment == row.id)
             .order_by(reviews.c.number)
         ).all()
-        return Assignment(
-            row.id,
-            row.rater,
-            row.item,
-            row.position,
-            row.qualifies,
-            row.opened,
-            row.stage,
-            row.done,
-            json.loads(latest.given) if latest else {},
-            json.loads(row.draft or "{}"),
-            row.draft_seconds,
-            tuple(Review(r.answer, r.reviewer, r.accepted, r.remark, r.saved) for r in said),
-            latest.number if latest else 0,
-        )
+        return _assigned(row, latest, said)
 
     # Reviews
 
@@ -656,21 +642,48 @@ class Store:
             return 0
         return sum(not found.accepted and rater in (None, found.rater) for found in self.finished())
 
-    def finished(self) -> list[Assignment]:
-        """Return the items that were finished at least once, the oldest first."""
+    def finished(self, number: int | None = None) -> list[Assignment]:
+        """Return the items that were finished at least once, the oldest first.
+
+        Args:
+            number: the one with this id; None for all.
+        """
+        done = answers.c.complete if number is None else answers.c.assignment == number
+        first = (
+            select(answers.c.assignment, func.min(answers.c.number).label("number"))
+            .where(answers.c.complete, done)
+            .group_by(answers.c.assignment)
+            .subquery()
+        )
+        newest = (
+            select(answers.c.assignment, func.max(answers.c.number).label("number"))
+            .group_by(answers.c.assignment)
+            .subquery()
+        )
+        # A study may have thousands: three queries for all of them.
         with self._database.reading() as connection:
-            first = (
-                select(answers.c.assignment, func.min(answers.c.number).label("number"))
-                .where(answers.c.complete)
-                .group_by(answers.c.assignment)
-                .subquery()
-            )
             rows = connection.execute(
                 select(assignments)
                 .join(first, first.c.assignment == assignments.c.id)
                 .order_by(first.c.number)
             ).all()
-            return [self._assignment(connection, row) for row in rows]
+            latest = {
+                row.assignment: row
+                for row in connection.execute(
+                    select(answers.c.assignment, answers.c.number, answers.c.given)
+                    .join(newest, newest.c.number == answers.c.number)
+                    .join(first, first.c.assignment == answers.c.assignment)
+                )
+            }
+            said: dict[int, list[Any]] = {}
+            for one in connection.execute(
+                select(reviews, answers.c.assignment)
+                .join(answers, answers.c.number == reviews.c.answer)
+                .join(first, first.c.assignment == answers.c.assignment)
+                .order_by(reviews.c.number)
+            ):
+                said.setdefault(one.assignment, []).append(one)
+        return [_assigned(row, latest[row.id], said.get(row.id, ())) for row in rows]
 
     def revisions(self, number: int) -> list[Revision]:
         """Return all that was ever saved as finished of an item, the oldest first."""
@@ -856,3 +869,22 @@ class Store:
                     )
                 )
         return found
+
+
+def _assigned(row: Any, latest: Any, said: Iterable[Any]) -> Assignment:
+    """Return an assignment with its newest answer and what reviewers said of it."""
+    return Assignment(
+        row.id,
+        row.rater,
+        row.item,
+        row.position,
+        row.qualifies,
+        row.opened,
+        row.stage,
+        row.done,
+        json.loads(latest.given) if latest else {},
+        json.loads(row.draft or "{}"),
+        row.draft_seconds,
+        tuple(Review(r.answer, r.reviewer, r.accepted, r.remark, r.saved) for r in said),
+        latest.number if latest else 0,
+    )

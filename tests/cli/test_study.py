@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from semqa.data.quotesum import read_quotesum
 from semqa.studies.folder import Study
 from tests.attribution.commands import Command, command_in
 from tests.studies.made import EXAMPLES, OUTPUTS, served, write_lines
@@ -107,3 +108,47 @@ def test_ratings_are_held_to_those_of_experts(run: Command, tmp_path: Path) -> N
     assert (
         "against experts" in run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl").out
     )
+
+
+def test_answers_are_corrected_into_rows_to_train_on(run: Command, tmp_path: Path) -> None:
+    (first, *_) = read_quotesum(EXAMPLES)
+    predictions = [{"qid": first.qid, "prediction": f"{first.texts[0]} [ 1 no such words ]"}]
+    path = write_lines(tmp_path / "predictions.jsonl", predictions)
+    folder, out = tmp_path / "fix", tmp_path / "train.jsonl"
+    run(
+        "study", "new", "writing", EXAMPLES, "--answers", path, "-o", folder,
+        "--raters", "me", "--per-item", "1",
+    )  # fmt: skip
+    with served(Study.open(folder)) as site:
+        me = site.person("me")
+        task = me.next()
+        part = task["stages"][0]["parts"][1]
+        assert part["lost"] == ["no such words"]
+        me.answer(task, answer=part["start"][:-1])
+        assert me.next()["end"] == "done"
+    run("study", "export", folder, "-o", out)
+    (question,) = read_quotesum(out)
+    (reference,) = question.references
+    assert (question.question, question.sources) == (first.question, first.sources)
+    assert reference.short_answers == first.references[0].short_answers
+    table = run("study", "report", folder).out
+    assert "1 answers to 1 questions" in table
+
+
+def test_only_accepted_answers_are_exported(run: Command, tmp_path: Path) -> None:
+    folder, out = tmp_path / "study", tmp_path / "out.jsonl"
+    run(
+        "study", "new", "writing", EXAMPLES, "-o", folder,
+        "--raters", "ann,ben,eve", "--reviewers", "fay",
+    )  # fmt: skip
+    with served(Study.open(folder)) as site:
+        ann, fay = site.person("ann"), site.person("fay")
+        quote = {"source": 1, "field": "body", "start": 0, "end": 1}
+        for _ in range(2):
+            ann.answer(ann.next(), answer=[quote])
+        row = fay.get("/v1/reviews")["answers"][0]
+        shown = fay.get(f"/v1/reviews/{row['id']}")
+        fay.post(f"/v1/reviews/{row['id']}", {"answer": shown["answer"], "accepted": True})
+    done = run("study", "export", folder, "-o", out)
+    assert len(read_quotesum(out)) == 1
+    assert "1 finished answers were not accepted" in done.err

@@ -370,6 +370,28 @@ def test_composed_text_and_pasted_text_become_glue(tmp_path: Path, sight: Sight)
         assert answer(page) == found + " 日本"
 
 
+def test_places_are_right_behind_characters_that_are_shown_by_name(
+    tmp_path: Path, sight: Sight
+) -> None:
+    text = "🎄🎄 <b>one</b>\u202e two\r\nthree\u00a0four"
+    path = write_lines(tmp_path / "odd.jsonl", [{"qid": "q", "question": "?", "source1": text}])
+    study = make_study(tmp_path, "writing", [Input(path)])
+    with serving(study.folder) as served:
+        page = sight.open(served.links["ann"])
+        begin(page)
+        assert page.locator(".passage b").count() == 0
+        quote(page, 1, "three")
+        quote(page, 1, "<b>one</b>")
+        for key in ("Escape", "Home", *(["ArrowRight"] * 3), "q"):  # b, one, b, two
+            page.keyboard.press(key)
+        page.keyboard.press("Control+Enter")
+        page.get_by_text("Done. Thank you").wait_for()
+    (rated,) = Store(Study.open(study.folder)).rated()
+    assert [text[q["start"] : q["end"]] for q in rated.values["answer"]] == [
+        "three", "<b>one</b>", "two"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_is_not_wider_than_the_screen(tmp_path: Path, sight: Sight, width: int) -> None:
     study = writing(tmp_path)
