@@ -78,7 +78,7 @@ def test_questions_and_documents_of_several_kinds_are_read(write: Callable[..., 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"question": None}, "'question'"),
+        ({"question": None}, "question is missing"),
         ({"id": " "}, '"id"'),
         ({"facts": None}, '"facts" is missing'),
         ({"evidence": None}, '"evidence" is missing'),
