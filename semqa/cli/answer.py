@@ -386,7 +386,7 @@ def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
 
 
 def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
-    from semqa.engines import PromptedEngine
+    from semqa.engines import PromptedEngine, Request
     from semqa.engines.abstention import nearest, rated
     from semqa.engines.extractive import ExtractiveEngine
 
@@ -409,7 +409,7 @@ def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
     result, generation = _answer(engine, request)
     seconds = time.perf_counter() - started
     result = rated(engine, request.question, result)
-    near = nearest(engine, request.question, request.sources) if result.abstained else ()
+    near = nearest(engine, Request(request.question, request.sources)) if result.abstained else ()
     return _Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
 
 
@@ -431,7 +431,7 @@ def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation
         (generation,) = engine.generate([Request(request.question, request.sources)])
         text = generation.text
     else:
-        return attempt(engine, request.question, request.sources), None
+        return attempt(engine, Request(request.question, request.sources)), None
     if generation is not None:
         return generation.read(request.sources), generation
     return QuotedAnswer.parse(text, request.sources), None
