@@ -114,7 +114,7 @@ class Fake:
         self._said = iter(said)
         self.asked: list[tuple[str, int]] = []
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         self.asked.append((question, len(sources)))
         said = next(self._said)
         if isinstance(said, Exception):

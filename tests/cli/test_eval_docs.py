@@ -112,7 +112,7 @@ class Fake:
         self._then = then
         self._asked = 0
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         del question
         self._asked += 1
         if self._asked == 2:

@@ -200,7 +200,9 @@ def check_range(
 def seed_of(seed: int, request: Request) -> int:
     """Return the seed of one request: a number of 63 bits."""
     digest = hashlib.sha256(str(seed).encode())
-    parts = (request.question, *(p for s in request.sources for p in (s.title, s.text)))
+    said = (part for exchange in request.history for part in exchange)
+    texts = (part for source in request.sources for part in (source.title, source.text))
+    parts = (request.question, *texts, *said)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(b"%d:" % len(data) + data)

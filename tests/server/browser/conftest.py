@@ -63,11 +63,11 @@ class Scripted:
         self._script = script
         self._pause = pause
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         return QuotedAnswer.parse(self._script(question, list(sources)), sources)
 
     def stream(
-        self, question: str, sources: Sequence[Source]
+        self, question: str, sources: Sequence[Source], history: Any = ()
     ) -> Generator[str, None, Generation | None]:
         for word in re.findall(r"\s*\S+|\s+$", self._script(question, list(sources))):
             time.sleep(self._pause)
