@@ -267,7 +267,7 @@ def answer(
     if owner is not None and collection is None:
         raise InputError("needs --collection.", field="owner", value=owner)
     if questions is not None:
-        from semqa.cli.questions import answer_questions, read_questions
+        from semqa.cli.answer_file import answer_questions, read_questions
 
         asked = read_questions(questions)
         own = all(each.sources for each in asked)
