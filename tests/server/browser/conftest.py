@@ -143,7 +143,7 @@ def problems() -> list[str]:
 def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
     """A page in a fresh profile; the test fails if it breaks its policy, throws, or asks others."""
     context = browser.new_context(viewport={"width": 1400, "height": 860}, locale="en-GB")
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     opened = context.new_page()
 
     def said(message: Any) -> None:
