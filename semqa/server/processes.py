@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 import time
 from contextlib import suppress
 
@@ -51,12 +52,15 @@ def fork_workers(count: int) -> int:
         signal.signal(sig, end)
     waiting = list(range(count))
     code = 0
+    alive, held = os.pipe()
     while waiting or workers:
         for number in waiting:
             pid = os.fork()
             if pid == 0:
                 for sig, handler in before.items():
                     signal.signal(sig, handler)
+                os.close(held)
+                threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
                 return number
             workers[pid] = number
         waiting = []
@@ -76,6 +80,12 @@ def fork_workers(count: int) -> int:
         elif not os.WIFSIGNALED(status):
             code = code or os.WEXITSTATUS(status)
     raise SystemExit(code)
+
+
+def _end_with(alive: int) -> None:
+    """End this worker in order when its parent is gone, however that came."""
+    os.read(alive, 1)  # nothing is written there: this returns when the parent's end is closed
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _tell(workers: dict[int, int], sig: int) -> None:
