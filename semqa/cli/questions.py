@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import sys
+from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from semqa.cli.options import AsJson
-from semqa.cli.output import json_line, progress_bar, say, write_result
+from semqa.cli.inputs import check_not_an_input
+from semqa.cli.options import AsJson, DataFolder, flag
+from semqa.cli.output import json_line, progress_bar, say, terminal_width, write_result
 from semqa.cli.ray_options import (
     DistributedBy,
     NumCpus,
@@ -18,12 +24,14 @@ from semqa.cli.ray_options import (
     RayAddress,
     opened_ray,
 )
+from semqa.errors import InputError
+from semqa.questions.rules import SHORT_PASSAGES, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from semqa.questions.collect import Count, Plan, Workers
-    from semqa.questions.filters import Rules
+    from semqa.retrieval.passages import Collection
 
 __all__ = ["app"]
 
@@ -32,66 +40,132 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_RULES = "What passes"
-
 Out = Annotated[
     Path,
     typer.Option(
         "--out", "-o", help="Folder of this collection; run again, it goes on.", show_default=False
     ),
 ]
-Qa = Annotated[
-    str,
-    typer.Option(
-        metavar="JUDGE",
-        help="QA model: lexical, transformers:qa=MODEL or engine:SPEC.",
-        rich_help_panel=_RULES,
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="QUESTIONS",
+        help="A QuoteSum file, or the folder of a collection.",
+        show_default=False,
     ),
 ]
-LeastScore = Annotated[
-    float, typer.Option(help="Least score of an answer by it.", rich_help_panel=_RULES)
-]
-LeastWords = Annotated[int, typer.Option(help="Fewest words of a passage.", rich_help_panel=_RULES)]
-MostWords = Annotated[int, typer.Option(help="Most words of a passage.", rich_help_panel=_RULES)]
-LeastEdits = Annotated[
-    float,
-    typer.Option(
-        help="Answers nearer by edits, as a share of their length, are equal.",
-        rich_help_panel=_RULES,
-    ),
-]
-MostOverlap = Annotated[
-    float,
-    typer.Option(help="Answers that share so many words are equal.", rich_help_panel=_RULES),
-]
-Equivalence = Annotated[
-    str,
-    typer.Option(
-        metavar="JUDGE",
-        help="Tells equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
-        rich_help_panel=_RULES,
-    ),
-]
-LeastEquivalence = Annotated[
-    float,
-    typer.Option(help="Probability from which it counts, both ways.", rich_help_panel=_RULES),
-]
-Similar = Annotated[
-    float,
-    typer.Option(help="Questions with this TF-IDF cosine are merged.", rich_help_panel=_RULES),
-]
-MostSources = Annotated[
-    int, typer.Option(help="Most passages of a question.", rich_help_panel=_RULES)
-]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        help="Device of the models.", show_default="a GPU if there is one", rich_help_panel=_RULES
-    ),
-]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+
+
+def _rule(help_: str, **more: Any) -> Any:
+    return typer.Option(help=help_, rich_help_panel="What passes", **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleOptions:
+    """The options of `semqa.questions.rules.Rules`, as commands declare them."""
+
+    qa: Annotated[
+        str,
+        _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"),
+    ] = Rules.qa
+    least_score: Annotated[float, _rule("Least score by the QA model.")] = Rules.least_score
+    least_words: Annotated[
+        int | None,
+        _rule(
+            "Fewest words of a passage.",
+            show_default=f"{Rules.least_words}; of paragraphs, {SHORT_PASSAGES}",
+        ),
+    ] = None
+    most_words: Annotated[int, _rule("Most words of a passage.")] = Rules.most_words
+    least_edits: Annotated[
+        float, _rule("Answers that differ in a smaller share of their characters are equal.")
+    ] = Rules.least_edits
+    most_overlap: Annotated[
+        float, _rule("Answers that share so many of their words are equal.")
+    ] = Rules.most_overlap
+    equivalence: Annotated[
+        str,
+        _rule(
+            "Finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
+            metavar="JUDGE",
+        ),
+    ] = Rules.equivalence
+    least_equivalence: Annotated[
+        float, _rule("Probability from which it finds answers equal, both ways.")
+    ] = Rules.least_equivalence
+    similar: Annotated[float, _rule("TF-IDF cosine at which questions are merged.")] = Rules.similar
+    most_sources: Annotated[int, _rule("Most passages of a question.")] = Rules.most_sources
+    device: Annotated[
+        str | None, _rule("Device of models.", show_default="a GPU if there is one")
+    ] = None
+
+    def rules(self, *, least_words: int = Rules.least_words, one_per_page: bool = True) -> Rules:
+        """Return the rules.
+
+        Args:
+            least_words: where the option was not given.
+            one_per_page: see `Rules`.
+
+        Raises:
+            InputError: a number is out of its range.
+        """
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        if given["least_words"] is None:
+            given["least_words"] = min(least_words, self.most_words)
+        if given["equivalence"] == "none":
+            given["equivalence"] = ""
+        try:
+            return Rules(**given, one_per_page=one_per_page)
+        except InputError as error:
+            error.field = flag(error.field or "")
+            raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayOptions:
+    """The options of Ray."""
+
+    distributed: DistributedBy = None
+    ray_address: RayAddress = None
+    workers: NumWorkers = None
+    num_cpus: NumCpus = None
+    num_gpus: NumGpus = None
+
+
+def _takes(name: str, options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command every option of a dataclass; it gets them as one argument."""
+
+    def take(command: Callable[..., None]) -> Callable[..., None]:
+        types = get_type_hints(options, include_extras=True)
+        names = [field.name for field in fields(options)]
+
+        def run(**values: Any) -> None:
+            own = {each: values.pop(each) for each in names}
+            command(**values, **{name: options(**own)})
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        signature = inspect.signature(command, eval_str=True)
+        parameters = [
+            *(p.replace(kind=keyword) for p in signature.parameters.values() if p.name != name),
+            *(
+                inspect.Parameter(f.name, keyword, default=f.default, annotation=types[f.name])
+                for f in fields(options)
+            ),
+        ]
+        made: Any = run
+        made.__signature__ = signature.replace(parameters=parameters)
+        made.__annotations__ = {p.name: p.annotation for p in parameters}
+        made.__doc__ = command.__doc__
+        made.__name__ = command.__name__
+        return run
+
+    return take
 
 
 @app.command()
+@_takes("ray", RayOptions)
+@_takes("passing", RuleOptions)
 def paq(
     files: Annotated[
         list[Path],
@@ -105,22 +179,8 @@ def paq(
         Path, typer.Option(help="psgs_w100.tsv, not compressed.", show_default=False)
     ],
     out: Out,
-    qa: Qa = "lexical",
-    least_score: LeastScore = 0.5,
-    least_words: LeastWords = 80,
-    most_words: MostWords = 200,
-    least_edits: LeastEdits = 0.3,
-    most_overlap: MostOverlap = 0.5,
-    equivalence: Equivalence = "lexical",
-    least_equivalence: LeastEquivalence = 0.5,
-    similar: Similar = 0.9,
-    most_sources: MostSources = 8,
-    device: Device = None,
-    distributed: DistributedBy = None,
-    ray_address: RayAddress = None,
-    workers: NumWorkers = None,
-    num_cpus: NumCpus = None,
-    num_gpus: NumGpus = None,
+    passing: RuleOptions,
+    ray: RayOptions,
     as_json: AsJson = False,
 ) -> None:
     """Collect questions from PAQ's released files.
@@ -129,42 +189,293 @@ def paq(
     same command goes on where it was.
     """
     from semqa.questions.collect import collect_paq
-    from semqa.questions.filters import Rules
 
-    rules = Rules(
-        qa=qa,
-        least_score=least_score,
-        least_words=least_words,
-        most_words=most_words,
-        least_edits=least_edits,
-        most_overlap=most_overlap,
-        equivalence="" if equivalence == "none" else equivalence,
-        least_equivalence=least_equivalence,
-        similar=similar,
-        most_sources=most_sources,
-        device=device,
-    )
-    given = {
-        "distributed": distributed,
-        "ray_address": ray_address,
-        "workers": workers,
-        "num_cpus": num_cpus,
-        "num_gpus": num_gpus,
-    }
-    with opened_ray(given) as ray, _resumable():
-        _show(out, collect_paq(_plan(out, rules, ray), files, passages), as_json)
+    rules = passing.rules()
+    with opened_ray(asdict(ray)) as workers, _resumable():
+        _show(out, collect_paq(_plan(out, rules, workers), files, passages), as_json)
 
 
-def _plan(out: Path, rules: Rules, workers: Workers | None) -> Plan:
-    from semqa.questions.collect import Plan
+@app.command()
+@_takes("ray", RayOptions)
+@_takes("passing", RuleOptions)
+def ambigqa(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="AmbigQA with evidence articles.", show_default=False
+        ),
+    ],
+    out: Out,
+    passing: RuleOptions,
+    ray: RayOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Collect questions from AmbigQA's released files.
 
-    return Plan(out, rules, _progress, workers)
+    Passages are the paragraphs of the articles that hold an answer; of a page
+    all stay that do not overlap.
+    """
+    from semqa.questions.collect import collect_ambigqa
+
+    rules = passing.rules(least_words=SHORT_PASSAGES, one_per_page=False)
+    with opened_ray(asdict(ray)) as workers, _resumable():
+        _show(out, collect_ambigqa(_plan(out, rules, workers), files), as_json)
+
+
+@app.command()
+@_takes("passing", RuleOptions)
+def documents(
+    out: Out,
+    passing: RuleOptions,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE...]", help="Documents.", show_default=False),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(help="A collection, in place of files.", show_default=False),
+    ] = None,
+    ask: Annotated[
+        str,
+        typer.Option(
+            metavar="JUDGE",
+            help="Asks the questions: lexical, transformers:qg=MODEL or engine:SPEC.",
+        ),
+    ] = "lexical",
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose questions over your own documents, which you then check.
+
+    A question is proposed if several documents seem to answer it. Many are
+    no good: go through them with semqa questions check.
+    """
+    from semqa.questions.collect import collect_documents
+
+    rules = passing.rules(least_words=SHORT_PASSAGES)
+    with _documents(files or [], collection, data) as (found, identity), _resumable():
+        counts = collect_documents(_plan(out, rules, None, "files"), found, identity, ask)
+        _show(out, counts, as_json)
+    if not as_json:
+        say(f"check them with: semqa questions check {out}")
 
 
 @contextmanager
-def _progress(title: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    with progress_bar(title, "bytes") as update:
-        yield update
+def _documents(
+    files: Sequence[Path], name: str | None, data: Path | None
+) -> Iterator[tuple[Collection, dict[str, object]]]:
+    """Open a collection, or make one of files while the block runs."""
+    from tempfile import TemporaryDirectory
+
+    from semqa.data.files import ByteBudget, open_input
+    from semqa.data.home import data_folder
+    from semqa.documents import Limits
+    from semqa.retrieval.passages import Library
+
+    if (name is None) == (not files):
+        raise InputError("Name either documents or a --collection.")
+    if name is not None:
+        where = data_folder(data) / "library"
+        if not where.is_dir():
+            raise InputError(
+                f"Collection {name!r} not found: there are none in {where}.",
+                hint="Make one with: semqa index DIR",
+            )
+        kept = Library(where).collection("", name)
+        yield kept, {each.name: each.sha256 for each in kept.documents()}
+        return
+    limits = Limits(seconds=600.0)
+    with TemporaryDirectory(prefix="semqa-questions-") as folder:
+        made = Library(folder, limits=limits).create("", "documents")
+        for path in files:
+            with open_input(path, ByteBudget(limits.size)) as file:
+                made.put(path.name, file.read_all())
+        yield made, {each.name: each.sha256 for each in made.documents()}
+
+
+@app.command()
+def check(
+    questions: File,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The questions you keep.", show_default="checked.jsonl, beside"
+        ),
+    ] = None,
+) -> None:
+    """Go through questions one by one: keep, edit or drop them.
+
+    Each decision is written at once; run again, it goes on with the next. What
+    you drop is in dropped.jsonl, beside what you keep.
+    """
+    from semqa.questions.checking import Checking
+
+    path = _file(questions)
+    kept = out or path.with_name("checked.jsonl")
+    check_not_an_input(kept, path)
+    if not sys.stdin.isatty():
+        raise InputError(
+            "needs a terminal.",
+            field="check",
+            hint='Or edit the file: delete the rows you do not want, and set "checked" to true.',
+        )
+    checking = Checking(path, kept, kept.with_name("dropped.jsonl"))
+    for number, row in checking.left():
+        _show_question(row, number, checking.total)
+        try:
+            answer = _decide()
+            if answer == "q":
+                break
+            if answer == "e":
+                row["question"] = typer.prompt("question", default=row["question"], err=True)
+            checking.decide(row, keep=answer != "d")
+        except typer.Abort:  # Ctrl-C, or no more to read
+            break
+    left = checking.total - checking.kept - checking.dropped
+    say(
+        f"{checking.kept} kept, {checking.dropped} dropped, {left} left; what you keep is in {kept}"
+    )
+
+
+def _decide() -> str:
+    while True:
+        answer = typer.prompt("keep, edit, drop or quit [k/e/d/q]", err=True).strip().lower()[:1]
+        if answer in ("k", "e", "d", "q"):
+            return str(answer)
+
+
+def _show_question(row: Mapping[str, Any], number: int, total: int) -> None:
+    import textwrap
+
+    lines = [f"\n{number} of {total}: {row['question']}"]
+    for k in range(1, 9):
+        if row.get(f"source{k}"):
+            lines.append(f"[{k}] {row.get(f'short_ans_{k}', '')} — {row.get(f'title{k}', '')}")
+            text = _around(str(row[f"source{k}"]), str(row.get(f"short_ans_{k}", "")))
+            lines += textwrap.wrap(
+                text, terminal_width(), initial_indent="    ", subsequent_indent="    "
+            )
+    say("\n".join(lines))
+
+
+def _around(text: str, answer: str) -> str:
+    """Return what stands around an answer, about two lines."""
+    at = max(0, text.casefold().find(answer.casefold()))
+    start, end = max(0, at - 100), at + len(answer) + 100
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
+@app.command("sample")
+def sample_command(
+    questions: File,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file.", show_default=False)],
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many.", show_default=False)],
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Draw questions, evenly over question words and numbers of answers."""
+    from semqa.data.files import write_atomic
+    from semqa.questions.sampling import find_questions, rows_of, sample, tally
+
+    path = _file(questions)
+    check_not_an_input(out, path)
+    places = find_questions(path)
+    drawn = sample(places, n, seed)
+    write_atomic(out, rows_of(path, drawn))
+    before, after = tally(places), tally(drawn)
+    if as_json:
+        write_result(json_line({"questions": len(drawn), "kinds": after, "of": before}, indent=2))
+        return
+    from semqa.cli.tables import print_tables, things_table
+
+    sizes = sorted({size for counts in before.values() for size in counts})
+    rows = [
+        (word, *(f"{after[word][size]} of {counts[size]}" for size in sizes))
+        for word, counts in sorted(before.items())
+    ]
+    print_tables(things_table(("", *(f"{size} answers" for size in sizes)), rows))
+    write_result(f"{len(drawn):,} of {len(places):,} questions are in {out}")
+
+
+@app.command("split")
+def split_command(
+    questions: File,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the splits.", show_default=False)
+    ],
+    shares: Annotated[
+        str, typer.Option(help="Percent of train, dev and test.", metavar="T/D/T")
+    ] = "60/7/33",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Split questions into train, dev and test with no page in two of them."""
+    from semqa.bench.folder import make_folder
+    from semqa.data.files import write_atomic
+    from semqa.questions.sampling import find_questions, rows_of, split
+
+    path = _file(questions)
+    wanted = _shares(shares)
+    make_folder(out)
+    for name in wanted:
+        check_not_an_input(out / f"{name}.jsonl", path)
+    places = find_questions(path)
+    found = split(places, wanted, seed)
+    rows = []
+    for name, chosen in found.places.items():
+        write_atomic(out / f"{name}.jsonl", rows_of(path, chosen))
+        pages = {page for place in chosen for page in place.pages}
+        rows.append((name, len(chosen), f"{100 * len(chosen) / len(places):.1f}", len(pages)))
+    if as_json:
+        record = {
+            "splits": {name: {"questions": n, "pages": pages} for name, n, _, pages in rows},
+            "largest_group": found.largest,
+        }
+        write_result(json_line(record, indent=2))
+        return
+    from semqa.cli.tables import print_tables, things_table
+
+    print_tables(things_table(("split", "questions", "%", "pages"), rows))
+    if found.largest > max(wanted.values()) * len(places):
+        say(
+            f"{found.largest:,} of {len(places):,} questions share pages with each other and stay "
+            "together, so the shares are not met. Draw fewer first: semqa questions sample"
+        )
+
+
+def _shares(text: str) -> dict[str, float]:
+    parts = text.split("/")
+    numbers = [float(part) for part in parts if re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", part)]
+    if len(numbers) != 3 or len(parts) != 3 or abs(sum(numbers) - 100) > 1e-6:
+        raise InputError(
+            f"must be three percentages that sum to 100, such as 60/7/33, got {text!r}.",
+            field="--shares",
+            value=text,
+        )
+    return dict(zip(("train", "dev", "test"), (n / 100 for n in numbers), strict=True))
+
+
+def _file(questions: Path) -> Path:
+    """Return the file of questions, where a folder may be named."""
+    from semqa.questions.run import QUESTIONS_FILE
+
+    if not questions.is_dir():
+        return questions
+    if not (questions / QUESTIONS_FILE).is_file():
+        raise InputError(
+            "There are no questions in this folder yet.",
+            where=str(questions),
+            hint="Give the command that collects them again.",
+        )
+    return questions / QUESTIONS_FILE
+
+
+def _plan(
+    out: Path, rules: Rules, workers: Workers | None, unit: Literal["bytes", "files"] = "bytes"
+) -> Plan:
+    from semqa.questions.collect import Plan
+
+    return Plan(out, rules, lambda title: progress_bar(title, unit), workers)
 
 
 @contextmanager

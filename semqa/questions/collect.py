@@ -12,15 +12,19 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from semqa.attribution.judges import create_judge
+from semqa.attribution.judges.base import able
 from semqa.data.files import display_name, write_atomic
 from semqa.data.jsonl import Line, decode_row, encode_row
 from semqa.data.quotesum import question_rows
 from semqa.errors import InputError
 from semqa.questions import paq
+from semqa.questions.ambigqa import find_candidates
+from semqa.questions.documents import propose
 from semqa.questions.filters import (
     Filtered,
-    Rules,
     Task,
+    check_judges,
     counts_of,
     filter_again,
     filter_questions,
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.data.jsonl import Row
+    from semqa.questions.rules import Rules
+    from semqa.retrieval.passages import Collection
 
 BLOCK = 64
 """Questions that are filtered together."""
@@ -129,7 +135,7 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
         InputError: a file is not of the released shape, or the folder holds another run.
         UnavailableError: another process works there, a model failed, or the disk is full.
     """
-    plan.rules.check()
+    check_judges(plan.rules)
     identity = plan.identity("paq", [*files, passages])
     about = {"files": [str(path) for path in files], "passages": str(passages)}
     with opened(plan.out, identity, about) as steps:
@@ -154,6 +160,86 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
                 hint="Take psgs_w100.tsv of the PAQ release.",
             )
         return _end(plan, filtered, before + _filter_counts(more, "one passage a page"))
+
+
+def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
+    """Collect questions from AmbigQA with evidence articles.
+
+    Args:
+        plan: how; of a page, all passages that do not overlap may stay.
+        files: the released files.
+
+    Returns:
+        What each step left.
+
+    Raises:
+        InputError: a file is not of the released shape, or the folder holds another run.
+        UnavailableError: another process works there, a model failed, or the disk is full.
+    """
+    check_judges(plan.rules)
+    about = {"files": [str(path) for path in files]}
+    with opened(plan.out, plan.identity("ambigqa", files), about) as steps:
+        found = steps / "candidates.jsonl"
+        with plan.progress("reading") as update:
+            counts = run_step(
+                steps / "candidates.note.json",
+                [found],
+                lambda place: find_candidates(files, place),
+                lambda done: update(done, None) if update is not None else None,
+            )
+        filtered, more = _filter(plan, steps, found, as_they_are)
+        before = [
+            Count("read", counts.get("lines", 0), counts.get("read", 0)),
+            Count("several answers", *counts_of(counts, "several")),
+            Count("passages that hold them", *counts_of(more, "found")),
+        ]
+        return _end(plan, filtered, before + _filter_counts(more, "overlapping passages"))
+
+
+def collect_documents(
+    plan: Plan, collection: Collection, identity: Mapping[str, object], ask: str
+) -> list[Count]:
+    """Propose questions over a user's own documents, for a person to check.
+
+    Args:
+        plan: how; a document is a page.
+        collection: the documents.
+        identity: what tells the documents from others.
+        ask: judge that asks, by name.
+
+    Returns:
+        What each step left.
+
+    Raises:
+        InputError: a judge cannot do what is asked of it, or the folder holds another run.
+        UnavailableError: another process works there, a model failed, or the disk is full.
+    """
+    check_judges(plan.rules)
+    asking = able(create_judge(ask, {"device": plan.rules.device}), "ask")
+    answering = able(create_judge(plan.rules.qa, {"device": plan.rules.device}), "answer")
+    run = {**plan.identity("documents", []), "documents": identity, "ask": ask}
+    with opened(plan.out, run, {}) as steps:
+        found = steps / "candidates.jsonl"
+        total = len(collection.documents())
+        with plan.progress("proposing") as update:
+            counts = run_step(
+                steps / "candidates.note.json",
+                [found],
+                lambda place: propose(collection, asking, answering, place),
+                lambda done: update(done, total) if update is not None else None,
+            )
+        filtered, more = _filter(plan, steps, found, as_they_are)
+        before = [
+            Count("proposed", counts.get("proposed", 0), counts.get("proposed", 0)),
+            Count("answered elsewhere", *counts_of(counts, "several")),
+        ]
+        after = _filter_counts(more, "one passage a document")
+        return _end(plan, filtered, before + after, checked=False)
+
+
+def as_they_are(row: Row) -> tuple[Collected, Counter[str]]:
+    """Return a question that has its passages already."""
+    return Collected.read(row), Counter()
 
 
 def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapping[str, int]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,86 +27,14 @@ from rapidfuzz.distance import Levenshtein
 
 from semqa.attribution.judges import Pair, Reading, create_judge, unless_too_long
 from semqa.attribution.judges.base import TooLongError, able
-from semqa.errors import InputError
 from semqa.metrics.text import normalise_answer
-from semqa.questions.records import MOST_SOURCES, Answered, Collected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from semqa.attribution.judges import AnsweringJudge, EntailmentJudge, Span
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """What passes. The defaults are ours: "dev" below is what QuoteSum's dev split holds (91 questions).
-
-    Attributes:
-        qa: judge that answers questions, by name.
-        least_score: least score of an answer. The lexical judge's score is the share of the question's
-            words in the best sentence; it keeps 82% of dev's 217 PAQ passages at 0.5.
-        one_per_page: keep one passage a page, else all that do not overlap.
-        least_words: fewest words of a passage; dev's PAQ passages have 83 to 200, AmbigQA's 17 to 107.
-        most_words: most words of a passage.
-        least_edits: edits that make one answer the other, as a share of the longer one's characters;
-            below it they are equal. 1% of dev's 354 pairs of answers are below 0.31.
-        most_overlap: share of words that two answers have in common (intersection over union); at it
-            or above they are equal. 99% of dev's pairs are at 0.33 or below, one at 0.5.
-        equivalence: judge of entailment, by name; empty for none.
-        least_equivalence: probability, in both directions, from which two answers are equal. The
-            lexical judge takes 2 of dev's 354 pairs for equal.
-        similar: cosine of two questions' TF-IDF vectors from which they are merged; 1 merges only those of
-            the same words.
-        most_sources: answers that a question keeps, at most QuoteSum's eight columns.
-        device: where models of the judges run; None for their default.
-
-    Raises:
-        InputError: a number is out of its range.
-    """
-
-    qa: str = "lexical"
-    least_score: float = 0.5
-    one_per_page: bool = True
-    least_words: int = 80
-    most_words: int = 200
-    least_edits: float = 0.3
-    most_overlap: float = 0.5
-    equivalence: str = "lexical"
-    least_equivalence: float = 0.5
-    similar: float = 0.9
-    most_sources: int = MOST_SOURCES
-    device: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("least_score", "least_edits", "most_overlap", "least_equivalence"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"must be from 0 to 1, got {getattr(self, name)}.", field=name)
-        if not 0 < self.similar <= 1:
-            raise InputError(f"must be above 0 and at most 1, got {self.similar}.", field="similar")
-        if not 0 <= self.least_words <= self.most_words:
-            raise InputError(
-                f"must be at most most_words ({self.most_words}), got {self.least_words}.",
-                field="least_words",
-            )
-        if not 2 <= self.most_sources <= MOST_SOURCES:
-            raise InputError(
-                f"must be from 2 to {MOST_SOURCES}, got {self.most_sources}.", field="most_sources"
-            )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the rules for a record."""
-        return asdict(self)
-
-    def check(self) -> None:
-        """Create the judges, so that a wrong name is found before anything is read.
-
-        Raises:
-            InputError: there is no such judge, or it cannot do what is asked of it.
-            UnavailableError: a model was not reached, or a package is missing.
-        """
-        _answering(self.qa, self.device)
-        if self.equivalence:
-            _entailing(self.equivalence, self.device)
+    from semqa.questions.records import Answered, Collected
+    from semqa.questions.rules import Rules
 
 
 @lru_cache(maxsize=4)
@@ -117,6 +45,18 @@ def _answering(spec: str, device: str | None) -> AnsweringJudge:
 @lru_cache(maxsize=4)
 def _entailing(spec: str, device: str | None) -> EntailmentJudge:
     return able(create_judge(spec, {"device": device}), "entailment")
+
+
+def check_judges(rules: Rules) -> None:
+    """Create the judges, so that a wrong name is found before anything is read.
+
+    Raises:
+        InputError: there is no such judge, or it cannot do what is asked of it.
+        UnavailableError: a model was not reached, or a package is missing.
+    """
+    _answering(rules.qa, rules.device)
+    if rules.equivalence:
+        _entailing(rules.equivalence, rules.device)
 
 
 class Task(NamedTuple):
@@ -251,15 +191,21 @@ def one_per_page(answers: Sequence[Answered]) -> list[Answered]:
 
 
 def without_overlap(answers: Sequence[Answered]) -> list[Answered]:
-    """Return answers whose passages share no run of words: of two that do, the better one stays.
+    """Return answers whose passages do not overlap, one a passage, in their order.
 
-    Passages of a page overlap if the end of one is the beginning of the other, or one is in the other.
+    Of two that overlap the one stays whose answer is in fewer passages, for it has no other place; of
+    equal ones the one with the better score. An answer that has its passage takes no other one.
     """
+    places = Counter(normalise_answer(each.answer) for each in answers)
+    rarest = sorted(answers, key=lambda each: (places[normalise_answer(each.answer)], -each.score))
     kept: list[Answered] = []
-    for each in by_score(answers):
-        if not any(overlap(each, other) for other in kept):
+    have: set[str] = set()
+    for each in rarest:
+        answer = normalise_answer(each.answer)
+        if answer not in have and not any(overlap(each, other) for other in kept):
             kept.append(each)
-    return sorted(kept, key=answers.index)
+            have.add(answer)
+    return [each for each in answers if each in kept]
 
 
 OVERLAP = 8
@@ -267,7 +213,10 @@ OVERLAP = 8
 
 
 def overlap(one: Answered, other: Answered) -> bool:
-    """Whether two passages are of one page and share `OVERLAP` words in a row, or one is in the other."""
+    """Whether two passages are of one page and share `OVERLAP` words in a row.
+
+    A passage of fewer words overlaps where all of it is in the other.
+    """
     if one.title.casefold() != other.title.casefold():
         return False
     a, b = one.text.split(), other.text.split()

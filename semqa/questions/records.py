@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from semqa.data.jsonl import describe
-from semqa.data.quotesum import MAX_NUMBER, Question, Reference
+from semqa.data.quotesum import Question, Reference
 from semqa.errors import InputError
 from semqa.quotes import Source
 
 if TYPE_CHECKING:
     from semqa.data.jsonl import Row
-
-MOST_SOURCES = MAX_NUMBER
-"""A QuoteSum row has columns for so many."""
 
 QUESTION_WORDS = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
 _WORD = re.compile(rf"\b({'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
@@ -91,13 +88,11 @@ class Collected:
             checked: whether a person saw it; None leaves the column out.
         """
         extra: dict[str, object] = {} if checked is None else {"checked": checked}
-        sources = tuple(
-            Source(each.text, each.title, each.url or None) for each in self.answers[:MOST_SOURCES]
-        )
+        sources = tuple(Source(each.text, each.title, each.url or None) for each in self.answers)
         reference = Reference(
             unique_id=f"{self.qid}_0",
             text="",
-            source_answers=tuple(each.answer for each in self.answers[:MOST_SOURCES]),
+            source_answers=tuple(each.answer for each in self.answers),
             disambiguation=self.disambiguation,
             extra=extra,
         )

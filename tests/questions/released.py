@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -261,6 +262,42 @@ def write_paq(folder: Path, lines: int, seed: int = 0) -> tuple[Path, Path]:
     return questions, passages
 
 
+def write_ambigqa(folder: Path, lines: int, seed: int = 0) -> Path:
+    """Write AmbigQA with evidence articles, of so many questions."""
+    rng = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "train_with_evidence_articles.json"
+    with path.open("w", encoding="utf-8") as out:
+        out.write("[")
+        for number in range(lines):
+            each = asked(rng)
+            pairs = [
+                {"question": f"{each.questions[0].capitalize()}, in {n}?", "answer": [fact.answer]}
+                for n, fact in enumerate(each.facts)
+            ]
+            single = {"type": "singleAnswer", "answer": [each.facts[0].answer]}
+            several = {"type": "multipleQAs", "qaPairs": pairs}
+            row = {
+                "id": str(number),
+                "question": f"{each.questions[0].capitalize()}?",
+                "annotations": [single, several] if len(pairs) > 1 else [single],
+                "articles_plain_text": [article(rng, each.facts[at::3]) for at in range(3)],
+                "articles_html_text": [],
+            }
+            out.write(("," if number else "") + json.dumps(row, ensure_ascii=False))
+        out.write("]")
+    return path
+
+
+def article(rng: random.Random, facts: Sequence[Fact]) -> str:
+    """An article that says some facts, one a paragraph, between other paragraphs."""
+    parts = [f"# {facts[0].title if facts else name(rng)}"]
+    for fact in facts:
+        words = [fact.sentence, *rng.sample(FILLER, rng.randint(1, 6))]
+        parts += [". ".join(rng.sample(FILLER, 2)) + ".", "## Later years", ". ".join(words) + "."]
+    return "\n\n".join([*parts, ". ".join(rng.sample(FILLER, 4)) + "."])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("paq", "ambigqa"))
@@ -268,7 +305,8 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    {"paq": write_paq}[given.what](given.folder, given.lines, given.seed)
+    writers: dict[str, Callable[..., object]] = {"paq": write_paq, "ambigqa": write_ambigqa}
+    writers[given.what](given.folder, given.lines, given.seed)
 
 
 if __name__ == "__main__":
