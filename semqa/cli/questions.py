@@ -9,13 +9,13 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from semqa.cli.inputs import check_not_an_input
 from semqa.cli.options import AsJson, DataFolder, flag
-from semqa.cli.output import json_line, progress_bar, say, terminal_width, write_result
+from semqa.cli.output import json_line, progress_bar, say, terminal_width, waiting, write_result
 from semqa.cli.ray_options import (
     DistributedBy,
     NumCpus,
@@ -170,7 +170,7 @@ def paq(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, perhaps .gz.",
             show_default=False,
         ),
@@ -201,9 +201,7 @@ def paq(
 def ambigqa(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE...", help="AmbigQA with evidence articles.", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.", show_default=False),
     ],
     out: Out,
     passing: RuleOptions,
@@ -229,7 +227,7 @@ def documents(
     passing: RuleOptions,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE...]", help="Documents.", show_default=False),
+        typer.Argument(metavar="FILE", help="Documents.", show_default=False),
     ] = None,
     collection: Annotated[
         str | None,
@@ -254,7 +252,7 @@ def documents(
 
     rules = passing.rules(least_words=SHORT_PASSAGES)
     with _documents(files or [], collection, data) as (found, identity), _resumable():
-        counts = collect_documents(_plan(out, rules, None, "files"), found, identity, ask)
+        counts = collect_documents(_plan(out, rules), found, identity, ask)
         _show(out, counts, as_json)
     if not as_json:
         say(f"check them with: semqa questions check {out}")
@@ -285,11 +283,17 @@ def _documents(
         yield kept, {each.name: each.sha256 for each in kept.documents()}
         return
     limits = Limits(seconds=600.0)
+    contents: dict[str, bytes] = {}
+    for path in files:
+        if path.name in contents:
+            raise InputError(f"Two documents are called {path.name}.", where=str(path))
+        with open_input(path, ByteBudget(limits.size)) as file:
+            contents[path.name] = file.read_all()
     with TemporaryDirectory(prefix="semqa-questions-") as folder:
-        made = Library(folder, limits=limits).create("", "documents")
-        for path in files:
-            with open_input(path, ByteBudget(limits.size)) as file:
-                made.put(path.name, file.read_all())
+        # Words are enough for questions that are made of the words of a passage.
+        made = Library(folder, encoder=None, limits=limits).create("", "documents")
+        with waiting("reading documents"):
+            made.put_all(list(contents.items()))
         yield made, {each.name: each.sha256 for each in made.documents()}
 
 
@@ -470,12 +474,10 @@ def _file(questions: Path) -> Path:
     return questions / QUESTIONS_FILE
 
 
-def _plan(
-    out: Path, rules: Rules, workers: Workers | None, unit: Literal["bytes", "files"] = "bytes"
-) -> Plan:
+def _plan(out: Path, rules: Rules, workers: Workers | None = None) -> Plan:
     from semqa.questions.collect import Plan
 
-    return Plan(out, rules, lambda title: progress_bar(title, unit), workers)
+    return Plan(out, rules, progress_bar, workers)
 
 
 @contextmanager

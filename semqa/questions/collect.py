@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.attribution.judges import create_judge
 from semqa.attribution.judges.base import able
@@ -87,13 +87,16 @@ class Plan:
         out: the folder.
         rules: what passes.
         workers: filter in place of this process.
-        progress: shows a step: called with its name, it gives what to tell how far it is, and of how
-            much.
+        progress: shows a step: called with its name and what is counted, it gives what to tell how
+            far it is, and of how much.
     """
 
     out: Path
     rules: Rules
-    progress: Callable[[str], AbstractContextManager[Callable[[int, int | None], None] | None]]
+    progress: Callable[
+        [str, Literal["bytes", "examples", "files"]],
+        AbstractContextManager[Callable[[int, int | None], None] | None],
+    ]
     workers: Workers | None = None
 
     def identity(self, command: str, files: Sequence[Path]) -> dict[str, object]:
@@ -142,7 +145,7 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
         merged = steps / "merged.jsonl"
         counts = _merge(plan, files, steps, merged)
         with paq.PassageFile(passages, steps / "passages.npy") as found:
-            with plan.progress("finding passages"):
+            with plan.progress("finding passages", "bytes"):
                 found.prepare()
             filtered, more = _filter(plan, steps, merged, lambda row: paq.with_passages(row, found))
         before = [
@@ -180,7 +183,7 @@ def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
     about = {"files": [str(path) for path in files]}
     with opened(plan.out, plan.identity("ambigqa", files), about) as steps:
         found = steps / "candidates.jsonl"
-        with plan.progress("reading") as update:
+        with plan.progress("reading", "examples") as update:
             counts = run_step(
                 steps / "candidates.note.json",
                 [found],
@@ -221,7 +224,7 @@ def collect_documents(
     with opened(plan.out, run, {}) as steps:
         found = steps / "candidates.jsonl"
         total = len(collection.documents())
-        with plan.progress("proposing") as update:
+        with plan.progress("proposing", "files") as update:
             counts = run_step(
                 steps / "candidates.note.json",
                 [found],
@@ -248,7 +251,7 @@ def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapp
     buckets = [steps / f"bucket-{number:04}" for number in range(count)]
     note = steps / "merged.note.json"
     total = sum(path.stat().st_size for path in files)
-    with plan.progress("reading") as update:
+    with plan.progress("reading", "bytes") as update:
         read = run_step(
             steps / "buckets.note.json",
             buckets,
@@ -261,7 +264,7 @@ def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapp
             lines, found = paq.merge_bucket(buckets[number])
             yield Piece(number + 1, [(0, line) for line in lines], found, number + 1)
 
-    with plan.progress("merging by question") as update:
+    with plan.progress("merging by question", "files") as update:
         counts = run_step(
             note,
             [merged],
@@ -282,7 +285,7 @@ def _filter(
     """Filter the questions of a file, block by block."""
     filtered = steps / "filtered.jsonl"
     total = source.stat().st_size
-    with plan.progress("filtering") as update:
+    with plan.progress("filtering", "bytes") as update:
         counts = run_step(
             steps / "filtered.note.json",
             [filtered],
@@ -360,7 +363,7 @@ def _end(
     for line, _ in paq.read_from(filtered, 0, 0):
         places.append(line.offset)
         texts.append(decode_row(line).text("question"))
-    with plan.progress("merging similar questions"):
+    with plan.progress("merging similar questions", "examples"):
         pairs = (
             (one, other)
             for one, other in similar_pairs(texts, plan.rules.similar)
@@ -416,4 +419,12 @@ def merge(questions: Sequence[Collected], rules: Rules) -> Collected:
         for each in (best, *questions)
         for answer in each.answers
     }
-    return filter_again(replace(best, answers=tuple(answers.values())), rules)
+    readings = dict.fromkeys(each.disambiguation for each in (best, *questions))
+    return filter_again(
+        replace(
+            best,
+            answers=tuple(answers.values()),
+            disambiguation=" | ".join(filter(None, readings)),
+        ),
+        rules,
+    )
