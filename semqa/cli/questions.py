@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -25,7 +25,7 @@ from semqa.cli.ray_options import (
     opened_ray,
 )
 from semqa.errors import InputError
-from semqa.questions.rules import SHORT_PASSAGES, Rules
+from semqa.questions.rules import AMBIGQA, DOCUMENTS, PAQ, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,12 +69,18 @@ class RuleOptions:
         str,
         _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"),
     ] = Rules.qa
-    least_score: Annotated[float, _rule("Least score by the QA model.")] = Rules.least_score
+    least_score: Annotated[
+        float | None,
+        _rule(
+            "Least score by the QA model.",
+            show_default=f"{PAQ.least_score}; of documents, {DOCUMENTS.least_score}",
+        ),
+    ] = None
     least_words: Annotated[
         int | None,
         _rule(
             "Fewest words of a passage.",
-            show_default=f"{Rules.least_words}; of paragraphs, {SHORT_PASSAGES}",
+            show_default=f"{PAQ.least_words}; of paragraphs, {AMBIGQA.least_words}",
         ),
     ] = None
     most_words: Annotated[int, _rule("Most words of a passage.")] = Rules.most_words
@@ -100,23 +106,21 @@ class RuleOptions:
         str | None, _rule("Device of models.", show_default="a GPU if there is one")
     ] = None
 
-    def rules(self, *, least_words: int = Rules.least_words, one_per_page: bool = True) -> Rules:
-        """Return the rules.
-
-        Args:
-            least_words: where the option was not given.
-            one_per_page: see `Rules`.
+    def rules(self, usual: Rules) -> Rules:
+        """Return the rules: what was given, else what is usual.
 
         Raises:
             InputError: a number is out of its range.
         """
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        if given["least_words"] is None:
-            given["least_words"] = min(least_words, self.most_words)
+        given = {
+            field.name: value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) is not None
+        }
         if given["equivalence"] == "none":
             given["equivalence"] = ""
         try:
-            return Rules(**given, one_per_page=one_per_page)
+            return replace(usual, **given)
         except InputError as error:
             error.field = flag(error.field or "")
             raise
@@ -190,7 +194,7 @@ def paq(
     """
     from semqa.questions.collect import collect_paq
 
-    rules = passing.rules()
+    rules = passing.rules(PAQ)
     with opened_ray(asdict(ray)) as workers, _resumable():
         _show(out, collect_paq(_plan(out, rules, workers), files, passages), as_json)
 
@@ -215,7 +219,7 @@ def ambigqa(
     """
     from semqa.questions.collect import collect_ambigqa
 
-    rules = passing.rules(least_words=SHORT_PASSAGES, one_per_page=False)
+    rules = passing.rules(AMBIGQA)
     with opened_ray(asdict(ray)) as workers, _resumable():
         _show(out, collect_ambigqa(_plan(out, rules, workers), files), as_json)
 
@@ -250,7 +254,7 @@ def documents(
     """
     from semqa.questions.collect import collect_documents
 
-    rules = passing.rules(least_words=SHORT_PASSAGES)
+    rules = passing.rules(DOCUMENTS)
     with _documents(files or [], collection, data) as (found, identity), _resumable():
         counts = collect_documents(_plan(out, rules), found, identity, ask)
         _show(out, counts, as_json)

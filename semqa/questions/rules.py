@@ -14,9 +14,6 @@ from semqa.errors import InputError
 MOST_SOURCES = 8
 """A QuoteSum row has columns for so many."""
 
-SHORT_PASSAGES = 15
-"""Fewest words of a passage that is a paragraph, as AmbigQA's are: dev's have 17 to 107."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
@@ -77,3 +74,13 @@ class Rules:
     def to_dict(self) -> dict[str, object]:
         """Return the rules for a record."""
         return asdict(self)
+
+
+PAQ = Rules()
+"""For PAQ: as they are."""
+
+AMBIGQA = Rules(least_words=15, one_per_page=False)
+"""For AmbigQA, whose passages are paragraphs: dev's have 17 to 107 words."""
+
+DOCUMENTS = Rules(least_words=15, least_score=0.7)
+"""For one's own documents, in which the lexical judge reads too much into what is about another thing."""
