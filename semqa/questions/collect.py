@@ -115,7 +115,7 @@ def stamp(path: Path) -> dict[str, object]:
         InputError: it cannot be read.
     """
     digest = hashlib.blake2b(digest_size=8)
-    with paq.open_file(path) as stream:
+    with paq.open_binary(path, unpack=False) as stream:
         size = stream.seek(0, os.SEEK_END)
         for start in (0, max(0, size - 2**16)):
             stream.seek(start)

@@ -196,16 +196,16 @@ def without_overlap(answers: Sequence[Answered]) -> list[Answered]:
     Of two that overlap the one stays whose answer is in fewer passages, for it has no other place; of
     equal ones the one with the better score. An answer that has its passage takes no other one.
     """
-    places = Counter(normalise_answer(each.answer) for each in answers)
-    rarest = sorted(answers, key=lambda each: (places[normalise_answer(each.answer)], -each.score))
-    kept: list[Answered] = []
-    have: set[str] = set()
-    for each in rarest:
-        answer = normalise_answer(each.answer)
-        if answer not in have and not any(overlap(each, other) for other in kept):
-            kept.append(each)
-            have.add(answer)
-    return [each for each in answers if each in kept]
+    keys = [normalise_answer(each.answer) for each in answers]
+    places = Counter(keys)
+    rarest = sorted(range(len(answers)), key=lambda at: (places[keys[at]], -answers[at].score))
+    kept: list[int] = []
+    for at in rarest:
+        if not any(
+            keys[at] == keys[other] or overlap(answers[at], answers[other]) for other in kept
+        ):
+            kept.append(at)
+    return [answers[at] for at in sorted(kept)]
 
 
 OVERLAP = 8

@@ -63,25 +63,19 @@ def bucket_count(files: Sequence[Path]) -> int:
     return min(MOST_BUCKETS, max(FEWEST_BUCKETS, size // BUCKET_BYTES))
 
 
-def open_binary(path: Path) -> BinaryIO:
-    """Open a file, or what a ``.gz`` file holds, for reading.
+def open_binary(path: Path, *, unpack: bool = True) -> BinaryIO:
+    """Open a file for reading.
 
-    Raises:
-        InputError: it cannot be read.
-    """
-    stream = open_file(path)
-    if path.suffix != ".gz":
-        return stream
-    return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]  # reads the same
-
-
-def open_file(path: Path) -> BinaryIO:
-    """Open a file for reading as it is.
+    Args:
+        path: the file.
+        unpack: read what a ``.gz`` file holds, rather than the file itself.
 
     Raises:
         InputError: it cannot be read.
     """
     try:
+        if unpack and path.suffix == ".gz":
+            return gzip.open(path, "rb")  # type: ignore[return-value]  # reads the same
         return path.open("rb")
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
