@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from semqa.attribution.judges import create_judge
 from semqa.attribution.judges.base import able
+from semqa.bench.folder import read_object
 from semqa.data.files import display_name, write_atomic
 from semqa.data.jsonl import Line, decode_row, encode_row
 from semqa.data.quotesum import question_rows
@@ -31,7 +32,7 @@ from semqa.questions.filters import (
     other_numbers,
 )
 from semqa.questions.records import Collected
-from semqa.questions.run import QUESTIONS_FILE, Piece, opened, run_step, write_counts
+from semqa.questions.run import COUNTS_FILE, QUESTIONS_FILE, Piece, opened, run_step, write_counts
 from semqa.questions.similar import groups, similar_pairs
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
     identity = plan.identity("paq", [*files, passages])
     about = {"files": [str(path) for path in files], "passages": str(passages)}
     with opened(plan.out, identity, about) as steps:
+        if done := finished(plan.out):
+            return done
         merged = steps / "merged.jsonl"
         counts = _merge(plan, files, steps, merged)
         with paq.PassageFile(passages, steps / "passages.npy") as found:
@@ -182,6 +185,8 @@ def collect_ambigqa(plan: Plan, files: Sequence[Path]) -> list[Count]:
     check_judges(plan.rules)
     about = {"files": [str(path) for path in files]}
     with opened(plan.out, plan.identity("ambigqa", files), about) as steps:
+        if done := finished(plan.out):
+            return done
         found = steps / "candidates.jsonl"
         with plan.progress("reading", "examples") as update:
             counts = run_step(
@@ -222,6 +227,8 @@ def collect_documents(
     answering = able(create_judge(plan.rules.qa, {"device": plan.rules.device}), "answer")
     run = {**plan.identity("documents", []), "documents": identity, "ask": ask}
     with opened(plan.out, run, {}) as steps:
+        if done := finished(plan.out):
+            return done
         found = steps / "candidates.jsonl"
         total = len(collection.documents())
         with plan.progress("proposing", "files") as update:
@@ -238,6 +245,14 @@ def collect_documents(
         ]
         after = _filter_counts(more, "one passage a document")
         return _end(plan, filtered, before + after, checked=False)
+
+
+def finished(out: Path) -> list[Count] | None:
+    """Return the counts of a collection that is finished; its questions may have been edited since."""
+    if not (out / COUNTS_FILE).exists():
+        return None
+    steps: Any = read_object(out / COUNTS_FILE).get("steps")
+    return [Count(**each) for each in steps]
 
 
 def as_they_are(row: Row) -> tuple[Collected, Counter[str]]:

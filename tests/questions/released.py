@@ -41,6 +41,30 @@ SYLLABLES = [
     "ley",
     "by",
     "ham",
+    "bra",
+    "cor",
+    "dal",
+    "esk",
+    "fal",
+    "gri",
+    "hul",
+    "in",
+    "jor",
+    "kel",
+    "lin",
+    "mon",
+    "nes",
+    "ol",
+    "pen",
+    "quin",
+    "ros",
+    "sti",
+    "tam",
+    "ul",
+    "ver",
+    "wes",
+    "yar",
+    "zel",
 ]
 FIRST = [
     "Anna",
@@ -63,16 +87,43 @@ FIRST = [
 SPORTS = ["rowing", "chess", "cycling", "fencing", "judo", "sailing", "tennis", "archery"]
 THINGS = ["Council", "Centre", "Society", "Agency", "Trust", "Bureau", "League", "Institute"]
 FIELDS = [
+    "Academic",
+    "Agricultural",
+    "Aquatic",
     "Atmospheric",
+    "Banking",
+    "Border",
+    "Carbon",
+    "Civic",
+    "Climate",
     "Coastal",
+    "Dairy",
     "Dental",
+    "Digital",
+    "Energy",
+    "Engine",
     "Ethical",
+    "Family",
+    "Film",
+    "Fisheries",
     "Forest",
     "Garden",
+    "Geology",
+    "Glass",
+    "Grain",
     "Harbour",
+    "Heritage",
+    "Housing",
     "Industrial",
+    "Inland",
+    "Insurance",
     "Judicial",
+    "Junior",
+    "Justice",
+    "Marine",
     "Maritime",
+    "Medical",
+    "Mining",
 ]
 FILLER = (
     "The event was reported in several newspapers of the region at the time",
@@ -99,7 +150,7 @@ class Asked(NamedTuple):
 
 
 def name(rng: random.Random) -> str:
-    return "".join(rng.sample(SYLLABLES, rng.choice((2, 2, 3)))).capitalize()
+    return "".join(rng.sample(SYLLABLES, rng.choice((2, 3, 3)))).capitalize()
 
 
 def person(rng: random.Random) -> str:
@@ -151,18 +202,16 @@ def cup(rng: random.Random, count: int) -> Asked:
 
 
 def letters(rng: random.Random, count: int) -> Asked:
-    parts = [rng.choice(FIELDS), rng.choice(FIELDS), rng.choice(THINGS)]
+    parts = [*rng.sample(FIELDS, 2), rng.choice(THINGS)]
     short = "N" + "".join(part[0] for part in parts)
     facts = []
     for _ in range(count):
         found = [
-            rng.choice([each for each in words if each[0] == letter] or [part])
-            for words, letter, part in zip((FIELDS, FIELDS, THINGS), short[1:], parts, strict=True)
+            rng.choice([each for each in words if each[0] == letter])
+            for words, letter in zip((FIELDS, FIELDS, THINGS), short[1:], strict=True)
         ]
         full = " ".join(("National", *found))
-        facts.append(
-            Fact(f"{full} of {name(rng)}", f"NCAS stands for {full}".replace("NCAS", short), full)
-        )
+        facts.append(Fact(f"{full} of {name(rng)}", f"{short} stands for {full}", full))
     return Asked((f"what does {short.lower()} stand for",), tuple(facts))
 
 
@@ -191,7 +240,7 @@ KINDS = (battle, cup, letters, place)
 
 
 def asked(rng: random.Random) -> Asked:
-    if rng.random() < 0.55:
+    if rng.random() < 0.85:
         return born(rng, 1)
     return rng.choice(KINDS)(rng, rng.choice((1, 2, 2, 3, 3, 4, 5, 7)))
 

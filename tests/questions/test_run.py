@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ class Killed(BaseException):
     """What nothing catches."""
 
 
-def work(place: Any, dies_at: int = -1) -> Iterator[Piece]:
+def work(place: Any, dies_at: int = PIECES) -> Iterator[Piece]:
     for number in range(place or 0, PIECES):
-        if number == dies_at:
+        if number >= dies_at:
             raise Killed
         yield Piece(number + 1, [(number % 2, f"{number}\n".encode() * 3)], {"pieces": 1}, number)
 
@@ -43,11 +44,7 @@ def test_killed_and_run_again(
         patch.setattr(steps, "NOTE_SECONDS", -1.0 if noted else 1e9)
         for at in deaths:
             with pytest.raises(Killed):
-                run_step(
-                    folder / "note.json",
-                    files,
-                    lambda place, at=at: work(place, max(at, place or 0)),
-                )
+                run_step(folder / "note.json", files, partial(work, dies_at=at))
             for path in files:  # what was written after the last note
                 with path.open("ab") as stream:
                     stream.write(torn)
@@ -60,8 +57,9 @@ def test_killed_and_run_again(
 def test_a_finished_step_is_not_done_again(tmp_path: Path) -> None:
     first = run_step(tmp_path / "note.json", [tmp_path / "a", tmp_path / "b"], work)
 
-    def never(_: Any) -> Iterator[Piece]:
-        raise AssertionError("done again")
-        yield
+    again = run_step(tmp_path / "note.json", [tmp_path / "a", tmp_path / "b"], never)
+    assert again == first
 
-    assert run_step(tmp_path / "note.json", [tmp_path / "a", tmp_path / "b"], never) == first
+
+def never(_: Any) -> Iterator[Piece]:
+    raise AssertionError("done again")
