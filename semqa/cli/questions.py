@@ -73,14 +73,15 @@ class RuleOptions:
         float | None,
         _rule(
             "Least score by the QA model.",
-            show_default=f"{PAQ.least_score}; of documents, {DOCUMENTS.least_score}",
+            show_default=f"{PAQ.least_score}; {AMBIGQA.least_score} for ambigqa, "
+            f"{DOCUMENTS.least_score} for documents",
         ),
     ] = None
     least_words: Annotated[
         int | None,
         _rule(
             "Fewest words of a passage.",
-            show_default=f"{PAQ.least_words}; of paragraphs, {AMBIGQA.least_words}",
+            show_default=f"{PAQ.least_words} for paq, else {AMBIGQA.least_words}",
         ),
     ] = None
     most_words: Annotated[int, _rule("Most words of a passage.")] = Rules.most_words
@@ -398,7 +399,7 @@ def sample_command(
 
     sizes = sorted({size for counts in before.values() for size in counts})
     rows = [
-        (word, *(f"{after[word][size]} of {counts[size]}" for size in sizes))
+        (word, *(f"{after[word][n]} of {counts[n]}" if counts[n] else "" for n in sizes))
         for word, counts in sorted(before.items())
     ]
     print_tables(things_table(("", *(f"{size} answers" for size in sizes)), rows))

@@ -168,9 +168,9 @@ def _scored(questions: Sequence[Collected], rules: Rules) -> list[Collected]:
         kept = []
         for answer in each.answers:
             span = spans[Reading(each.question, answer.text)]
-            if span is None or isinstance(span, TooLongError) or span.score < rules.least_score:
-                continue
-            kept.append(answer._replace(score=round(span.score, 6)))
+            score = 0.0 if span is None or isinstance(span, TooLongError) else span.score
+            if score >= rules.least_score:
+                kept.append(answer._replace(score=round(score, 6)))
         found.append(_with(each, kept))
     return found
 
