@@ -105,7 +105,7 @@ class Plan:
         return {
             "command": command,
             "files": [stamp(path) for path in files],
-            "rules": self.rules.to_dict(),
+            **self.rules.to_dict(),
         }
 
 

@@ -114,7 +114,7 @@ def test_another_run_is_refused(
     args = ("questions", "paq", released[0], "--passages", released[1], "--out", collected)
     outcome = semqa(*args, "--least-words", "10")
     assert outcome.code == 2
-    assert "holds another run: its rules is" in outcome.err
+    assert "holds another run: its least_words is 80, not 10." in outcome.err
 
 
 def test_passages_of_something_else_are_noticed(
