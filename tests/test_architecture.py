@@ -27,6 +27,7 @@ LAYERS = (
     "distributed",
     "harness",
     "server",
+    "studies",
     "cli",
 )
 """Rooms from the ground up; a room imports itself and those before it."""

@@ -25,6 +25,7 @@ from semqa.cli import (
     report,
     score,
     serve,
+    study,
     train,
     verify,
 )
@@ -56,6 +57,7 @@ app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command(name="score", rich_help_panel=_MEASURE)(score.score)
 app.command(name="report", rich_help_panel=_MEASURE)(report.report)
 app.add_typer(evaluation.app, name="eval", rich_help_panel=_MEASURE)
+app.add_typer(study.app, name="study", rich_help_panel=_MEASURE)
 app.add_typer(harness.app, name="harness", rich_help_panel=_MEASURE)
 app.add_typer(models.app, name="models", rich_help_panel=_TRAIN)
 app.command(name="train", rich_help_panel=_TRAIN)(train.train)

@@ -22,7 +22,7 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.engines import Engine
 
-__all__ = ["serve"]
+__all__ = ["http_address", "serve"]
 
 _log = logging.getLogger("semqa.server")
 
@@ -337,7 +337,7 @@ def serve(
         app.state.warming.begin()
         if worker:
             return
-        address, data = _address(host, running.port), str(settings.data)
+        address, data = http_address(host, running.port), str(settings.data)
         _log.info(
             f"semqa is at {address} with its data in {data}; Ctrl-C ends it",
             extra={"address": address, "data": data},
@@ -356,7 +356,8 @@ def _leave() -> None:
     os._exit(0)
 
 
-def _address(host: str, port: int) -> str:
+def http_address(host: str, port: int) -> str:
+    """Return the address at which a browser on this machine finds a server."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return f"http://{shown}:{port}/"
 

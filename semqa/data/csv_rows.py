@@ -110,7 +110,7 @@ def write_csv(path: Path | str, file: CsvFile) -> None:
         InputError: the path cannot be written.
         UnavailableError: the disk failed or is full.
     """
-    write_atomic(path, _encoded(file))
+    write_atomic(path, encode_csv(file))
 
 
 def encode_record(cells: Iterable[str], line_end: str = "\r\n") -> str:
@@ -126,7 +126,8 @@ def encode_record(cells: Iterable[str], line_end: str = "\r\n") -> str:
     return out.getvalue().removesuffix("\r\n") + line_end
 
 
-def _encoded(file: CsvFile) -> Iterator[bytes]:
+def encode_csv(file: CsvFile) -> Iterator[bytes]:
+    """Yield the bytes of a file; records that were read and not changed stay as they were."""
     line_end = "\n" if file.header_raw.endswith("\n") and "\r" not in file.header_raw else "\r\n"
     if file.marked:
         yield BOM

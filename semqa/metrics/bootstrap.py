@@ -291,6 +291,43 @@ def paired_bootstrap(
     return PairedTest(metric, n, observed, low, high, p=(1 + extreme) / (1 + resamples))
 
 
+def paired_means(
+    pairs: Sequence[tuple[float, float]],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> PairedTest:
+    """Test whether two means differ, of values that come in pairs.
+
+    Args:
+        pairs: what both got for the same question.
+        resamples: how many sets of pairs to draw.
+        seed: of the draws.
+        confidence: the mass of the interval, in (0, 1).
+
+    Returns:
+        The test as in `paired_bootstrap`, the difference in the units of the values.
+
+    Raises:
+        InputError: there are fewer than two pairs, or a setting is out of range.
+
+    Example:
+        >>> paired_means([(2.0, 1.0), (3.0, 2.0)]).difference
+        1.0
+    """
+    check_resampling(resamples, confidence)
+    if len(pairs) < 2:
+        raise InputError(f"A comparison needs two pairs at least, got {len(pairs)}.")
+    gaps = np.array([first - second for first, second in pairs])
+    n = len(gaps)
+    observed = float(gaps.mean())
+    drawn = np.concatenate([weights @ gaps / n for weights in _draws(n, resamples, seed)])
+    extreme = int((np.abs(drawn - observed) >= abs(observed) - ROUNDING).sum())
+    low, high = percentile_interval(drawn, confidence)
+    return PairedTest("mean", n, observed, low, high, p=(1 + extreme) / (1 + resamples))
+
+
 def _factors(metric: str) -> tuple[str, ...]:
     return SEMQA_FACTORS if metric == "semqa" else (metric,)
 

@@ -133,7 +133,7 @@ def test_ratings_give_rates_agreement_designs_and_times(run: Command, ratings: P
     shown = run("eval", "ais", "--ratings", ratings, "--by", "design").out
     assert "t: two-step / one-step" in shown
     times = shown[shown.index("seconds") :]
-    assert "t, one-step   12     21.5   21.5         0" in times
+    assert "t, one-step   12     21.5   21.5   1.2         0" in times
 
 
 def test_ratings_of_sentences_become_answers(run: Command, tmp_path: Path) -> None:

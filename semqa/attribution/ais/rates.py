@@ -5,7 +5,8 @@ Flag is over all outputs, Int over those that are not flagged, AIS over those th
 
 The paper stars a rate that is significantly below the best of its column (p < 0.01). A two-sided z-test
 of two proportions gives its stars; so do Fisher's, χ² and Welch's. They take systems as independent.
-McNemar's exact test compares systems, or task designs, output by output.
+McNemar's exact test compares systems, or task designs, output by output; `experts` compares designs by
+how often they are right.
 
 Agreement is computed from single ratings, or from released files, which only tell how many of five
 annotators said what the majority did: rows whose count is not 3 to 5 are left out.
@@ -17,9 +18,9 @@ Linguistics 49, 2023), tables 3, 4 and 7.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from semqa.attribution.ais.released import drop_doubles
@@ -403,6 +404,7 @@ class Agreement:
         pairs: pairwise agreement.
         fit: single answers against the consensus.
         unanimous: share of outputs that all agree on.
+        levels: Krippendorff's alpha, ordinal, of the levels; None if the design has none.
     """
 
     question: Question
@@ -412,10 +414,11 @@ class Agreement:
     pairs: Statistic
     fit: ConsensusFit
     unanimous: Statistic
+    levels: Statistic | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, each as `Statistic.to_dict` gives it."""
-        return {
+        row = {
             "question": self.question,
             "items": self.items,
             "dropped": self.dropped,
@@ -427,25 +430,40 @@ class Agreement:
             "accuracy": self.fit.accuracy.to_dict(),
             "unanimous": self.unanimous.to_dict(),
         }
+        if self.levels is not None:
+            row["krippendorff_alpha_levels"] = self.levels.to_dict()
+        return row
 
 
 def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
     """Return the agreement on each question, from single ratings.
 
     Outputs that fewer than two annotators answered the question for are left out, and so are ties,
-    for want of a consensus.
+    for want of a consensus. A question that the design does not ask has no agreement.
     """
     asked: dict[Question, list[tuple[list[bool], bool | None]]] = {"flag": [], "int": [], "ais": []}
+    both = any(unit.ratings[0].interpretability_asked for unit in units)
+    if not both:
+        del asked["int"]
     for unit in units:
         verdict = unit.verdict
         asked["flag"].append(([r.flagged for r in unit.ratings], verdict.flagged))
-        if not verdict.flagged:
+        if not verdict.flagged and both:
             said = [r.interpretable for r in unit.ratings if r.interpretable is not None]
             asked["int"].append((said, None if "int" in unit.tied else verdict.interpretable))
-        if verdict.interpretable:
+        if verdict.interpretable or not (both or verdict.flagged):
             said = [r.attributable for r in unit.ratings if r.attributable is not None]
             asked["ais"].append((said, None if "ais" in unit.tied else verdict.attributable))
-    return [_agreement(question, cases) for question, cases in asked.items()]
+    found = [_agreement(question, cases) for question, cases in asked.items()]
+    return [replace(each, levels=_level_alpha(units, each.question)) for each in found]
+
+
+def _level_alpha(units: Sequence[RatedUnit], question: Question) -> Statistic | None:
+    if question == "flag":
+        return None
+    name = "interpretable_level" if question == "int" else "attributable_level"
+    given = [[n for r in unit.ratings if (n := getattr(r, name)) is not None] for unit in units]
+    return krippendorff_alpha(given, level="ordinal") if any(given) else None
 
 
 def agreement_of_counts(verdicts: Iterable[Verdict]) -> list[Agreement]:
@@ -493,6 +511,7 @@ class Times:
         untimed: ratings without one.
         median: seconds; None without any time.
         mean: seconds; None without any time.
+        sd: standard deviation of the sample, in seconds; None of fewer than two times.
         total: seconds of all together.
     """
 
@@ -501,6 +520,7 @@ class Times:
     untimed: int
     median: float | None
     mean: float | None
+    sd: float | None
     total: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -511,6 +531,7 @@ class Times:
             "untimed": self.untimed,
             "median_seconds": self.median,
             "mean_seconds": self.mean,
+            "sd_seconds": self.sd,
             "total_seconds": self.total,
         }
 
@@ -539,6 +560,7 @@ def completion_times(
                 len(all_seconds) - len(seconds),
                 median(seconds) if seconds else None,
                 fmean(seconds) if seconds else None,
+                stdev(seconds) if len(seconds) > 1 else None,
                 sum(seconds),
             )
         )

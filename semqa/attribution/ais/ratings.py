@@ -1,9 +1,10 @@
 """What annotators say: single ratings, the consensus on an output, and ratings per sentence.
 
 A line of a file of ratings is ``{"item", "system", "annotator", "flagged"?, "interpretable"?,
-"attributable"?, "justification"?, "seconds"?, "task"?, "design"?, "sentence"?, "output"?}``; other
-fields are ignored. Each answer is there exactly if its question was asked: interpretability of what is
-not flagged, attribution of what is interpretable.
+"attributable"?, "justification"?, "seconds"?, "task"?, "design"?, "sentence"?, "output"?,
+"interpretable_level"?, "attributable_level"?}``; other fields are ignored. Each answer is there exactly
+if its question was asked: interpretability of what is not flagged, attribution of what is interpretable.
+The design ``attribution-only`` asks the second of whatever is not flagged, and never the first.
 
 The consensus is by majority, question by question, among those who were asked. Five annotators can tie
 only if some were not asked, as in the released files. An answer whose sentences were rated is
@@ -34,6 +35,13 @@ NOT_ATTRIBUTABLE = "No, not fully attributable."
 """The answers to the two questions, as the released files write them."""
 
 
+ATTRIBUTION_ONLY = "attribution-only"
+"""The design that does not ask whether an output can be understood."""
+
+LEVELS = 5
+"""Levels of the design that asks how far an output is interpretable, or attributable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The consensus on one output.
@@ -49,7 +57,8 @@ class Verdict:
         interpretable: whether the output can be understood without the source; None if it is
             flagged, or the vote was left open at a tie.
         attributable: whether all of it is so according to the source; None unless it is
-            interpretable, or where the vote was left open at a tie.
+            interpretable, or where the vote was left open at a tie. In the design that does not ask
+            for interpretability it is judged of whatever is not flagged.
         agree_int: annotators who say what `interpretable` says; None if unknown.
         agree_ais: annotators who say what `attributable` says; None if unknown.
         task: what the outputs are, such as ``qrecc``; figures of different tasks are kept apart.
@@ -74,7 +83,8 @@ class Verdict:
     def __post_init__(self) -> None:
         if self.flagged and self.interpretable is not None:
             raise ValueError("a flagged output is not judged")
-        if self.attributable is not None and not self.interpretable:
+        asked = self.design != ATTRIBUTION_ONLY
+        if asked and self.attributable is not None and not self.interpretable:
             raise ValueError("what is not interpretable is not compared with its source")
 
     @property
@@ -93,13 +103,16 @@ class Rating:
         annotator: who judged it.
         flagged: whether the task itself is malformed, so that nothing can be said.
         interpretable: whether it can be understood with the source hidden; None if flagged.
-        attributable: whether, according to the source, all of it is so; None unless interpretable.
+        attributable: whether, according to the source, all of it is so; None unless interpretable,
+            or interpretability was not asked.
         justification: in the annotator's words.
         seconds: from first sight to the last answer; None if not measured.
         task: such as ``qrecc``.
         design: how the annotator was asked, such as ``two-step``.
         sentence: which sentence of the output, from 1; None for the whole.
         output: the rated text; may be empty.
+        interpretable_level, attributable_level: the answers of a design that asks for levels from 1
+            to 5, of which `interpretable` and `attributable` are made; None in other designs.
 
     Raises:
         ValueError: an answer is there without its question, or is missing.
@@ -117,12 +130,27 @@ class Rating:
     design: str = ""
     sentence: int | None = None
     output: str = ""
+    interpretable_level: int | None = None
+    attributable_level: int | None = None
 
     def __post_init__(self) -> None:
-        if (self.interpretable is None) is not self.flagged:
-            raise ValueError("interpretable is true or false, or null exactly where flagged")
-        if (self.attributable is None) is (self.interpretable is True):
-            raise ValueError("attributable is true or false exactly where interpretable is true")
+        if self.interpretability_asked:
+            if (self.interpretable is None) is not self.flagged:
+                raise ValueError("interpretable is true or false, or null exactly where flagged")
+            if (self.attributable is None) is (self.interpretable is True):
+                raise ValueError(
+                    "attributable is true or false exactly where interpretable is true"
+                )
+        elif self.interpretable is not None or (self.attributable is None) is not self.flagged:
+            raise ValueError(
+                f"in the design {ATTRIBUTION_ONLY} interpretable is null, and attributable is true "
+                "or false, or null exactly where flagged"
+            )
+
+    @property
+    def interpretability_asked(self) -> bool:
+        """Whether the design asks for interpretability; only one does not."""
+        return self.design != ATTRIBUTION_ONLY
 
     @property
     def unit(self) -> tuple[str, str, str, str, int | None]:
@@ -146,6 +174,8 @@ class Rating:
             "design": self.design or None,
             "sentence": self.sentence,
             "output": self.output or None,
+            "interpretable_level": self.interpretable_level,
+            "attributable_level": self.attributable_level,
         }
         return row | {name: value for name, value in optional.items() if value is not None}
 
@@ -198,8 +228,10 @@ def _rating(row: Row) -> Rating:
             seconds=_seconds(row),
             task=_text(row, "task"),
             design=_text(row, "design"),
-            sentence=_sentence(row),
+            sentence=_count(row, "sentence"),
             output=_text(row, "output"),
+            interpretable_level=_count(row, "interpretable_level", LEVELS),
+            attributable_level=_count(row, "attributable_level", LEVELS),
         )
     except ValueError as error:
         got = ", ".join(
@@ -233,12 +265,14 @@ def _seconds(row: Row) -> float | None:
     return float(value)
 
 
-def _sentence(row: Row) -> int | None:
-    value = row.fields.get("sentence")
+def _count(row: Row, name: str, most: int | None = None) -> int | None:
+    value = row.fields.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise must_be(row, "sentence", "a whole number from 1")
+        raise must_be(row, name, "a whole number from 1")
+    if most is not None and value > most:
+        raise must_be(row, name, f"a whole number from 1 to {most}")
     return value
 
 
@@ -297,8 +331,9 @@ def _unit(group: Sequence[Rating], ties: Ties) -> RatedUnit:
     whole, agree_ais, tied_ais = None, None, False
     if not flagged:
         said = [r.interpretable for r in group if r.interpretable is not None]
-        clear, agree_int, tied_int = _vote(said, ties)
-    if clear:
+        if first.interpretability_asked:
+            clear, agree_int, tied_int = _vote(said, ties)
+    if not flagged and (clear or not first.interpretability_asked):
         said = [r.attributable for r in group if r.attributable is not None]
         whole, agree_ais, tied_ais = _vote(said, ties)
     verdict = Verdict(
@@ -388,8 +423,10 @@ def join_sentences(units: Iterable[RatedUnit]) -> tuple[list[Verdict], list[Sent
 def _join(group: Sequence[RatedUnit]) -> SentenceVerdicts:
     first = group[0].verdict
     flagged = any(unit.verdict.flagged for unit in group)
-    clear = None if flagged else _all(unit.verdict.interpretable for unit in group)
-    whole = _all(unit.verdict.attributable for unit in group) if clear else None
+    asked = group[0].ratings[0].interpretability_asked
+    clear = None if flagged or not asked else _all(unit.verdict.interpretable for unit in group)
+    compared = not flagged and (clear or not asked)
+    whole = _all(unit.verdict.attributable for unit in group) if compared else None
     gap = _gap(group)
     if gap is not None:
         # An unrated sentence might be anything: only a "no" is certain.

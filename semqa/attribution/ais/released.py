@@ -145,10 +145,15 @@ def write_released(path: Path | str, file: ReleasedFile) -> None:
         InputError: the path cannot be written.
         UnavailableError: the disk failed or is full.
     """
-    csv = file.csv or CsvFile(str(path), COLUMNS, ())
+    write_csv(path, released_csv(file))
+
+
+def released_csv(file: ReleasedFile) -> CsvFile:
+    """Return the cells of a released file; see `write_released`."""
+    csv = file.csv or CsvFile("released.csv", COLUMNS, ())
     columns = _columns(csv)
     records = tuple(_record(row, columns, len(csv.header)) for row in file.rows)
-    write_csv(path, CsvFile(csv.name, csv.header, records, csv.header_raw, csv.marked))
+    return CsvFile(csv.name, csv.header, records, csv.header_raw, csv.marked, csv.tail)
 
 
 def _columns(file: CsvFile) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from semqa.attribution.ais.experts import against_experts
 from semqa.attribution.ais.rates import (
     agreement_of_counts,
     agreement_of_ratings,
@@ -20,6 +21,7 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from semqa.attribution.ais.experts import CorrectnessComparison, ExpertFit
     from semqa.attribution.ais.rates import (
         Agreement,
         Comparison,
@@ -133,12 +135,16 @@ class Report:
         tasks: released files first, then ratings by task and design.
         designs: each two designs of the ratings.
         times: of the ratings.
+        experts: the ratings held to those of experts, if there are any.
+        correctness: each two designs of the ratings, by how often experts agree with them.
         settings: how the figures were made.
     """
 
     tasks: list[TaskReport]
     designs: list[DesignComparison]
     times: list[Times]
+    experts: list[ExpertFit]
+    correctness: list[CorrectnessComparison]
     settings: Settings
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,12 +153,18 @@ class Report:
             "tasks": [each.to_dict(self.settings) for each in self.tasks],
             "designs": [each.to_dict() for each in self.designs],
             "times": [each.to_dict() for each in self.times],
+            "experts": [each.to_dict() for each in self.experts],
+            "correctness": [each.to_dict() for each in self.correctness],
             "settings": self.settings.to_dict(),
         }
 
 
 def report(
-    files: Sequence[ReleasedFile], ratings: Sequence[Rating], settings: Settings | None = None
+    files: Sequence[ReleasedFile],
+    ratings: Sequence[Rating],
+    settings: Settings | None = None,
+    *,
+    experts: Sequence[Rating] = (),
 ) -> Report:
     """Look at released files and at ratings.
 
@@ -160,6 +172,7 @@ def report(
         files: a task each.
         ratings: of any tasks and designs.
         settings: how; by default as the paper does it.
+        experts: ratings of the same outputs by experts, whose consensus is the truth.
 
     Raises:
         InputError: a system that is named is in none of them, or a setting is out of range.
@@ -169,7 +182,9 @@ def report(
     released = [_released(file, settings) for file in files]
     kept = [rating for rating in ratings if rating.system not in settings.without]
     units: dict[tuple[str, str], list[RatedUnit]] = {}
-    for unit in consensus(kept, ties=settings.ties):
+    together = consensus(kept, ties=settings.ties)
+    fits, correctness = against_experts(together, consensus(experts, ties=settings.ties))
+    for unit in together:
         units.setdefault((unit.verdict.task, unit.verdict.design), []).append(unit)
     rated = [_rated(group, settings) for group in units.values()]
     tasks = released + rated
@@ -180,6 +195,8 @@ def report(
         tasks,
         compare_designs(verdicts) if "design" in settings.by else [],
         completion_times(kept, tuple(dict.fromkeys(("task", *settings.by)))) if kept else [],
+        fits,
+        correctness,
         settings,
     )
 

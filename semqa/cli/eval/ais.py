@@ -48,6 +48,10 @@ def ais_tables(found: Report) -> Iterator[Table]:
         yield _agreement(found)
     if found.designs:
         yield _designs(found)
+    if found.experts:
+        yield _experts(found)
+    if found.correctness:
+        yield _correctness(found)
     if any(times.n for times in found.times):
         yield _times(found)
 
@@ -61,6 +65,10 @@ def ais_notes(found: Report) -> Iterator[str]:
     yield f"after each rate: {name} interval, {settings.confidence:.0%}"
     for task in found.tasks:
         yield from _task_notes(task, settings)
+        levels = {SHOWN[e.question]: e.levels for e in task.agreement if e.levels is not None}
+        if levels:
+            told = ", ".join(f"{name} {shown(each.value)}" for name, each in levels.items())
+            yield f"{_name(task)}: α of the levels (ordinal): {told}"
     if any(task.agreement and task.origin == "released" for task in found.tasks):
         yield "agreement of released files is derived: k of 5 agree, where k is 3 to 5"
 
@@ -154,15 +162,60 @@ def _designs(found: Report) -> Table:
     return table
 
 
+def _experts(found: Report) -> Table:
+    table = make_table("against experts", "outputs", "consensus right", "single right", "F1", "α")
+    for each in found.experts:
+        ends = each.consensus.interval()
+        percent = each.consensus.percent
+        single = each.single.value
+        table.add_row(
+            f"{_joined(each.task, each.design)}: {SHOWN[each.judgement]}",
+            str(each.consensus.n),
+            "unscored"
+            if ends is None or percent is None
+            else f"{percent:.1f} {f'{ends[0]:.0f}–{ends[1]:.0f}':>6}",
+            "unscored" if single is None else f"{100 * single:.1f}",
+            shown(each.f1.value),
+            shown(each.alpha.value),
+        )
+    return table
+
+
+def _correctness(found: Report) -> Table:
+    table = make_table(
+        "right by experts", "judgement", "n", "only the first", "only the second", "p"
+    )
+    for each in found.correctness:
+        pairs = each.pairs
+        table.add_row(
+            _joined(each.task, f"{each.first or '(none)'} / {each.second or '(none)'}", ": "),
+            SHOWN[each.judgement],
+            str(pairs.n),
+            str(pairs.only_first),
+            str(pairs.only_second),
+            "unscored" if pairs.p is None else f"{pairs.p:.4f}",
+        )
+    return table
+
+
+def _joined(task: str, design: str, between: str = ", ") -> str:
+    return between.join(part for part in (task, design) if part) or "ratings"
+
+
 def _times(found: Report) -> Table:
-    table = make_table("seconds", "n", "median", "mean", "untimed")
+    table = make_table("seconds", "n", "median", "mean", "sd", "untimed")
     for each in found.times:
         label = ", ".join(value for value in each.group.values() if value) or "all"
         if each.median is None or each.mean is None:
-            table.add_row(label, "0", "", "", str(each.untimed))
+            table.add_row(label, "0", "", "", "", str(each.untimed))
         else:
             table.add_row(
-                label, str(each.n), f"{each.median:.1f}", f"{each.mean:.1f}", str(each.untimed)
+                label,
+                str(each.n),
+                f"{each.median:.1f}",
+                f"{each.mean:.1f}",
+                "" if each.sd is None else f"{each.sd:.1f}",
+                str(each.untimed),
             )
     return table
 
@@ -200,6 +253,15 @@ def ais(
         typer.Option(
             "--ratings",
             help="Single ratings, JSON lines; - for standard input. Repeat it for more.",
+            show_default=False,
+        ),
+    ] = None,
+    experts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--experts",
+            help="Ratings of experts, JSON lines: hold --ratings to them. Repeat it for more.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,
@@ -276,7 +338,10 @@ def ais(
     given, rated = files or [], ratings or []
     if not given and not rated:
         raise InputError("Name a CSV file of verdicts, or JSON lines of --ratings.")
-    check_stdin_once(*given, *rated)
+    known = experts or []
+    if known and not rated:
+        raise InputError("needs --ratings, which are held to it.", field="--experts")
+    check_stdin_once(*given, *rated, *known)
     for path in given:
         if path.suffix.lower() in (".jsonl", ".json"):
             raise InputError(
@@ -287,7 +352,7 @@ def ais(
             raise InputError(
                 "Ratings are JSON lines; name CSV files without --ratings.", where=str(path)
             )
-    check_not_an_input(out, *given, *rated)
+    check_not_an_input(out, *given, *rated, *known)
     settings = Settings(
         test=test,
         alternative=alternative,
@@ -307,7 +372,12 @@ def ais(
     for path, file in zip(given, released, strict=True):
         if not file.rows:
             raise InputError("There are no verdicts below the header.", where=display_name(path))
-    found = report(released, [each for path in rated for each in read_ratings(path)], settings)
+    found = report(
+        released,
+        [each for path in rated for each in read_ratings(path)],
+        settings,
+        experts=[each for path in known for each in read_ratings(path)],
+    )
     if out is not None:
         if len(released) == 1 and not rated and not without and not drop_doubles:
             write_released(out, released[0])

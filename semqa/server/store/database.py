@@ -169,6 +169,17 @@ class Database:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
+    def create(self, tables: MetaData) -> None:
+        """Create missing tables of a schema that has no migrations.
+
+        Raises:
+            UnavailableError: the database cannot be reached.
+        """
+        if self._sqlite:
+            self._create_file()
+        with self.writing() as connection:
+            tables.create_all(connection)
+
     def close(self) -> None:
         """Close unused connections."""
         self._engine.dispose()

@@ -206,6 +206,7 @@ def test_times() -> None:
     ]
     found = {(t.group["task"], t.group["design"]): t for t in completion_times(ratings)}
     assert (found["wow", ""].median, found["wow", ""].mean) == (10.0, 30.0)
+    assert found["wow", ""].sd == pytest.approx(1200**0.5)
     assert (found["wow", ""].n, found["wow", ""].total) == (3, 90.0)
     assert found["wow", "one-step"].median == 4.0
     assert found["qrecc", ""].to_dict() == {
@@ -215,6 +216,7 @@ def test_times() -> None:
         "untimed": 1,
         "median_seconds": None,
         "mean_seconds": None,
+        "sd_seconds": None,
         "total_seconds": 0,
     }
     (together,) = completion_times(ratings, ())

@@ -1,0 +1,187 @@
+"""Annotators held to experts: which way of asking gives the right answers?
+
+Experts' ratings have the form of any others; the consensus of the experts on an output is the truth. Each
+design is compared with it in its consensus and in its single answers, and each two designs in how often
+they are right on the same outputs, by McNemar's exact test.
+
+``int_and_ais`` is the final answer, which every design gives: is the output clear, and all of it supported?
+Of the design that asks for attribution alone it is that answer. Flagged outputs are left out.
+
+Source: Rashkin et al. 2023, section 4 and table 7, in which F1, pairwise agreement and Krippendorff's alpha
+measure agreement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+from semqa.attribution.ais.rates import Rate
+from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY
+from semqa.metrics.agreement import consensus_fit, krippendorff_alpha
+from semqa.metrics.bootstrap import question_mean
+from semqa.metrics.statistics import Statistic, mcnemar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from semqa.attribution.ais.ratings import RatedUnit, Rating, Verdict
+    from semqa.metrics.bootstrap import Mean
+    from semqa.metrics.statistics import McNemar
+
+Judgement = Literal["int", "ais", "int_and_ais"]
+JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
+
+Key = tuple[str, str, str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertFit:
+    """How one design agrees with experts.
+
+    Attributes:
+        task: the task.
+        design: how annotators were asked.
+        judgement: what is compared, of outputs that both judged.
+        consensus: outputs whose consensus is the experts'.
+        single: share of single answers that are the experts', 0 to 1, with an interval over outputs.
+        f1: of the consensus, the mean over yes and no.
+        alpha: Krippendorff's, nominal, of consensus and experts.
+    """
+
+    task: str
+    design: str
+    judgement: Judgement
+    consensus: Rate
+    single: Mean
+    f1: Statistic
+    alpha: Statistic
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, ready for JSON."""
+        interval = self.consensus.interval()
+        return {
+            "task": self.task,
+            "design": self.design,
+            "judgement": self.judgement,
+            "consensus": {
+                "count": self.consensus.count,
+                "n": self.consensus.n,
+                "percent": self.consensus.percent,
+                "interval": None if interval is None else list(interval),
+            },
+            "single": self.single._asdict(),
+            "f1_macro": self.f1.to_dict(),
+            "krippendorff_alpha": self.alpha.to_dict(),
+        }
+
+
+class CorrectnessComparison(NamedTuple):
+    """Two designs, by how often their consensus is right on the same outputs.
+
+    Attributes:
+        task: the task.
+        judgement: what is compared.
+        first, second: the designs.
+        pairs: the outputs, by which design is right, and the test.
+    """
+
+    task: str
+    judgement: Judgement
+    first: str
+    second: str
+    pairs: McNemar
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, ready for JSON."""
+        return {**self._asdict(), "pairs": self.pairs.to_dict()}
+
+
+def against_experts(
+    units: Sequence[RatedUnit], experts: Iterable[RatedUnit]
+) -> tuple[list[ExpertFit], list[CorrectnessComparison]]:
+    """Hold annotators to experts, design by design, and compare the designs.
+
+    Args:
+        units: outputs with their ratings, of any tasks and designs.
+        experts: outputs with the ratings of experts, whatever their design is called.
+
+    Returns:
+        The fit of each task, design and judgement that both gave; and each two designs of a task.
+    """
+    truth = {_key(unit): unit.verdict for unit in experts}
+    groups: dict[str, dict[str, list[RatedUnit]]] = {}
+    for unit in units:
+        if _key(unit) in truth:
+            designs = groups.setdefault(unit.verdict.task, {})
+            designs.setdefault(unit.verdict.design, []).append(unit)
+    fits, compared = [], []
+    for task, designs in groups.items():
+        right: dict[tuple[str, Judgement], dict[Key, bool]] = {}
+        for design, group in designs.items():
+            for judgement in JUDGEMENTS:
+                fit, correct = _fit(task, design, judgement, group, truth)
+                if correct:
+                    fits.append(fit)
+                    right[design, judgement] = correct
+        for first, second in combinations(designs, 2):
+            for judgement in JUDGEMENTS:
+                one, other = right.get((first, judgement), {}), right.get((second, judgement), {})
+                if shared := [key for key in one if key in other]:
+                    pairs = mcnemar([one[key] for key in shared], [other[key] for key in shared])
+                    compared.append(CorrectnessComparison(task, judgement, first, second, pairs))
+    return fits, compared
+
+
+def _fit(
+    task: str,
+    design: str,
+    judgement: Judgement,
+    group: Sequence[RatedUnit],
+    truth: dict[Key, Verdict],
+) -> tuple[ExpertFit, dict[Key, bool]]:
+    said, true = [], []
+    correct: dict[Key, bool] = {}
+    single: list[tuple[str, float | None]] = []
+    for unit in group:
+        key = _key(unit)
+        expert = _answer(truth[key], judgement)
+        if expert is None:
+            continue
+        single += [
+            (repr(key), float(answer == expert))
+            for rating in unit.ratings
+            if (answer := _answer(rating, judgement)) is not None
+        ]
+        if (verdict := _answer(unit.verdict, judgement)) is not None:
+            said.append(verdict)
+            true.append(expert)
+            correct[key] = verdict == expert
+    pairs = [[a, b] for a, b in zip(said, true, strict=True)]
+    fit = ExpertFit(
+        task,
+        design,
+        judgement,
+        Rate(sum(correct.values()), len(correct)),
+        question_mean(single),
+        consensus_fit([[each] for each in said], true).macro,
+        krippendorff_alpha(pairs),
+    )
+    return fit, correct
+
+
+def _key(unit: RatedUnit) -> Key:
+    return unit.verdict.task, unit.verdict.item, unit.verdict.system, unit.sentence
+
+
+def _answer(given: Verdict | Rating, judgement: Judgement) -> bool | None:
+    if given.flagged:
+        return None
+    if judgement == "int":
+        return given.interpretable
+    if judgement == "ais" or given.design == ATTRIBUTION_ONLY:
+        return given.attributable
+    if given.interpretable and given.attributable is None:
+        return None  # left open at a tie
+    return None if given.interpretable is None else bool(given.attributable)

@@ -1,0 +1,342 @@
+"""`semqa study`: people judge answers in a browser; links for raters, exports, figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semqa.cli.options import AsJson
+from semqa.cli.output import json_line, say, write_result
+from semqa.errors import InputError
+from semqa.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.table import Table
+
+    from semqa.studies.folder import Study
+    from semqa.studies.kind import Rated
+    from semqa.studies.store import Progress, Store
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Have people judge answers in a browser.", no_args_is_help=True)
+
+_Folder = Annotated[
+    Path, typer.Argument(help="Folder of the study.", metavar="DIR", show_default=False)
+]
+
+
+@app.command()
+def new(
+    kind: Annotated[str, typer.Argument(help="Kind of task: ais or semqa.", metavar="KIND")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="What to judge, see docs/studies.md.", metavar="[NAME=]INPUT", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False),
+    ],
+    raters: Annotated[
+        str | None,
+        typer.Option(
+            help="Number of raters, or their names: ann,ben,eve.", show_default="--per-item"
+        ),
+    ] = None,
+    per_item: Annotated[
+        int | None, typer.Option(help="Ratings per item.", show_default="as in the paper")
+    ] = None,
+    design: Annotated[
+        str | None, typer.Option(help="How to ask.", show_default="as in the paper")
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Title for raters.", show_default="that of the kind")
+    ] = None,
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Items with their right answers; repeatable.", metavar="FILE", show_default=False
+        ),
+    ] = None,
+    qualify: Annotated[int, typer.Option(help="Gold items that each rater begins with.")] = 0,
+    threshold: Annotated[float, typer.Option(help="Share of these that must be right.")] = 0.8,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+) -> None:
+    """Make the folder of a study.
+
+    \b
+    semqa study new ais outputs.jsonl -o study --raters ann,ben,eve --per-item 3
+    semqa study new semqa dev.jsonl ours=predictions.jsonl -o study --raters 6
+    """  # noqa: D301 -- click reads the backspace
+    _require()
+    from semqa.studies.folder import Settings
+    from semqa.studies.kind import Input
+    from semqa.studies.kinds import kind_of
+    from semqa.studies.store import new_study
+
+    chosen = kind_of(kind)
+    settings = Settings(
+        kind,
+        title or chosen.title,
+        design or chosen.designs[0],
+        chosen.per_item if per_item is None else per_item,
+        qualify,
+        threshold,
+        seed,
+    )
+    names = _names(raters or str(settings.per_item))
+    given = [Input(Path(path), name) for name, path in map(_split, inputs)]
+    given += [Input(path, gold=True) for path in gold or ()]
+    items = chosen.read(given, settings.design)
+    study = new_study(out, settings, items, names, chosen.keep(given))
+    ratings = len(study.ordinary) * settings.per_item
+    say(
+        f"{out}: {len(study.ordinary)} items, {ratings} ratings by {len(names)} raters. "
+        f"Open it with semqa study serve {out}"
+    )
+
+
+@app.command()
+def serve(
+    folder: _Folder,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 for a free one.", min=0, max=65535)] = 8000,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the page behind a proxy, used in links.",
+            show_default=False,
+            metavar="URL",
+        ),
+    ] = None,
+) -> None:
+    """Serve a study, and print a secret link for each rater and one for the owner.
+
+    Links stay the same from one start to the next. Beyond your own machine, put a proxy with HTTPS in
+    front and name it with --public-url.
+    """
+    _require()
+    from semqa.cli.serve import http_address
+    from semqa.server.running import Running, log_to
+    from semqa.server.settings import ServerSettings
+    from semqa.studies.app import create_app
+
+    log_to()
+    store = _store(folder)
+    settings = ServerSettings(host=host, port=port, data=folder, public_url=public_url)
+
+    def ready() -> None:
+        address = public_url or http_address(host, running.port)
+        write_result("\n".join(_links(store, address)))
+        say("Ctrl-C ends it; what raters saved is kept.")
+
+    running = Running(create_app(store, settings), settings, ready)
+    try:
+        running.run()
+    finally:
+        store.close()
+
+
+@app.command()
+def raters(
+    folder: _Folder,
+    add: Annotated[
+        str | None, typer.Option(help="Names of new raters: dan,fay.", show_default=False)
+    ] = None,
+    remove: Annotated[
+        str | None,
+        typer.Option(help="Name of a rater whose open items others get.", show_default=False),
+    ] = None,
+    links: Annotated[
+        str | None,
+        typer.Option(
+            help="Print the links instead, at this address.", metavar="URL", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far each rater is; add or remove raters, also while the study is served."""
+    _require()
+    store = _store(folder)
+    try:
+        if remove is not None:
+            store.remove_rater(remove)
+        if add is not None:
+            store.add_raters(_names(add) if not add.isdecimal() else [add])
+        if links is not None:
+            write_result("\n".join(_links(store, links)))
+            return
+        rows = progress_rows(store.progress())
+        missing = store.missing()
+    finally:
+        store.close()
+    if as_json:
+        write_result(json_line({"raters": rows, "missing": missing}, indent=2))
+        return
+    from semqa.cli.tables import print_tables
+
+    print_tables(_raters_table(rows))
+    if missing:
+        say(f"{missing} ratings have no rater. Add one with --add NAME.")
+
+
+@app.command()
+def export(
+    folder: _Folder,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="File; - for standard output.", metavar="FILE", show_default=False
+        ),
+    ],
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="csv or jsonl.", show_default="by the file's name"),
+    ] = None,
+) -> None:
+    """Write the ratings in the form in which such ratings are released."""
+    _require()
+    from semqa.data.files import write_atomic
+
+    chosen = form or out.suffix.removeprefix(".").lower()
+    if chosen not in ("csv", "jsonl"):
+        raise InputError(f"must be csv or jsonl, got {chosen!r}.", field="--format")
+    store = _store(folder)
+    try:
+        lines = store.study.kind.export(store.study, store.rated(), chosen)  # type: ignore[arg-type]
+        if str(out) == "-":
+            write_result(b"".join(lines).decode())
+        else:
+            write_atomic(out, lines)
+    finally:
+        store.close()
+
+
+@app.command()
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Studies of one kind; several are compared.", metavar="DIR", show_default=False
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Compute the figures of the study's paper."""
+    _require()
+    studies, people = [], []
+    for folder in folders:
+        store = _store(folder)
+        try:
+            studies.append((store.study, store.rated()))
+            name = f"{folder.name}: " if len(folders) > 1 else ""
+            people += progress_rows(store.progress(), name)
+        finally:
+            store.close()
+    kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
+    if len(kinds) > 1:
+        raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
+    if not any(rated for _, rated in studies):
+        raise InputError("No item is finished yet, so there is nothing to report.")
+    kind = studies[0][0].kind
+    if as_json:
+        record = {**kind.report(studies).record, "raters": people}
+        write_result(json_line(record, indent=2))
+        return
+    from semqa.cli.tables import print_tables, things_table
+
+    if kind.name in _TABLES:
+        tables, notes = _TABLES[kind.name](studies)
+        print_tables(*tables)
+    else:
+        figures = kind.report(studies)
+        print_tables(*(things_table(title, rows) for title, rows in figures.tables))
+        notes = figures.notes
+    print_tables(_raters_table(people))
+    for note in notes:
+        write_result(note)
+
+
+def _ais_tables(
+    studies: Sequence[tuple[Study, Sequence[Rated]]],
+) -> tuple[Iterable[Table], Iterable[str]]:
+    from semqa.cli.eval.ais import ais_notes, ais_tables
+    from semqa.studies.ais import Ais
+
+    found = Ais().found(studies)
+    return ais_tables(found), ais_notes(found)
+
+
+_TABLES = {"ais": _ais_tables}
+"""Kinds whose tables another command has already; those of the others are in their figures."""
+
+
+def progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, object]]:
+    """Return how far raters are, ready for JSON; names begin with `before`."""
+    return [
+        {
+            "rater": before + each.rater.name,
+            "state": each.rater.state,
+            "done": each.done,
+            "total": each.total,
+            "gold_right": each.gold_right,
+            "gold_done": each.gold_done,
+            "seconds": round(each.seconds, 1),
+        }
+        for each in progress
+    ]
+
+
+def _raters_table(rows: Sequence[dict[str, object]]) -> Table:
+    from semqa.cli.tables import things_table
+
+    return things_table(
+        ("rater", "state", "finished", "of", "gold right", "of", "minutes"),
+        [
+            [
+                str(row["rater"]),
+                str(row["state"]),
+                *(str(row[name]) for name in ("done", "total", "gold_right", "gold_done")),
+                f"{float(str(row['seconds'])) / 60:.1f}",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _require() -> None:
+    for module in ("fastapi", "uvicorn", "sqlalchemy", "prometheus_client"):
+        require(module, extra="serve", purpose="semqa study")
+
+
+def _store(folder: Path) -> Store:
+    from semqa.studies.folder import Study
+    from semqa.studies.store import Store
+
+    return Store(Study.open(folder))
+
+
+def _links(store: Store, address: str) -> list[str]:
+    people = [store.owner(), *(each for each in store.raters() if each.state != "removed")]
+    width = max(len(each.name) for each in people)
+    base = address.rstrip("/") + "/"
+    return [f"{each.name:<{width}}  {base}#{each.token}" for each in people]
+
+
+def _names(given: str) -> list[str]:
+    if given.isdecimal():
+        if not 1 <= int(given) <= 1000:
+            raise InputError(f"must be from 1 to 1000, got {given}.", field="--raters")
+        return [f"rater-{number}" for number in range(1, int(given) + 1)]
+    return [name.strip() for name in given.split(",")]
+
+
+def _split(given: str) -> tuple[str, str]:
+    name, equals, path = given.partition("=")
+    return (name, path) if equals and "/" not in name else ("", given)

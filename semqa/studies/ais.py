@@ -1,0 +1,457 @@
+"""AIS (Rashkin et al. 2023): can an output be understood alone, and is all of it in its source?
+
+Two stages: the rater reads the output with the source hidden, and only then sees the source. The other
+designs are those of the paper's ablation: attribution alone, both in one question, and levels from 1
+to 5 instead of yes and no. Conversations, summaries and tables with highlighted cells are shown alike.
+
+A line of an input file is an `Output`. Outputs may also come from one released CSV; lines without
+``output`` then give the context and the source of an item, and rows of items without such a line are
+not rated. An export in CSV holds all rows: those that were rated with their new verdicts, and the others
+as they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, LEVELS, Rating, consensus
+from semqa.attribution.ais.released import ReleasedFile, ReleasedRow, read_released, released_csv
+from semqa.data.csv_rows import encode_csv
+from semqa.data.files import display_name, open_input
+from semqa.data.jsonl import read_rows
+from semqa.errors import InputError
+from semqa.studies.kind import (
+    Figures,
+    Format,
+    Input,
+    Item,
+    Kind,
+    Option,
+    Part,
+    Question,
+    Rated,
+    Stage,
+    expected_of,
+    json_bytes,
+    text_part,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from semqa.attribution.ais.ratings import Verdict
+    from semqa.attribution.ais.report import Report
+    from semqa.data.jsonl import Row
+    from semqa.studies.folder import Study
+
+TWO_STEP, ONE_QUESTION, LIKERT = "two-step", "one-question", "likert"
+
+YES_FROM = 4
+"""The lowest level that counts as yes."""
+
+RELEASED_FILE = "released.csv"
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Checked(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Turn(_Checked):
+    """What somebody said before."""
+
+    text: str
+    speaker: str = ""
+
+
+class Document(_Checked):
+    """A source that is a text."""
+
+    text: str = Field(min_length=1)
+    title: str = ""
+    url: str = ""
+
+
+class Cell(_Checked):
+    """A cell of a table."""
+
+    text: str = ""
+    header: bool = False
+    highlighted: bool = False
+    colspan: int = Field(1, ge=1, le=100)
+    rowspan: int = Field(1, ge=1, le=1000)
+
+
+class TableSource(_Checked):
+    """A source that is a table; the output is about the highlighted cells."""
+
+    rows: list[list[Cell | str]] = Field(min_length=1)
+    title: str = ""
+    section: str = ""
+
+
+class Expert(_Checked):
+    """What an expert says of an output; `attributable` is None unless it is interpretable."""
+
+    flagged: bool = False
+    interpretable: bool | None = None
+    attributable: bool | None = None
+
+
+class Evidence(_Checked):
+    """What an output is judged by.
+
+    Attributes:
+        item: what the output answers.
+        task: such as ``qrecc``; figures of different tasks are kept apart.
+        context: the conversation before, or what else a reader knows.
+        source, table: what the output is compared with: one of them, or both.
+        doc_url: where it came from.
+    """
+
+    item: str = Field(min_length=1)
+    task: str = ""
+    context: list[Turn | str] = []
+    source: Document | str = ""
+    table: TableSource | None = None
+    doc_url: str = ""
+
+
+class Output(Evidence):
+    """An output to rate.
+
+    Attributes:
+        system: what wrote it.
+        output: the text.
+        expert: an expert's judgement, which raters are compared with.
+        expected: of a gold item, the right answers by question.
+    """
+
+    output: str = Field(min_length=1)
+    system: str = ""
+    expert: Expert | None = None
+    expected: dict[str, Any] | None = None
+
+
+_SOUND = (("flagged", (False,)),)
+_FLAG = Question(
+    "flagged",
+    "Something is wrong with this task",
+    "toggle",
+    hint="Only if it cannot be judged at all.",
+)
+_WRONG = (
+    Option("garbled", "The text is garbled or broken off"),
+    Option("context", "What comes before it makes no sense"),
+    Option("language", "It is not in English"),
+    Option("offensive", "It is offensive"),
+    Option("other", "Something else"),
+)
+_NO_SOURCE = Option("source", "The source is missing or cannot be read")
+_WHY = Question(
+    "why_flagged", "What is wrong with it?", "choice", _WRONG, when=(("flagged", (True,)),)
+)
+_WHY_SEEN = replace(_WHY, options=(_NO_SOURCE, *_WRONG))
+_BAD_SOURCE = Question("source_flagged", _NO_SOURCE.label, "toggle", when=_SOUND)
+_ACCORDING = "Put “According to the source, …” in front of it. Is that right for all of it?"
+_COMMENT = Question(
+    "justification", "Your reason, if you like", "text", required=False, when=_SOUND
+)
+
+_CLEAR = {
+    TWO_STEP: Question(
+        "interpretable",
+        "Is it clear to you what all of the text means?",
+        "choice",
+        (Option(True, "Yes, all of it"), Option(False, "No, some of it is unclear")),
+        when=_SOUND,
+    ),
+    LIKERT: Question(
+        "interpretable_level",
+        "How clear is it to you what the text means?",
+        "scale",
+        tuple(
+            Option(level, label)
+            for level, label in enumerate(
+                ("Not at all", "A little", "Partly", "Mostly", "Fully"), 1
+            )
+        ),
+        when=_SOUND,
+    ),
+}
+_SUPPORTED = {
+    TWO_STEP: Question(
+        "attributable",
+        "Does the source say all that the text says?",
+        "choice",
+        (Option(True, "Yes, all of it"), Option(False, "No, not all of it")),
+        when=_SOUND,
+        hint=_ACCORDING,
+    ),
+    LIKERT: Question(
+        "attributable_level",
+        "How much of what the text says does the source say?",
+        "scale",
+        tuple(
+            Option(level, label)
+            for level, label in enumerate(("Nothing", "A little", "About half", "Most", "All"), 1)
+        ),
+        when=_SOUND,
+        hint="Think of the text as “According to the source, …”.",
+    ),
+}
+_BOTH = Question(
+    "both",
+    "Is the text clear, and does the source say all of it?",
+    "choice",
+    (
+        Option("yes", "Yes: it is clear, and the source says all of it"),
+        Option("unsupported", "No: it is clear, but the source does not say all of it"),
+        Option("unclear", "No: it is not clear what all of the text means"),
+    ),
+    when=_SOUND,
+)
+
+_LABELS = {"conversation": "Response", "summary": "Summary", "table": "Description of the table"}
+
+
+class Ais(Kind):
+    """Interpretability and attribution."""
+
+    name = "ais"
+    title = "Is it clear, and does the source say it?"
+    designs = (TWO_STEP, ATTRIBUTION_ONLY, ONE_QUESTION, LIKERT)
+    per_item = 5
+
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        """Make items of JSON lines, and of a released CSV."""
+        del design
+        items: list[Item] = []
+        evidence: dict[str, Evidence] = {}
+        for each in inputs:
+            if _released(each):
+                continue
+            for row in read_rows(each.path):
+                if "output" in row.fields:
+                    items.append(_item(row, gold=each.gold))
+                else:
+                    found = _valid(Evidence, row)
+                    evidence[found.item] = found
+        for each in filter(_released, inputs):
+            verdicts = read_released(each.path).verdicts
+            found_rows = _first_rows(verdicts, evidence)
+            if not found_rows:
+                raise InputError(
+                    "No item has a source: released files hold none. Name JSON lines with them as well.",
+                    where=display_name(each.path),
+                )
+            items += found_rows
+        return items
+
+    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
+        """Keep a released file, so that an export can change it in the rows that were rated."""
+        released = [each for each in inputs if _released(each)]
+        if len(released) > 1:
+            raise InputError("A study can be made of one released file only.")
+        kept = {}
+        for each in released:
+            with open_input(each.path) as file:
+                kept[RELEASED_FILE] = file.read_all()
+        return kept
+
+    def key(self, item: Item) -> tuple[str, ...]:
+        """Return what tells an output from others."""
+        return item.data.get("task", ""), item.item, item.system
+
+    def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
+        """Return the stages of a design."""
+        alone, source = _alone(item), _source(item)
+        compared = "Compare it with its source"
+        if design == ATTRIBUTION_ONLY:
+            asked = (_FLAG, _WHY_SEEN, _SUPPORTED[TWO_STEP], _COMMENT)
+            return (Stage(compared, (*alone, *source), asked),)
+        if design == ONE_QUESTION:
+            return (Stage(compared, (*alone, *source), (_FLAG, _WHY_SEEN, _BOTH, _COMMENT)),)
+        clear = _CLEAR[design]
+        if design == TWO_STEP:
+            wanted: tuple[Any, ...] = (True,)
+        else:
+            wanted = tuple(range(YES_FROM, LEVELS + 1))
+        is_clear = (clear.id, wanted)
+        readable = (is_clear, (_BAD_SOURCE.id, (False,)))
+        then = (
+            replace(_BAD_SOURCE, when=(*_SOUND, is_clear)),
+            replace(_SUPPORTED[design], when=(*_SOUND, *readable)),
+            replace(_COMMENT, when=(*_SOUND, is_clear)),
+        )
+        return (
+            Stage("Read it by itself; the source comes next", alone, (_FLAG, _WHY, clear)),
+            Stage(compared, source, then),
+        )
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return ratings as `semqa eval ais --ratings` reads them, or verdicts as released CSV."""
+        made = as_ratings(study, ratings)
+        if form == "jsonl":
+            return [json_bytes(each.to_dict()) for each in made]
+        verdicts = [unit.verdict for unit in consensus(made)]
+        kept = study.folder / RELEASED_FILE
+        if not kept.exists():
+            return encode_csv(released_csv(ReleasedFile.of(_with_urls(study, verdicts))))
+        return encode_csv(released_csv(_updated(read_released(kept), verdicts)))
+
+    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+        """Return rates, agreement, designs and times; the tables are those of `semqa eval ais`."""
+        return Figures(self.found(studies).to_dict(), [], [])
+
+    def found(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Report:
+        """Return what `semqa eval ais` finds in the ratings."""
+        from semqa.attribution.ais.report import Settings, report
+
+        ratings = [each for study, rated in studies for each in as_ratings(study, rated)]
+        experts = {
+            (rating.task, rating.item, rating.system): rating
+            for study, _ in studies
+            for item in study.items
+            if (rating := _expert(item)) is not None
+        }
+        return report([], ratings, Settings(by=("design",)), experts=list(experts.values()))
+
+
+def as_ratings(study: Study, ratings: Sequence[Rated]) -> list[Rating]:
+    """Return ratings as `semqa.attribution.ais` has them."""
+    return [_rating(each, study.settings.design) for each in ratings]
+
+
+def _rating(rated: Rated, design: str) -> Rating:
+    values, data = rated.values, rated.item.data
+    flagged = values.get("flagged", False) or values.get("source_flagged", False)
+    clear, supported = values.get("interpretable"), values.get("attributable")
+    if design == ONE_QUESTION and not flagged:
+        clear = values["both"] != "unclear"
+        supported = values["both"] == "yes" if clear else None
+    if design == LIKERT and not flagged:
+        clear = values["interpretable_level"] >= YES_FROM
+        supported = values["attributable_level"] >= YES_FROM if clear else None
+    if flagged:
+        clear = supported = None
+    return Rating(
+        rated.item.item,
+        rated.item.system,
+        rated.rater,
+        flagged=flagged,
+        interpretable=clear,
+        attributable=supported,
+        justification=values.get("justification") or values.get("why_flagged", ""),
+        seconds=round(rated.seconds, 1),
+        task=data.get("task", ""),
+        design=design,
+        output=data["output"],
+        interpretable_level=values.get("interpretable_level"),
+        attributable_level=values.get("attributable_level"),
+    )
+
+
+def _expert(item: Item) -> Rating | None:
+    given = item.data.get("expert")
+    if given is None:
+        return None
+    return Rating(item.item, item.system, "expert", task=item.data.get("task", ""), **given)
+
+
+# Reading
+
+
+def _released(given: Input) -> bool:
+    return given.path.suffix.lower() == ".csv"
+
+
+def _valid(model: type[_Model], row: Row) -> _Model:
+    try:
+        return model.model_validate(row.fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"is invalid: {first['msg']}.", field=place, where=row.where) from error
+
+
+def _item(row: Row, *, gold: bool) -> Item:
+    given = _valid(Output, row)
+    data = given.model_dump(exclude={"item", "system", "expected"}, exclude_defaults=True)
+    if given.expert is not None:
+        data["expert"] = given.expert.model_dump()
+    item = Item(given.item, given.system, data, expected_of(row, gold=gold))
+    try:
+        _source(item)
+        _expert(item)
+    except (InputError, ValueError) as error:
+        raise InputError(f"The output cannot be rated: {error}", where=row.where) from error
+    return item
+
+
+def _first_rows(verdicts: Iterable[Verdict], evidence: dict[str, Evidence]) -> list[Item]:
+    """Return the outputs that there is evidence for; of an output with several rows, one."""
+    found: dict[tuple[str, str], Item] = {}
+    for each in verdicts:
+        if each.item in evidence and each.output and (each.item, each.system) not in found:
+            known = evidence[each.item].model_dump(exclude={"item"}, exclude_defaults=True)
+            data = {"task": each.task, **known, "output": each.output}
+            found[each.item, each.system] = Item(each.item, each.system, data)
+    return list(found.values())
+
+
+def _updated(file: ReleasedFile, verdicts: Iterable[Verdict]) -> ReleasedFile:
+    """Return a released file with new verdicts in the first row of each output that was rated."""
+    labels = {
+        (each.verdict.item, each.verdict.system): each for each in ReleasedFile.of(verdicts).rows
+    }
+    rows: list[ReleasedRow] = []
+    for row in file.rows:
+        new = labels.pop((row.verdict.item, row.verdict.system), None)
+        if new is not None:
+            verdict = replace(
+                new.verdict,
+                task=row.verdict.task,
+                doc_url=row.verdict.doc_url,
+                doc_url_hash=row.verdict.doc_url_hash,
+            )
+            row = ReleasedRow(verdict, new.int_label, new.ais_label, record=row.record)  # noqa: PLW2901
+        rows.append(row)
+    return ReleasedFile(tuple(rows), file.csv)
+
+
+def _with_urls(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    urls = {study.kind.key(item): item.data.get("doc_url", "") for item in study.items}
+    return [replace(each, doc_url=urls[each.task, each.item, each.system]) for each in verdicts]
+
+
+# What raters see
+
+
+def _alone(item: Item) -> tuple[Part, ...]:
+    turns = item.data.get("context")
+    form: Literal["table", "conversation", "summary"] = "summary"
+    if "table" in item.data:
+        form = "table"
+    elif turns:
+        form = "conversation"
+    output: Part = {**text_part(_LABELS[form], item.data["output"]), "main": True}
+    if not turns:
+        return (output,)
+    return ({"kind": "turns", "label": "What was said before", "turns": turns}, output)
+
+
+def _source(item: Item) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    if table := item.data.get("table"):
+        parts.append({"kind": "table", "label": "Source", **table})
+    if source := item.data.get("source"):
+        given = {"text": source} if isinstance(source, str) else source
+        parts.append({"kind": "text", "label": "Source", **given})
+    if not parts:
+        raise InputError("It has neither a source nor a table.")
+    return tuple(parts)

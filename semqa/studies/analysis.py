@@ -1,0 +1,234 @@
+"""Figures that several kinds of studies share: means, agreement, paired comparison of systems, times."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING, Any
+
+from semqa.metrics.agreement import krippendorff_alpha, pairwise_agreement
+from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
+from semqa.metrics.statistics import adjust
+from semqa.studies.kind import Figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from semqa.metrics.bootstrap import Mean
+    from semqa.studies.folder import Study
+    from semqa.studies.kind import Item, Rated
+
+RESAMPLES = 10_000
+
+
+def scales_report(
+    studies: Sequence[tuple[Study, Sequence[Rated]]],
+    scales: Sequence[str],
+    words: Callable[[Item], int],
+) -> Figures:
+    """Return the figures of answers that were rated on scales.
+
+    Means are over ratings, with an interval that draws whole questions, because ratings of one answer,
+    and answers to one question, are not independent. Systems are compared on the questions that both
+    have, by the mean of each answer's ratings, with Holm's correction for the pairs of a scale. Alpha is Krippendorff's, for ordered levels and, as
+    often printed, for intervals.
+
+    Args:
+        studies: with their ratings; if there are several, the design is part of a system's name.
+        scales: questions whose answers are levels.
+        words: returns how many words of an item a rater read.
+    """
+    several = len({study.settings.design for study, _ in studies}) > 1
+    seed = studies[0][0].settings.seed
+    ratings = [
+        (f"{each.item.system} ({study.settings.design})" if several else each.item.system, each)
+        for study, rated in studies
+        for each in rated
+    ]
+    systems = list(dict.fromkeys(name for name, _ in ratings))
+    means: dict[str, dict[str, Mean]] = {}
+    answers: dict[str, dict[str, dict[str, list[int]]]] = {}
+    for system in systems:
+        own = [each for name, each in ratings if name == system]
+        means[system] = {
+            scale: question_mean(
+                [(e.item.item, float(e.values[scale])) for e in own], resamples=RESAMPLES, seed=seed
+            )
+            for scale in scales
+        }
+        answers[system] = {scale: defaultdict(list) for scale in scales}
+        for each in own:
+            for scale in scales:
+                answers[system][scale][each.item.item].append(each.values[scale])
+    agreement = {
+        scale: _agreement([u for system in systems for u in answers[system][scale].values()])
+        for scale in scales
+    }
+    compared = [row for scale in scales for row in _compare(scale, answers, seed)]
+    times = {
+        system: times_of(
+            [(e.seconds, words(e.item)) for name, e in ratings if name == system], seed
+        )
+        for system in systems
+    }
+    record: dict[str, Any] = {
+        "ratings": len(ratings),
+        "raters": len({each.rater for _, each in ratings}),
+        "answers": sum(len(answers[system][scales[0]]) for system in systems),
+        "means": {s: {k: m._asdict() for k, m in own.items()} for s, own in means.items()},
+        "agreement": agreement,
+        "comparisons": compared,
+        "times": times,
+        "seed": seed,
+        "resamples": RESAMPLES,
+    }
+    return Figures(record, _tables(record, scales), _notes(record))
+
+
+def times_of(read: Sequence[tuple[float, int]], seed: int = 0) -> dict[str, Any]:
+    """Return how long raters took: seconds an item, and seconds a word.
+
+    Args:
+        read: seconds and words of each rating; ratings of no words count in seconds alone.
+        seed: of the bootstrap.
+    """
+    seconds = [each for each, _ in read]
+    per_word = [each / count for each, count in read if count]
+    mean = mean_with_interval(per_word, resamples=RESAMPLES, seed=seed)
+    return {
+        "n": len(seconds),
+        "seconds": {"mean": fmean(seconds), "median": median(seconds), "sd": spread(seconds)},
+        "seconds_per_word": {
+            "mean": mean.value,
+            "interval": mean.interval,
+            "median": median(per_word) if per_word else None,
+            "sd": spread(per_word),
+        },
+    }
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """Return the standard deviation of a sample; None of fewer than two values."""
+    return stdev(values) if len(values) > 1 else None
+
+
+def _agreement(units: Iterable[Sequence[int]]) -> dict[str, Any]:
+    given = list(units)
+    return {
+        "alpha_ordinal": krippendorff_alpha(given, level="ordinal").to_dict(),
+        "alpha_interval": krippendorff_alpha(given, level="interval").to_dict(),
+        "pairwise": pairwise_agreement(given).to_dict(),
+    }
+
+
+def _compare(
+    scale: str, answers: dict[str, dict[str, dict[str, list[int]]]], seed: int
+) -> list[dict[str, Any]]:
+    """Compare each two systems on one scale; p is corrected for the number of pairs (Holm)."""
+    found: list[dict[str, Any]] = []
+    for one, other in combinations(answers, 2):
+        left, right = answers[one][scale], answers[other][scale]
+        pairs = [(fmean(left[item]), fmean(right[item])) for item in left if item in right]
+        if len(pairs) > 1:
+            test = paired_means(pairs, resamples=RESAMPLES, seed=seed)
+            found.append(
+                {
+                    "scale": scale,
+                    "system": one,
+                    "other": other,
+                    "n": test.n,
+                    "difference": test.difference,
+                    "interval": [test.low, test.high],
+                    "p": test.p,
+                }
+            )
+    for row, adjusted in zip(found, adjust([row["p"] for row in found], "holm"), strict=True):
+        row["adjusted"] = adjusted
+    return found
+
+
+def _tables(
+    record: dict[str, Any], scales: Sequence[str]
+) -> list[tuple[Sequence[str], list[Sequence[str]]]]:
+    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+        (
+            ("mean, 95% interval", *scales),
+            [[name, *(_mean(own[s]) for s in scales)] for name, own in record["means"].items()],
+        ),
+        (
+            ("agreement", "answers", "α ordinal", "α interval", "pairs"),
+            [
+                [
+                    scale,
+                    str(own["pairwise"]["n"]),
+                    *(
+                        figure(own[k]["value"], 3)
+                        for k in ("alpha_ordinal", "alpha_interval", "pairwise")
+                    ),
+                ]
+                for scale, own in record["agreement"].items()
+            ],
+        ),
+    ]
+    if record["comparisons"]:
+        tables.append(
+            (
+                ("difference", "systems", "questions", "mean", "95% interval", "p", "p (Holm)"),
+                [
+                    [
+                        each["scale"],
+                        f"{each['system']} − {each['other']}",
+                        str(each["n"]),
+                        f"{each['difference']:+.2f}",
+                        "{:+.2f} – {:+.2f}".format(*each["interval"]),
+                        f"{each['p']:.4f}",
+                        f"{each['adjusted']:.4f}",
+                    ]
+                    for each in record["comparisons"]
+                ],
+            )
+        )
+    tables.append(
+        (
+            ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd"),
+            [
+                [
+                    name,
+                    str(own["n"]),
+                    figure(own["seconds"]["median"], 1),
+                    figure(own["seconds"]["mean"], 1),
+                    figure(own["seconds"]["sd"], 1),
+                    figure(own["seconds_per_word"]["mean"], 2),
+                    figure(own["seconds_per_word"]["sd"], 2),
+                ]
+                for name, own in record["times"].items()
+            ],
+        )
+    )
+    return tables
+
+
+def _notes(record: dict[str, Any]) -> list[str]:
+    notes = [
+        f"{record['ratings']} ratings of {record['answers']} answers by {record['raters']} raters"
+    ]
+    unscored = {
+        own[kind]["unscored"]
+        for own in record["agreement"].values()
+        for kind in own
+        if "unscored" in own[kind]
+    }
+    return notes + [f"unscored: {reason}" for reason in sorted(unscored)]
+
+
+def _mean(mean: dict[str, Any]) -> str:
+    if mean["interval"] is None:
+        return figure(mean["value"], 2)
+    low, high = mean["interval"]
+    return f"{mean['value']:.2f}  {low:.2f}–{high:.2f}"
+
+
+def figure(value: float | None, digits: int) -> str:
+    """Return a figure as tables show it."""
+    return "–" if value is None else f"{value:.{digits}f}"

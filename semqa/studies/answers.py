@@ -1,0 +1,217 @@
+"""The user study of SEMQA (Schuster et al. 2024, appendix B): four statements about an answer.
+
+Raters see the question, the sources and one answer, not what wrote it. Its quotes have the colours of
+their sources (design ``quotes``), or it cites them at the ends of its sentences (``citations``).
+
+Inputs are QuoteSum files, which give the questions and sources, and answers to them: files of
+predictions (``{"qid", "prediction"}`` a line) or folders of benchmark runs, each ``NAME=PATH`` or named
+after the file or folder. A QuoteSum file that is named (``human=dev.jsonl``) gives its human answers as
+well, one a question. A file of gold items has ``{"qid", "prediction", "expected"}`` a line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from semqa.data.csv_rows import encode_record
+from semqa.data.jsonl import read_rows
+from semqa.data.quotesum import read_quotesum
+from semqa.errors import InputError
+from semqa.quotes import Quote, QuotedAnswer, Source
+from semqa.quotes.citations import sentence_citations
+from semqa.quotes.quote import Status
+from semqa.studies.kind import (
+    Figures,
+    Format,
+    Input,
+    Item,
+    Kind,
+    Option,
+    Part,
+    Question,
+    Rated,
+    Stage,
+    expected_of,
+    json_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from semqa.data.quotesum import Question as QuoteSumQuestion
+    from semqa.studies.folder import Study
+
+LEVELS = (
+    "Strongly disagree",
+    "Disagree",
+    "Neither",
+    "Agree",
+    "Strongly agree",
+)
+
+STATEMENTS = {
+    "fluency": "The answer reads smoothly, like something a careful person wrote.",
+    "comprehensiveness": "The answer covers everything in the sources that answers the question.",
+    "correctness": "What the answer says is correct according to the sources.",
+    "attribution": "The marks help me see which source each part of the answer comes from.",
+}
+"""The wording is ours; what each is about is the paper's."""
+
+_CITATION = re.compile(r"\[\s*([1-9][0-9]?)\s*\]")
+
+
+class Answers(Kind):
+    """Fluency, comprehensiveness, correctness and helpfulness of attribution."""
+
+    name = "semqa"
+    title = "How good is this answer?"
+    designs = ("quotes", "citations")
+    per_item = 3
+
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        """Make items of QuoteSum files and of answers."""
+        del design
+        questions: dict[str, QuoteSumQuestion] = {}
+        answers: list[tuple[str, str, str, Any, str]] = []
+        for each in inputs:
+            path = each.path / "examples.jsonl" if each.path.is_dir() else each.path
+            rows = list(read_rows(path))
+            if rows and "source1" in rows[0].fields:
+                for question in read_quotesum(path):
+                    questions[question.qid] = question
+                    if each.name:
+                        text = question.references[0].text
+                        answers.append((question.qid, each.name, text, None, str(path)))
+                continue
+            name = each.name or each.path.name.removesuffix(".jsonl")
+            answers += [
+                (
+                    row.text("qid"),
+                    row.text("system", name),
+                    row.text("prediction"),
+                    expected_of(row, gold=each.gold),
+                    row.where,
+                )
+                for row in rows
+                if not row.fields.get("error")  # of a run: there is no answer
+            ]
+        if not answers:
+            raise InputError(
+                "There are no answers to rate.",
+                hint="Name predictions, or human=FILE for the human answers of a QuoteSum file.",
+            )
+        return [_item(questions, *answer) for answer in answers]
+
+    def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
+        """Return the one stage."""
+        sources = [Source(each["text"], title=each.get("title")) for each in item.data["sources"]]
+        answer = QuotedAnswer.parse(item.data["answer"], sources)
+        parts: tuple[Part, ...] = (
+            {"kind": "text", "label": "Question", "text": item.data["question"], "main": True},
+            {"kind": "answer", "label": "Answer", "pieces": _pieces(answer, design)},
+            {"kind": "sources", "label": "Sources", "sources": _sources(answer, item, design)},
+        )
+        scale = tuple(Option(level, label) for level, label in enumerate(LEVELS, 1))
+        asked = tuple(Question(name, text, "scale", scale) for name, text in STATEMENTS.items())
+        comment = Question("comment", "A remark, if you like", "text", required=False)
+        return (Stage("Read the answer and judge it", parts, (*asked, comment)),)
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return one row per rating."""
+        rows = [_row(study, each) for each in ratings]
+        if form == "jsonl":
+            return [json_bytes(row) for row in rows]
+        return [
+            encode_record(COLUMNS).encode(),
+            *(encode_record(_cell(row[name]) for name in COLUMNS).encode() for row in rows),
+        ]
+
+    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+        """Return means, agreement, comparisons of systems, and reading times."""
+        from semqa.studies.analysis import scales_report
+
+        return scales_report(studies, tuple(STATEMENTS), lambda item: len(_plain(item).split()))
+
+
+COLUMNS = ("qid", "system", "rater", *STATEMENTS, "seconds", "words", "design", "comment")
+"""The columns of an export."""
+
+
+def _item(
+    questions: dict[str, QuoteSumQuestion],
+    qid: str,
+    system: str,
+    text: str,
+    expected: Any,
+    where: str,
+) -> Item:
+    if qid not in questions:
+        raise InputError(f"The question {qid!r} is in none of the QuoteSum files.", where=where)
+    question = questions[qid]
+    sources = [{"text": each.text, "title": each.title or ""} for each in question.sources]
+    data = {"question": question.question, "answer": text, "sources": sources}
+    return Item(qid, system, data, expected)
+
+
+def _pieces(answer: QuotedAnswer, design: str) -> list[dict[str, Any]]:
+    """Return an answer as runs of text, quotes with their source, and citations."""
+    quotes = any(quote.status is not Status.MALFORMED for quote in answer.quotes)
+    if design == "citations" and quotes:
+        return _cited(sentence_citations(answer, only_verified=False))
+    pieces: list[dict[str, Any]] = []
+    for segment in answer.segments:
+        # A citation such as [1] is no mark of a quote.
+        if isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
+            pieces.append({"text": segment.text, "source": segment.source})
+        else:
+            pieces += _cited(segment.text)
+    return pieces
+
+
+def _cited(text: str) -> list[dict[str, Any]]:
+    pieces: list[dict[str, Any]] = []
+    at = 0
+    for match in _CITATION.finditer(text):
+        pieces += [{"text": text[at : match.start()]}, {"cite": int(match[1])}]
+        at = match.end()
+    pieces.append({"text": text[at:]})
+    return [piece for piece in pieces if piece.get("text") != ""]
+
+
+def _sources(answer: QuotedAnswer, item: Item, design: str) -> list[dict[str, Any]]:
+    found = []
+    for number, source in enumerate(item.data["sources"], 1):
+        if not source["text"]:
+            continue
+        places: dict[str, list[list[int]]] = {"body": [], "title": []}
+        for quote in answer.quotes if design == "quotes" else ():
+            if quote.source == number and quote.field is not None:
+                places[quote.field].append([quote.source_start or 0, quote.source_end or 0])
+        found.append(
+            {"number": number, **source, "marks": places["body"], "title_marks": places["title"]}
+        )
+    return found
+
+
+def _plain(item: Item) -> str:
+    """Return the answer's words without any marks."""
+    sources = [Source(each["text"]) for each in item.data["sources"]]
+    return _CITATION.sub(" ", QuotedAnswer.parse(item.data["answer"], sources).plain)
+
+
+def _row(study: Study, rated: Rated) -> dict[str, Any]:
+    return {
+        "qid": rated.item.item,
+        "system": rated.item.system,
+        "rater": rated.rater,
+        **{name: rated.values[name] for name in STATEMENTS},
+        "seconds": round(rated.seconds, 1),
+        "words": len(_plain(rated.item).split()),
+        "design": study.settings.design,
+        "comment": rated.values.get("comment", ""),
+    }
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,216 @@
+"""The files of a study, but for its database."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from semqa.data.files import write_atomic
+from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
+from semqa.errors import InputError
+from semqa.studies.kind import Item, Kind
+from semqa.studies.kinds import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.data.jsonl import Row
+
+FORMAT = 1
+STUDY_FILE = "study.json"
+ITEMS_FILE = "items.jsonl"
+GUIDELINES_FILE = "guidelines.md"
+DATABASE_FILE = "study.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a study is run.
+
+    Attributes:
+        kind: the kind of task.
+        title: what raters see above it.
+        design: one of the kind's designs.
+        per_item: ratings that each item gets, of different raters.
+        qualify: gold items that each rater begins with.
+        threshold: share of those that must be right to go on.
+        seed: of who gets which item, and in which order.
+    """
+
+    kind: str
+    title: str
+    design: str
+    per_item: int
+    qualify: int = 0
+    threshold: float = 0.8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        kind = kind_of(self.kind)
+        if self.design not in kind.designs:
+            raise InputError(
+                f"must be one of {', '.join(kind.designs)}, got {self.design!r}.", field="design"
+            )
+        if self.per_item < 1:
+            raise InputError(f"must be at least 1, got {self.per_item}.", field="per_item")
+        if self.qualify < 0:
+            raise InputError(f"must be at least 0, got {self.qualify}.", field="qualify")
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"must be from 0 to 1, got {self.threshold}.", field="threshold")
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study's settings and items.
+
+    Attributes:
+        folder: where it is.
+        settings: how it is run.
+        items: by number; item *k* is ``items[k - 1]``.
+        guidelines: Markdown for raters.
+    """
+
+    folder: Path
+    settings: Settings
+    items: tuple[Item, ...] = field(repr=False)
+    guidelines: str = field(repr=False)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of task."""
+        return kind_of(self.settings.kind)
+
+    @property
+    def database(self) -> Path:
+        """The file of the database."""
+        return self.folder / DATABASE_FILE
+
+    @property
+    def gold(self) -> list[int]:
+        """The numbers of the gold items."""
+        return [n for n, item in enumerate(self.items, 1) if item.expected is not None]
+
+    @property
+    def ordinary(self) -> list[int]:
+        """The numbers of the items that are to be rated."""
+        return [n for n, item in enumerate(self.items, 1) if item.expected is None]
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        settings: Settings,
+        items: Sequence[Item],
+        kept: Mapping[str, bytes] | None = None,
+    ) -> Self:
+        """Make the files of a study but for `study.json`, which `finish` writes.
+
+        Args:
+            folder: where; made if it is missing.
+            settings: how it is run.
+            items: what is rated, gold items included.
+            kept: see `Kind.keep`.
+
+        Raises:
+            InputError: the folder has something in it, an item cannot be shown, or there are none.
+            UnavailableError: the disk failed or is full.
+        """
+        kind = kind_of(settings.kind)
+        study = cls(folder, settings, tuple(items), kind.guidelines(settings.design))
+        study._check()
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            held = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
+        except OSError as error:
+            raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+        if held:
+            raise InputError(f"The folder {folder} is not empty. Give another one.")
+        for name, content in (kept or {}).items():
+            write_atomic(folder / name, [content])
+        write_atomic(folder / ITEMS_FILE, (encode_row(_row(item)) for item in items))
+        write_atomic(folder / GUIDELINES_FILE, [study.guidelines.encode()])
+        return study
+
+    def finish(self) -> None:
+        """Write `study.json`: from now on the folder is a study."""
+        about = {"format": FORMAT, **asdict(self.settings)}
+        write_atomic(self.folder / STUDY_FILE, [(json.dumps(about, indent=2) + "\n").encode()])
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Read a study.
+
+        Raises:
+            InputError: it is none, or a file of it is damaged.
+        """
+        path = folder / STUDY_FILE
+        try:
+            text = path.read_text(encoding="utf-8")
+            guidelines = (folder / GUIDELINES_FILE).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise InputError(
+                f"{folder} is not a study: {path.name} cannot be read: {why}.",
+                hint="Make one with semqa study new.",
+            ) from error
+        about = as_row(decode_json(text, str(path)), str(path)).fields
+        if about.pop("format", None) != FORMAT:
+            raise InputError(f"must be {FORMAT}.", field="format", where=str(path))
+        try:
+            settings = Settings(**about)  # type: ignore[arg-type]
+        except (TypeError, InputError) as error:
+            raise InputError(f"Invalid settings: {error}", where=str(path)) from error
+        items = tuple(map(_item, read_rows(folder / ITEMS_FILE)))
+        study = cls(folder, settings, items, guidelines)
+        study._check()
+        return study
+
+    def _check(self) -> None:
+        if not self.ordinary:
+            raise InputError("There is nothing to rate.")
+        if self.settings.qualify > len(self.gold):
+            raise InputError(
+                f"must be at most the number of gold items, {len(self.gold)}, got "
+                f"{self.settings.qualify}.",
+                field="qualify",
+            )
+        seen: dict[tuple[str, ...], int] = {}
+        for number, item in enumerate(self.items, 1):
+            first = seen.setdefault(self.kind.key(item), number)
+            if first != number:
+                raise InputError(
+                    f"Item {number} is the same as item {first}: {' '.join(self.kind.key(item))}."
+                )
+            try:
+                stages = self.kind.stages(item, self.settings.design)
+            except InputError as error:
+                error.where = f"item {number}"
+                raise
+            if item.expected is not None:
+                _check_gold(item, [q.id for s in stages for q in s.questions], number)
+
+
+def _check_gold(item: Item, questions: Sequence[str], number: int) -> None:
+    unknown = [name for name in item.expected or {} if name not in questions]
+    if unknown or not item.expected:
+        raise InputError(
+            f"must give the right answer to one or more of {', '.join(questions)}.",
+            field="expected",
+            where=f"item {number}",
+        )
+
+
+def _row(item: Item) -> dict[str, Any]:
+    row: dict[str, Any] = {"item": item.item, "system": item.system, "data": dict(item.data)}
+    if item.expected is not None:
+        row["expected"] = dict(item.expected)
+    return row
+
+
+def _item(row: Row) -> Item:
+    found = [row.fields.get(name) for name in ("data", "expected")]
+    if not isinstance(found[0], dict) or not isinstance(found[1], dict | None):
+        raise InputError("must be an object.", field="data", where=row.where)
+    return Item(row.text("item"), row.text("system"), found[0], found[1])

@@ -1,0 +1,345 @@
+"""How a task for raters is declared: items, stages, what each stage shows, and its questions.
+
+A stage is shown once the one before was answered and saved, and only then is what it shows sent to the
+browser. That keeps the source hidden, as AIS demands, from raters who look at the page's traffic as well.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from semqa.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.data.jsonl import Row
+    from semqa.studies.folder import Study
+
+Part = dict[str, Any]
+"""A thing that a stage shows, as JSON: its ``kind`` names the function of the page that draws it."""
+
+Format = Literal["csv", "jsonl"]
+
+MAX_TEXT = 10_000
+"""Characters that a rater may write in one field."""
+
+
+class Input(NamedTuple):
+    """A file or folder to make items of.
+
+    Attributes:
+        path: where it is.
+        name: what the user called it (``NAME=FILE``), such as the name of a system; may be empty.
+        gold: whether its items must say what the right answers are (`expected_of`).
+    """
+
+    path: Path
+    name: str = ""
+    gold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to rate.
+
+    Raters see none of these fields, only what the stages show.
+
+    Attributes:
+        item: what is answered, as the released files name it.
+        system: what wrote the output.
+        data: whatever the kind needs to show it; JSON.
+        expected: the right answers of a gold item, by question; None for an ordinary one.
+    """
+
+    item: str
+    system: str
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    expected: Mapping[str, Any] | None = field(default=None, hash=False)
+
+
+class Option(NamedTuple):
+    """One of the answers to a question.
+
+    Attributes:
+        value: what is saved.
+        label: what the rater reads.
+    """
+
+    value: bool | int | str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to a rater.
+
+    Attributes:
+        id: its name in what is saved.
+        text: the wording.
+        answer: ``choice`` of one option; ``scale``, the same in a row; ``several`` options;
+            ``toggle``, true or false; or ``text``.
+        options: what can be chosen.
+        when: asked only if each question named here has one of these answers.
+        required: whether the stage can be left without it.
+        hint: a line under the wording.
+    """
+
+    id: str
+    text: str
+    answer: Literal["choice", "scale", "several", "toggle", "text"]
+    options: tuple[Option, ...] = ()
+    when: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    required: bool = True
+    hint: str = ""
+
+    def asked(self, values: Mapping[str, Any]) -> bool:
+        """Whether these answers lead to this question."""
+        return all(
+            any(same(values.get(name), value) for value in wanted) for name, wanted in self.when
+        )
+
+    def check(self, value: object) -> Any:
+        """Return an answer that is allowed; None if there is none.
+
+        Raises:
+            InputError: it is not allowed.
+        """
+        if self.answer == "toggle":
+            if not isinstance(value, bool | None):
+                raise InputError("must be true or false.", field=self.id)
+            return bool(value)
+        if value is None or value in ("", []):
+            if self.required:
+                raise InputError("is not answered.", field=self.id)
+            return None
+        if self.answer == "text":
+            if not isinstance(value, str) or len(value) > MAX_TEXT:
+                raise InputError(f"must be at most {MAX_TEXT:,} characters.", field=self.id)
+            return value.strip() or None
+        if self.answer == "several":
+            chosen = value if isinstance(value, list) else [value]
+            return [o.value for o in self.options if self._one(chosen, o.value)] or None
+        if not any(same(option.value, value) for option in self.options):
+            raise InputError("is not one of the options.", field=self.id)
+        return value
+
+    def _one(self, chosen: Sequence[Any], value: object) -> bool:
+        known = [option.value for option in self.options]
+        if not all(any(same(each, other) for other in known) for each in chosen):
+            raise InputError("is not among the options.", field=self.id)
+        return any(same(each, value) for each in chosen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the page needs to ask it."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "answer": self.answer,
+            "options": [{"value": o.value, "label": o.label} for o in self.options],
+            "when": [[name, list(wanted)] for name, wanted in self.when],
+            "required": self.required,
+            "hint": self.hint,
+        }
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two JSON values are equal; true is not 1."""
+    return type(one) is type(other) and one == other
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step of a task.
+
+    Attributes:
+        title: what the rater does in it.
+        parts: what it shows, beside what earlier stages showed.
+        questions: what it asks; a stage none of whose questions is asked is skipped.
+    """
+
+    title: str
+    parts: tuple[Part, ...]
+    questions: tuple[Question, ...]
+
+    def asked(self, values: Mapping[str, Any]) -> bool:
+        """Whether these answers lead to this stage."""
+        return any(question.asked(values) for question in self.questions)
+
+    def check(self, values: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answers of this stage, those of questions that are not asked left out.
+
+        Args:
+            values: the answers of this stage.
+            before: those of earlier stages.
+
+        Raises:
+            InputError: one is missing or not allowed; its field is the question.
+        """
+        found: dict[str, Any] = {}
+        for question in self.questions:
+            if question.asked({**before, **found}):
+                answer = question.check(values.get(question.id))
+                if answer is not None:
+                    found[question.id] = answer
+        return found
+
+
+class Rated(NamedTuple):
+    """A finished rating.
+
+    Attributes:
+        item: what was rated.
+        rater: name of the rater.
+        values: the answers by question.
+        seconds: time that the rater worked on it, pauses left out.
+        saved: when, in microseconds since 1970, UTC.
+        revision: 1 for an answer that was never corrected.
+    """
+
+    item: Item
+    rater: str
+    values: dict[str, Any]
+    seconds: float
+    saved: int
+    revision: int
+
+
+class Figures(NamedTuple):
+    """What a study found.
+
+    Attributes:
+        record: everything, ready for JSON.
+        tables: for a person: headers, and rows; the first header names the table.
+        notes: lines under the tables.
+    """
+
+    record: dict[str, Any]
+    tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]]
+    notes: Sequence[str]
+
+
+class Kind(ABC):
+    """A kind of task.
+
+    Attributes:
+        name: in commands and in `study.json`.
+        title: what raters are told that they do.
+        designs: how the same thing can be asked; the first is the default.
+        view: the module of the page that shows the task.
+        per_item: ratings an item in the paper.
+    """
+
+    name: str
+    title: str
+    designs: tuple[str, ...] = ("standard",)
+    view: str = "form"
+    per_item: int = 3
+
+    @abstractmethod
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        """Make items of files.
+
+        Raises:
+            InputError: a file cannot be used; the message has its place.
+        """
+
+    @abstractmethod
+    def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
+        """Return the steps of rating an item.
+
+        Raises:
+            InputError: the item's data lack something.
+        """
+
+    def check(
+        self,
+        item: Item,
+        design: str,
+        stage: int,
+        values: Mapping[str, Any],
+        before: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Return the answers of a stage that are allowed; see `Stage.check`."""
+        return self.stages(item, design)[stage].check(values, before)
+
+    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
+        """Return files that an export needs, by name: they are kept in the folder of the study."""
+        del inputs
+        return {}
+
+    def key(self, item: Item) -> tuple[str, ...]:
+        """Return what tells an item from others: none may be in a study twice."""
+        return item.item, item.system
+
+    def guidelines(self, design: str) -> str:
+        """Return the guidelines for raters, in Markdown; the file is a template over the design."""
+        from jinja2 import Environment, StrictUndefined
+
+        text = (files("semqa.studies") / "guidelines" / f"{self.name}.md").read_text("utf-8")
+        environment = Environment(undefined=StrictUndefined, trim_blocks=True)  # noqa: S701 - Markdown
+        return environment.from_string(text).render(design=design).strip() + "\n"
+
+    def right(self, item: Item, values: Mapping[str, Any]) -> bool:
+        """Whether a rater's answers to a gold item are among the expected ones."""
+        return all(
+            any(same(values.get(name), value) for value in _listed(wanted))
+            for name, wanted in (item.expected or {}).items()
+        )
+
+    @abstractmethod
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return the lines of a file of ratings, in the form in which such ratings are released."""
+
+    @abstractmethod
+    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+        """Compute the figures of the paper.
+
+        Args:
+            studies: with their ratings; several ones of a kind, such as of different designs, are
+                compared.
+        """
+
+
+def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
+    """Return the right answers of a gold item, by question; a list is of answers that will do.
+
+    Args:
+        row: a line of an input file.
+        gold: whether it must have them.
+
+    Raises:
+        InputError: they are missing, or no object.
+    """
+    found = row.fields.get("expected")
+    if found is None and not gold:
+        return None
+    if not isinstance(found, dict) or not found:
+        raise InputError(
+            "must be an object of right answers by question.", field="expected", where=row.where
+        )
+    return found
+
+
+def _listed(wanted: object) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) -> int | None:
+    """Return the first stage from `done` on that the answers lead to; None if there is none."""
+    return next((n for n in range(done, len(stages)) if stages[n].asked(values)), None)
+
+
+def text_part(label: str, text: str) -> Part:
+    """Return a text under a label."""
+    return {"kind": "text", "label": label, "text": text}
+
+
+def json_bytes(row: Mapping[str, Any]) -> bytes:
+    """Return a line of JSON."""
+    return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -1,0 +1,26 @@
+"""The kinds of tasks that there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from semqa.errors import InputError
+from semqa.studies.ais import Ais
+from semqa.studies.answers import Answers
+
+if TYPE_CHECKING:
+    from semqa.studies.kind import Kind
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (Ais(), Answers())}
+"""By the name that commands give them."""
+
+
+def kind_of(name: str) -> Kind:
+    """Return a kind of task.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if name not in KINDS:
+        raise InputError(f"must be one of {', '.join(KINDS)}, got {name!r}.", field="kind")
+    return KINDS[name]

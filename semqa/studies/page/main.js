@@ -1,0 +1,234 @@
+// The page of a study: one item after the other, drafts kept as they are made, an answer taken as given
+// only once the server has it.
+
+import { announce, find, make } from "../dom.js";
+import { ApiError, call, token } from "./api.js";
+import { Clock } from "./clock.js";
+import { showOwner } from "./owner.js";
+
+const DRAFT_AFTER = 700;
+const RETRY_AFTER = 3000;
+const READ = "semqa.study.read";
+
+const clock = new Clock();
+let view = null;
+let task = null;
+let drawn = null;
+let waiting = null;
+let sending = false;
+
+async function begin() {
+  if (!token()) {
+    say("This link is not complete", "Open the whole link that you were given, with everything behind the “#”.");
+    return;
+  }
+  let about;
+  try {
+    about = await persist("v1/study");
+  } catch (problem) {
+    say("This link does not work", problem.status === 401 ? "It may have been mistyped, or your part in the study may have ended." : problem.message);
+    return;
+  }
+  document.title = about.title;
+  find("title").textContent = about.title;
+  if (about.role === "owner") {
+    await showOwner();
+    return;
+  }
+  view = await import(`./${about.view}.js`);
+  const text = new DOMParser().parseFromString(about.guidelines, "text/html");
+  find("guide-text").replaceChildren(...text.body.childNodes);
+  if (sessionStorage.getItem(READ)) await next();
+  else welcome();
+}
+
+function welcome() {
+  const text = find("guide-text").cloneNode(true);
+  text.id = "";
+  const start = make("button", { type: "button", class: "main", onclick: () => {
+    sessionStorage.setItem(READ, "1");
+    find("message").hidden = true;
+    next();
+  } }, "Begin ", make("kbd", {}, "Enter"));
+  find("work").hidden = true;
+  find("message").replaceChildren(make("div", { class: "guide-text" }, ...text.childNodes), make("p", {}, start));
+  find("message").hidden = false;
+  start.focus({ preventScroll: true });
+}
+
+function say(heading, text, ...more) {
+  find("work").hidden = true;
+  for (const id of ["progress", "back", "open-guide", "open-keys"]) find(id).hidden = true;
+  guide(false);
+  find("count").textContent = "";
+  find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more);
+  find("message").hidden = false;
+  find("message").focus();
+  ready();
+}
+
+// How often something new was drawn.
+let drawings = 0;
+const ready = () => (document.documentElement.dataset.ready = ++drawings);
+
+// Ask until the server answers: it may be starting anew.
+async function persist(path, given) {
+  for (;;) {
+    try {
+      const said = await call(path, given);
+      told("");
+      return said;
+    } catch (problem) {
+      if (problem.status !== 0 && problem.status < 500) throw problem;
+      const why = problem.status === 0 ? "No connection." : problem.message;
+      told(`${why} Your answers are still here; trying again …`, true);
+      await new Promise((done) => setTimeout(done, RETRY_AFTER));
+    }
+  }
+}
+
+function told(text, bad = false) {
+  find("saved").textContent = text;
+  find("saved").classList.toggle("problem", bad);
+}
+
+async function next() {
+  const said = await persist("v1/next").catch(ended);
+  if (said) show(said);
+}
+
+function ended(problem) {
+  say("Your part in this study has ended", problem instanceof ApiError ? problem.message : String(problem));
+  return null;
+}
+
+function show(given) {
+  if (given.end === "failed") {
+    say("Thank you, this is the end", "This study needs raters whose first answers are close to ours. Yours were not, so there are no further items for you. Thank you for your time; the people who run the study can tell you more.");
+    return;
+  }
+  if (given.end) {
+    const last = given.last;
+    const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Look at the last item again") : null;
+    say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    return;
+  }
+  task = given;
+  clock.start(given.seconds);
+  find("message").hidden = true;
+  for (const id of ["work", "open-guide", "open-keys"]) find(id).hidden = false;
+  find("problem").hidden = true;
+  find("go").hidden = false;
+  drawn = view.draw(given, { parts: find("parts"), asked: find("asked") }, change);
+  find("count").textContent = `Item ${given.number} of ${given.total}${given.finished ? " · answered" : ""}`;
+  find("back").hidden = given.previous === null;
+  const bar = find("progress");
+  bar.hidden = false;
+  bar.setAttribute("aria-valuemax", given.total);
+  bar.setAttribute("aria-valuenow", given.done);
+  bar.firstElementChild.style.width = `${(100 * given.done) / given.total}%`;
+  if (given.stage === 0) window.scrollTo(0, 0);
+  find("item").focus({ preventScroll: true });
+  announce(`Item ${given.number} of ${given.total}. ${given.stages.at(-1).title}`);
+  ready();
+}
+
+function change() {
+  find("problem").hidden = true;
+  clearTimeout(waiting);
+  waiting = setTimeout(keep, DRAFT_AFTER);
+}
+
+// A draft that is lost costs a click: nobody is troubled with it.
+function keep(leaving = false) {
+  clearTimeout(waiting);
+  if (!task || !drawn || sending) return;
+  const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
+  call(`v1/tasks/${task.id}/draft`, { method: "PUT", body, keepalive: leaving }).catch(() => {});
+}
+
+async function submit() {
+  if (sending || !task || !drawn.ready()) {
+    if (!sending && task) problem("Please answer the marked question.");
+    return;
+  }
+  clearTimeout(waiting);
+  sending = true;
+  find("go").disabled = true;
+  try {
+    const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
+    const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
+    sending = false;
+    if (said.finished) {
+      told("Saved");
+      await next();
+    } else {
+      show(said);
+    }
+  } catch (failed) {
+    // Answered meanwhile in another window: show how things stand.
+    if (failed.status === 409) show(await persist(`v1/tasks/${task.id}`));
+    problem(failed.message);
+  } finally {
+    sending = false;
+    find("go").disabled = false;
+  }
+}
+
+function problem(text) {
+  find("problem").textContent = text;
+  find("problem").hidden = false;
+}
+
+async function visit(id) {
+  keep();
+  const said = await persist(`v1/tasks/${id}`).catch(ended);
+  if (said) show(said);
+}
+
+function guide(open = find("guide").hidden) {
+  find("guide").hidden = !open;
+  find("open-guide").setAttribute("aria-expanded", String(open));
+  document.body.classList.toggle("with-guide", open);
+  if (open) find("guide").focus({ preventScroll: true });
+}
+
+function keys() {
+  const known = [...(drawn?.keys ?? []), ["Enter", "Save and go on"], ["b or Backspace", "Back to the item before, to correct it"], ["g", "Show or hide the guidelines"], ["?", "Show these keys"]];
+  find("key-list").replaceChildren(...known.flatMap(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)]));
+  find("keys").showModal();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || find("keys").open) return;
+  const writes = event.target.matches("textarea, input:not([type=radio]):not([type=checkbox])");
+  if (event.key === "Enter" && !event.shiftKey && !event.target.closest("button, a")) {
+    if (event.repeat || find("work").hidden) return;
+    event.preventDefault();
+    submit();
+    return;
+  }
+  if (writes) return;
+  if (find("work").hidden) return;
+  const does = { "?": keys, g: () => guide(), b: back, Backspace: back }[event.key];
+  if (does) does();
+  else if (!drawn.key(event)) return;
+  event.preventDefault();
+});
+
+function back() {
+  if (!find("back").hidden && !sending) visit(task.previous);
+}
+
+find("back").addEventListener("click", back);
+find("open-guide").addEventListener("click", () => guide());
+find("close-guide").addEventListener("click", () => guide(false));
+find("open-keys").addEventListener("click", keys);
+find("questions").addEventListener("submit", (event) => {
+  event.preventDefault();
+  submit();
+});
+document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && keep(true));
+window.addEventListener("hashchange", () => location.reload());
+
+begin();

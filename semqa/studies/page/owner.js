@@ -1,0 +1,50 @@
+// How far the study is, for the one who runs it.
+
+import { find, make } from "../dom.js";
+import { visible } from "../visible.js";
+import { call } from "./api.js";
+
+const EVERY = 10_000;
+
+const clockTime = (seconds) => {
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+};
+
+export async function showOwner() {
+  find("work").hidden = true;
+  const place = find("message");
+  place.hidden = false;
+  place.classList.add("wide-table");
+  for (;;) {
+    try {
+      draw(place, await call("v1/progress"));
+      find("saved").textContent = "";
+    } catch (problem) {
+      find("saved").textContent = problem.message;
+    }
+    document.documentElement.dataset.ready = "";
+    await new Promise((done) => setTimeout(done, EVERY));
+  }
+}
+
+function draw(place, said) {
+  const wanted = said.items * said.per_item;
+  const head = ["Rater", "Finished", "Gold right", "Worked", "Last answer", "State"].map((text) => make("th", { scope: "col" }, text));
+  const rows = said.raters.map((each) =>
+    make("tr", {},
+      make("th", { scope: "row" }, visible(each.name)),
+      make("td", {}, `${each.done} of ${each.total}`),
+      make("td", {}, each.gold_done ? `${each.gold_right} of ${each.gold_done}` : "–"),
+      make("td", {}, clockTime(each.seconds)),
+      make("td", {}, each.last ? new Date(each.last * 1000).toLocaleString() : "–"),
+      make("td", {}, each.state === "active" ? "at work" : each.state === "failed" ? "not qualified" : each.state),
+    ),
+  );
+  place.replaceChildren(...[
+    make("h2", {}, `${said.ratings} of ${wanted} ratings`),
+    make("p", { class: "hint" }, `${said.items} items, ${said.per_item} ratings each`),
+    said.missing ? make("p", { class: "problem" }, `${said.missing} ratings have no rater. Add one with semqa study raters --add.`) : null,
+    make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Raters" }, make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))),
+  ].filter(Boolean));
+}

@@ -1,0 +1,109 @@
+"""What a rater sees of an item, and what becomes of an answer.
+
+A stage can be corrected as long as nothing was shown after it: an answer that was given with the source
+hidden must not be changed once the source was seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from semqa.errors import InputError
+from semqa.studies.kind import next_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from semqa.studies.store import Assignment, Store
+
+
+class LockedError(InputError):
+    """An answer that can no longer be changed."""
+
+
+def task(store: Store, found: Assignment) -> dict[str, Any]:
+    """Return an item for the page that shows it, as far as it may be seen.
+
+    Args:
+        store: the study's.
+        found: the item, which is the rater's.
+    """
+    study = store.study
+    stages = study.kind.stages(study.items[found.item - 1], study.settings.design)
+    current = _current(found)
+    shown = [n for n in range(current + 1) if stages[n].asked(found.values)]
+    order = store.order(found.rater)
+    place = [number for number, _ in order].index(found.id)
+    return {
+        "id": found.id,
+        "number": place + 1,
+        "total": len(order),
+        "done": sum(done for _, done in order),
+        "finished": found.done is not None,
+        "stage": current,
+        "stages": [
+            {
+                "title": stages[n].title,
+                "parts": list(stages[n].parts),
+                "questions": [question.to_dict() for question in stages[n].questions],
+                "locked": n != current,
+                "more": len(stages) > 1,
+            }
+            for n in shown
+        ],
+        "values": found.values,
+        "draft": found.draft,
+        "seconds": found.seconds,
+        "previous": order[place - 1][0] if place else None,
+    }
+
+
+def _current(found: Assignment) -> int:
+    """Return the stage that can be answered: the open one, or the last of a finished item."""
+    return found.stage - 1 if found.done is not None else found.stage
+
+
+def answer(
+    store: Store, rater: str, number: int, stage: int, values: Mapping[str, Any], seconds: float
+) -> None:
+    """Save a stage of an item.
+
+    Sending the same again changes nothing: a page that did not hear that it was saved may repeat it.
+
+    Raises:
+        NotFoundError: the rater has no such item.
+        LockedError: something was shown since that the stage must be answered without.
+        InputError: an answer is missing or not allowed.
+    """
+    study = store.study
+
+    def decide(found: Assignment) -> tuple[int, dict[str, Any], bool] | None:
+        item, design = study.items[found.item - 1], study.settings.design
+        stages = study.kind.stages(item, design)
+        if not 0 <= stage < len(stages):
+            raise InputError(f"There is no stage {stage}.")
+        own = {question.id for s in stages[:stage] for question in s.questions}
+        before = {name: value for name, value in found.values.items() if name in own}
+        checked = {**before, **study.kind.check(item, design, stage, values, before)}
+        upto = own | {question.id for question in stages[stage].questions}
+        if stage < found.stage and checked == {
+            name: value for name, value in found.values.items() if name in upto
+        }:
+            return None
+        if stage != _current(found):
+            raise LockedError("This answer can no longer be changed.")
+        following = next_stage(stages, stage + 1, checked)
+        return (stage + 1 if following is None else following), checked, following is None
+
+    store.save(rater, number, decide, seconds)
+
+
+def keep_draft(
+    store: Store, rater: str, number: int, stage: int, values: dict[str, Any], seconds: float
+) -> None:
+    """Keep unsaved answers of the stage that is open; those of another one come too late.
+
+    Raises:
+        NotFoundError: the rater has no such item.
+    """
+    store.draft(rater, number, lambda found: stage == _current(found), values, seconds)

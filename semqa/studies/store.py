@@ -1,0 +1,626 @@
+"""The database of a study: raters and their links, who gets which item, drafts, and every saved answer.
+
+An answer is on the disk before the rater is told so: SQLite keeps a write-ahead log that is synced at
+each commit. Nothing is overwritten but drafts: a correction is one more row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from semqa.errors import InputError, NotFoundError
+from semqa.server.store.database import Database
+from semqa.studies.folder import Study
+from semqa.studies.kind import Rated
+from semqa.studies.plan import deal, with_gold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Row
+
+    from semqa.studies.folder import Settings
+    from semqa.studies.kind import Item
+
+OWNER = "owner"
+MAX_NAME = 100
+
+metadata = MetaData()
+
+raters = Table(
+    "raters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("token", Text, nullable=False, unique=True),
+    Column("state", Text, nullable=False),  # owner, active, removed, failed
+    Column("added", BigInteger, nullable=False),
+)
+
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("rater", Text, ForeignKey("raters.name"), nullable=False),
+    Column("item", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("qualifies", Boolean, nullable=False),
+    Column("opened", BigInteger),
+    Column("stage", Integer, nullable=False),  # stages that are answered
+    Column("done", BigInteger),
+    Column("draft", Text),
+    Column("draft_seconds", Float, nullable=False),
+    UniqueConstraint("rater", "item"),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("assignment", Integer, ForeignKey("assignments.id"), nullable=False, index=True),
+    Column("given", Text, nullable=False),
+    Column("stage", Integer, nullable=False),
+    Column("complete", Boolean, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("opened", BigInteger, nullable=False),
+    Column("saved", BigInteger, nullable=False),
+)
+
+
+class Rater(NamedTuple):
+    """A rater, or the owner of the study.
+
+    Attributes:
+        name: shown to the owner, and in exports.
+        token: the secret of the rater's link.
+        state: ``active``, ``removed``, ``failed`` (the qualification), or ``owner``.
+    """
+
+    name: str
+    token: str
+    state: str
+
+
+class Assignment(NamedTuple):
+    """An item that a rater has.
+
+    Attributes:
+        id: what the page knows it by; says nothing about the item.
+        rater: whose it is.
+        item: number of the item.
+        position: place in the rater's order.
+        qualifies: whether it counts for the qualification.
+        opened: when the rater first saw it, in microseconds; None if never.
+        stage: how many stages are answered.
+        done: when it was finished; None if it is not.
+        values: the answers so far.
+        draft: unsaved answers of the open stage.
+        seconds: time worked on it.
+    """
+
+    id: int
+    rater: str
+    item: int
+    position: int
+    qualifies: bool
+    opened: int | None
+    stage: int
+    done: int | None
+    values: dict[str, Any]
+    draft: dict[str, Any]
+    seconds: float
+
+
+class Progress(NamedTuple):
+    """How far a rater is.
+
+    Attributes:
+        rater: who.
+        done, total: items, gold ones included.
+        gold_right, gold_done: gold items.
+        seconds: worked.
+        last: when something was last saved, in microseconds; None if nothing was.
+    """
+
+    rater: Rater
+    done: int
+    total: int
+    gold_right: int
+    gold_done: int
+    seconds: float
+    last: int | None
+
+
+def new_study(
+    folder: Path,
+    settings: Settings,
+    items: Sequence[Item],
+    names: Sequence[str],
+    kept: Mapping[str, bytes] | None = None,
+) -> Study:
+    """Make a study with its raters.
+
+    Args:
+        folder: where; made if it is missing.
+        settings: how it is run.
+        items: what is rated, gold items included.
+        names: of the raters.
+        kept: see `Kind.keep`.
+
+    Raises:
+        InputError: the folder has something in it, an item cannot be shown, there are too few raters,
+            or a name cannot be one.
+        UnavailableError: the disk failed or is full.
+    """
+    if len(names) < settings.per_item:
+        raise InputError(
+            f"must be at least {settings.per_item}, one for each rating of an item, got {len(names)}.",
+            field="raters",
+        )
+    for name in names:
+        check_name(name)
+        if names.count(name) > 1:
+            raise InputError(f"has {name!r} twice.", field="raters")
+    study = Study.create(folder, settings, items, kept)
+    store = Store(study)
+    try:
+        store.add_raters(names)
+    finally:
+        store.close()
+    study.finish()
+    return study
+
+
+def check_name(name: str) -> None:
+    """Raise if a rater cannot be called so.
+
+    Raises:
+        InputError: the name is empty, too long, or not printable.
+    """
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or name == OWNER:
+        raise InputError(f"{name!r} cannot be the name of a rater.")
+
+
+def now() -> int:
+    """Return the time in microseconds since 1970, UTC."""
+    return time.time_ns() // 1000
+
+
+class Store:
+    """The database of a study. Thread-safe; several processes may use it at once.
+
+    Args:
+        study: the study.
+        clock: microseconds since 1970.
+    """
+
+    def __init__(self, study: Study, clock: Callable[[], int] = now) -> None:
+        self.study = study
+        self.clock = clock
+        self._database = Database(study.database)
+        self._database.create(metadata)
+        with self._database.writing() as connection:
+            if not self._named(connection, OWNER):
+                self._add(connection, OWNER, OWNER)
+
+    def close(self) -> None:
+        """Close it."""
+        self._database.close()
+
+    # Raters
+
+    def raters(self) -> list[Rater]:
+        """Return the raters, in the order in which they were added; not the owner."""
+        with self._database.reading() as connection:
+            return self._raters(connection)
+
+    def owner(self) -> Rater:
+        """Return the owner's link."""
+        return self.rater(OWNER)
+
+    def keys(self) -> Sequence[object]:
+        """Return what may open the study; never empty, so that the server always asks for a token."""
+        return (OWNER,)
+
+    def owner_of(self, secret: str) -> str | None:
+        """Return the name of who has a token; None if nobody does. Takes as long for any token."""
+        given = hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+        found = None
+        with self._database.reading() as connection:
+            for row in connection.execute(select(raters)):
+                held = hashlib.sha256(row.token.encode()).digest()
+                if hmac.compare_digest(held, given) and row.state != "removed":
+                    found = row.name
+        return found
+
+    def rater(self, name: str) -> Rater:
+        """Return a rater, or the owner.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        with self._database.reading() as connection:
+            return self._rater(connection, name)
+
+    def add_raters(self, names: Iterable[str]) -> None:
+        """Add raters, and deal out anew what nobody has begun.
+
+        Raises:
+            InputError: a name is taken or empty.
+        """
+        with self._database.writing() as connection:
+            for name in names:
+                check_name(name)
+                if self._named(connection, name):
+                    raise InputError(f"There is a rater {name!r} already.")
+                self._add(connection, name, "active")
+            self._deal(connection)
+
+    def remove_rater(self, name: str) -> None:
+        """Take a rater out: the link ends, finished ratings stay, and others get the open items.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        with self._database.writing() as connection:
+            state = self._rater(connection, name).state
+            if state == OWNER:
+                raise NotFoundError(f"There is no rater {name!r}.")
+            if state != "active":
+                raise InputError(f"{name!r} rates nothing any more: {state}.")
+            self._end(connection, name, "removed")
+
+    def _add(self, connection: Connection, name: str, state: str) -> None:
+        token = secrets.token_urlsafe(24)
+        row = {"name": name, "token": token, "state": state, "added": self.clock()}
+        connection.execute(insert(raters).values(row))
+
+    def _end(self, connection: Connection, name: str, state: str) -> None:
+        connection.execute(update(raters).where(raters.c.name == name).values(state=state))
+        self._deal(connection)
+
+    def _named(self, connection: Connection, name: str) -> Rater | None:
+        row = connection.execute(select(raters).where(raters.c.name == name)).one_or_none()
+        return None if row is None else Rater(row.name, row.token, row.state)
+
+    def _rater(self, connection: Connection, name: str) -> Rater:
+        found = self._named(connection, name)
+        if found is None:
+            raise NotFoundError(f"There is no rater {name!r}.")
+        return found
+
+    def _raters(self, connection: Connection) -> list[Rater]:
+        rows = connection.execute(
+            select(raters).where(raters.c.state != OWNER).order_by(raters.c.added, raters.c.name)
+        )
+        return [Rater(row.name, row.token, row.state) for row in rows]
+
+    # Who gets what
+
+    def _deal(self, connection: Connection) -> None:
+        """Deal out all that nobody has begun. What a rater who left had begun goes to others too."""
+        study, settings = self.study, self.study.settings
+        named = {each.name: each.state for each in self._raters(connection)}
+        active = [name for name, state in named.items() if state == "active"]
+        gone = [name for name, state in named.items() if state != "active"]
+        unbegun = assignments.c.opened.is_(None)
+        left = assignments.c.rater.in_(gone) & assignments.c.done.is_(None)
+        begun = left & assignments.c.opened.is_not(None)
+        # Rows of answers stay whole: an item that was begun keeps its row, but counts for nobody.
+        connection.execute(assignments.delete().where(unbegun))
+        abandoned = {row.id for row in connection.execute(select(assignments.c.id).where(begun))}
+        needed = dict.fromkeys(study.ordinary, settings.per_item)
+        had: dict[str, set[int]] = {name: set() for name in active}
+        last: dict[str, int] = {}
+        for row in connection.execute(select(assignments)):
+            if row.rater in had:
+                had[row.rater].add(row.item)
+                last[row.rater] = max(last.get(row.rater, 0), row.position)
+            counts = row.id not in abandoned and named.get(row.rater) != "failed"
+            if row.item in needed and counts:
+                needed[row.item] = max(0, needed[row.item] - 1)
+        ordinary = {name: had[name] & set(needed) for name in active}
+        new = deal(needed, active, settings.seed, had=ordinary)
+        for name in active:
+            gold = [number for number in study.gold if number not in had[name]]
+            qualify = [number for number in study.gold[: settings.qualify] if number in gold]
+            rows = [
+                {
+                    "rater": name,
+                    "item": item,
+                    "position": last.get(name, 0) + place,
+                    "qualifies": item in study.gold[: settings.qualify],
+                    "stage": 0,
+                    "draft_seconds": 0.0,
+                }
+                for place, item in enumerate(
+                    with_gold(new[name], gold, len(qualify), settings.seed, name), 1
+                )
+            ]
+            if rows:
+                connection.execute(insert(assignments), rows)
+
+    def next(self, rater: str) -> Assignment | None:
+        """Return the first item that a rater has not finished, and note that the rater sees it.
+
+        From now on it is this rater's, whoever comes or goes.
+
+        Returns:
+            None if all items are finished.
+        """
+        with self._database.writing() as connection:
+            row = connection.execute(
+                select(assignments)
+                .where(assignments.c.rater == rater, assignments.c.done.is_(None))
+                .order_by(assignments.c.position)
+                .limit(1)
+            ).one_or_none()
+            if row is None:
+                return None
+            if row.opened is None:
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == row.id)
+                    .values(opened=self.clock())
+                )
+            return self._own(connection, rater, row.id)
+
+    def assignment(self, rater: str, number: int) -> Assignment:
+        """Return an item of a rater.
+
+        Raises:
+            NotFoundError: the rater has no such item.
+        """
+        with self._database.reading() as connection:
+            return self._own(connection, rater, number)
+
+    def order(self, rater: str) -> list[tuple[int, bool]]:
+        """Return the rater's items in order: id, and whether it is finished."""
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                select(assignments.c.id, assignments.c.done)
+                .where(assignments.c.rater == rater)
+                .order_by(assignments.c.position)
+            )
+            return [(row.id, row.done is not None) for row in rows]
+
+    def draft(
+        self,
+        rater: str,
+        number: int,
+        wanted: Callable[[Assignment], bool],
+        values: dict[str, Any],
+        seconds: float,
+    ) -> None:
+        """Keep unsaved answers, so that the rater finds them again.
+
+        Args:
+            rater: whose item it is.
+            number: its id.
+            wanted: says whether they are still of use.
+            values: the answers.
+            seconds: see `save`.
+
+        Raises:
+            NotFoundError: the rater has no such item.
+        """
+        with self._database.writing() as connection:
+            found = self._own(connection, rater, number)
+            if wanted(found):
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == number)
+                    .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
+                )
+
+    def save(
+        self,
+        rater: str,
+        number: int,
+        decide: Callable[[Assignment], tuple[int, dict[str, Any], bool] | None],
+        seconds: float,
+    ) -> None:
+        """Save a stage of an item, in one transaction with the decision about it.
+
+        Args:
+            rater: whose item it is.
+            number: its id.
+            decide: returns how many stages are answered then, all answers, and whether the item is
+                finished; None if nothing changes.
+            seconds: that the rater worked on the item, as the page measured them; more than passed
+                on the server's clock are not believed.
+
+        Raises:
+            NotFoundError: the rater has no such item.
+        """
+        with self._database.writing() as connection:
+            found = self._own(connection, rater, number)
+            decided = decide(found)
+            if decided is None:
+                return
+            stage, values, complete = decided
+            saved, worked = self.clock(), self._bounded(found, seconds)
+            opened = saved if found.opened is None else found.opened
+            connection.execute(
+                insert(answers).values(
+                    assignment=number,
+                    given=json.dumps(values),
+                    stage=stage,
+                    complete=complete,
+                    seconds=worked,
+                    opened=opened,
+                    saved=saved,
+                )
+            )
+            connection.execute(
+                update(assignments)
+                .where(assignments.c.id == number)
+                .values(
+                    opened=opened,
+                    stage=stage,
+                    done=saved if complete else None,
+                    draft=None,
+                    draft_seconds=worked,
+                )
+            )
+            if found.qualifies and complete and found.done is None:  # not a correction
+                self._qualify(connection, rater)
+
+    def _bounded(self, found: Assignment, seconds: float) -> float:
+        passed = 0.0 if found.opened is None else (self.clock() - found.opened) / 1e6
+        return max(found.seconds, min(seconds, passed))
+
+    def _own(self, connection: Connection, rater: str, number: int) -> Assignment:
+        row = connection.execute(
+            select(assignments).where(assignments.c.id == number, assignments.c.rater == rater)
+        ).one_or_none()
+        if row is None:
+            raise NotFoundError("There is no such item among yours.")
+        return self._assignment(connection, row)
+
+    def _assignment(self, connection: Connection, row: Row[Any]) -> Assignment:
+        latest = connection.execute(
+            select(answers.c.given)
+            .where(answers.c.assignment == row.id)
+            .order_by(answers.c.number.desc())
+            .limit(1)
+        ).scalar()
+        return Assignment(
+            row.id,
+            row.rater,
+            row.item,
+            row.position,
+            row.qualifies,
+            row.opened,
+            row.stage,
+            row.done,
+            json.loads(latest or "{}"),
+            json.loads(row.draft or "{}"),
+            row.draft_seconds,
+        )
+
+    # Qualification
+
+    def _qualify(self, connection: Connection, rater: str) -> None:
+        """End a rater's work if the qualification is finished and too little of it is right."""
+        rows = connection.execute(
+            select(assignments).where(assignments.c.rater == rater, assignments.c.qualifies)
+        ).all()
+        if any(row.done is None for row in rows):
+            return
+        right = sum(self._right(self._assignment(connection, row)) for row in rows)
+        if right < self.study.settings.threshold * len(rows):
+            self._end(connection, rater, "failed")
+
+    def _right(self, found: Assignment) -> bool:
+        return self.study.kind.right(self.study.items[found.item - 1], found.values)
+
+    # What came of it
+
+    def rated(self, *, gold: bool = False) -> list[Rated]:
+        """Return the finished ratings, in the order in which they were saved.
+
+        Ratings of raters who failed the qualification are left out.
+
+        Args:
+            gold: return those of gold items instead of the others.
+        """
+        numbers = set(self.study.gold if gold else self.study.ordinary)
+        failed = {each.name for each in self.raters() if each.state == "failed"}
+        latest = select(
+            func.max(answers.c.number).label("number"), func.count().label("revisions")
+        ).group_by(answers.c.assignment)
+        newest = latest.subquery()
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                select(answers, assignments.c.rater, assignments.c.item, assignments.c.done)
+                .join(newest, newest.c.number == answers.c.number)
+                .join(assignments, assignments.c.id == answers.c.assignment)
+                .where(answers.c.complete)
+                .order_by(answers.c.number)
+            ).all()
+            finished: dict[int, int] = {}
+            for one in connection.execute(
+                select(answers.c.assignment, func.count().label("times"))
+                .where(answers.c.complete)
+                .group_by(answers.c.assignment)
+            ):
+                finished[one.assignment] = one.times
+        return [
+            Rated(
+                self.study.items[row.item - 1],
+                row.rater,
+                json.loads(row.given),
+                row.seconds,
+                row.saved,
+                finished[row.assignment],
+            )
+            for row in rows
+            if row.item in numbers and row.rater not in failed
+        ]
+
+    def missing(self) -> int:
+        """Return how many ratings no active rater has, nor has given."""
+        wanted = len(self.study.ordinary) * self.study.settings.per_item
+        with self._database.reading() as connection:
+            states = {each.name: each.state for each in self._raters(connection)}
+            rows = connection.execute(select(assignments)).all()
+        gold = set(self.study.gold)
+        held = sum(
+            states[row.rater] == "active"
+            or (states[row.rater] == "removed" and row.done is not None)
+            for row in rows
+            if row.item not in gold
+        )
+        return max(0, wanted - held)
+
+    def progress(self) -> list[Progress]:
+        """Return how far each rater is."""
+        gold = set(self.study.gold)
+        found = []
+        with self._database.reading() as connection:
+            for rater in self._raters(connection):
+                rows = connection.execute(
+                    select(assignments).where(assignments.c.rater == rater.name)
+                ).all()
+                done = [row for row in rows if row.done is not None]
+                golden = [self._assignment(connection, row) for row in done if row.item in gold]
+                last = connection.execute(
+                    select(func.max(answers.c.saved))
+                    .join(assignments, assignments.c.id == answers.c.assignment)
+                    .where(assignments.c.rater == rater.name)
+                ).scalar()
+                found.append(
+                    Progress(
+                        rater,
+                        len(done),
+                        len(rows),
+                        sum(map(self._right, golden)),
+                        len(golden),
+                        sum(row.draft_seconds for row in rows),
+                        last,
+                    )
+                )
+        return found

@@ -1,0 +1,109 @@
+"""Studies in a browser, served by the command itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.browser.conftest import browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+__all__ = ["browser"]
+
+
+class Served:
+    """`semqa study serve` in a process of its own.
+
+    Attributes:
+        links: by the name of the rater, and of the owner.
+        port: where it listens.
+    """
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        command = [sys.executable, "-m", "semqa", "study", "serve", str(folder)]
+        self.process = subprocess.Popen(
+            [*command, "--port", str(port)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.links: dict[str, str] = {}
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            name, link = line.split()
+            self.links[name] = link
+            # The owner is first, then everybody in the order of the database.
+            if name == "eve":
+                break
+        assert "eve" in self.links, "the server did not start"
+        self.port = int(self.links["owner"].split(":")[2].split("/")[0])
+
+    def kill(self) -> None:
+        """End it as a power cut does."""
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(40)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@contextmanager
+def serving(folder: Path, port: int = 0) -> Iterator[Served]:
+    served = Served(folder, port)
+    try:
+        yield served
+    finally:
+        served.stop()
+
+
+class Sight:
+    """Browsers of several raters, each with a profile of its own."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.problems: list[str] = []
+
+    def open(self, link: str, width: int = 1280, height: int = 800) -> Page:
+        context = self._browser.new_context(
+            viewport={"width": width, "height": height}, locale="en-GB"
+        )
+        context.set_default_timeout(15_000)
+        self._contexts.append(context)
+        page = context.new_page()
+
+        def said(message: Any) -> None:
+            if message.type == "error" and "Failed to load resource" not in message.text:
+                self.problems.append(message.text)
+
+        page.on("console", said)
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.goto(link)
+        return page
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+
+@pytest.fixture
+def sight(browser: Browser) -> Iterator[Sight]:
+    """Browsers; the test fails if a page throws or breaks its policy."""
+    made = Sight(browser)
+    yield made
+    made.close()
+    assert not made.problems

@@ -1,0 +1,229 @@
+"""Raters at work in a browser: keys, stages, several at once, and what a crash may cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from semqa.attribution.ais.ratings import read_ratings
+from semqa.studies.folder import Study
+from semqa.studies.kind import Input
+from semqa.studies.store import Store
+from tests.studies.browser.conftest import Sight, serving
+from tests.studies.made import EXAMPLES, OUTPUTS, make_study, write_lines
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def begin(page: Page) -> None:
+    """Leave the guidelines that a rater sees first."""
+    page.get_by_role("button", name="Begin").wait_for()
+    page.keyboard.press("Enter")
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    page.wait_for_selector("html[data-ready] .question, html[data-ready] #message h2")
+
+
+def item(page: Page) -> str:
+    return page.locator("#count").inner_text()
+
+
+def saved(page: Page, *keys: str) -> None:
+    """Press keys, and wait until the server has taken what they say, and the next thing is shown."""
+    drawn = page.locator("html").get_attribute("data-ready")
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_selector(f'html:not([data-ready="{drawn}"])')
+
+
+def test_an_item_is_rated_with_the_keyboard_alone(tmp_path: Path, sight: Sight) -> None:
+    study = make_study(tmp_path / "new")
+    with serving(study.folder) as served:
+        page = sight.open(served.links["ann"])
+        begin(page)
+        for number in range(1, len(OUTPUTS) + 1):
+            assert item(page) == f"Item {number} of {len(OUTPUTS)}"
+            assert page.locator("#parts").get_by_text("HIDDEN").count() == 0
+            saved(page, "1", "Enter")
+            page.locator("#parts").get_by_text("HIDDEN").first.wait_for()
+            saved(page, "2", "Enter")
+        page.get_by_text("Done. Thank you!").wait_for()
+        rated = Store(Study.open(study.folder)).rated()
+    assert [each.values["attributable"] for each in rated] == [False] * len(OUTPUTS)
+    assert all(0 < each.seconds < 600 for each in rated)
+
+
+def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
+    tmp_path: Path, sight: Sight
+) -> None:
+    """Three raters work at once; one browser and the server end without notice in the middle."""
+    study = make_study(tmp_path / "new")
+    with serving(study.folder) as served:
+        pages = {name: sight.open(served.links[name]) for name in ("ann", "ben", "eve")}
+        for page in pages.values():
+            begin(page)
+            saved(page, "1", "Enter")
+        saved(pages["eve"], "1", "Enter")
+        # Ben has chosen, but not sent; Eve's browser is gone.
+        with pages["ben"].expect_response(lambda r: r.url.endswith("/draft") and r.ok):
+            pages["ben"].keyboard.press("2")
+        pages["eve"].context.close()
+        served.kill()
+        pages["ann"].keyboard.press("1")
+        pages["ann"].keyboard.press("Enter")
+        pages["ann"].get_by_text("No connection").wait_for()
+    store = Store(Study.open(study.folder))
+    assert [each.rater for each in store.rated()] == ["eve"]
+    assert [store.next(name).stage for name in ("ann", "ben")] == [1, 1]  # type: ignore[union-attr]
+    store.close()
+    with serving(study.folder, served.port) as again:
+        assert again.links == served.links
+        # What ann sent while nobody listened arrives without her doing anything.
+        pages["ann"].locator("#count", has_text="Item 2 of 3").wait_for()
+        pages["ben"].reload()
+        ready(pages["ben"])
+        assert pages["ben"].locator("input:checked").count() == 1
+        saved(pages["ben"], "Enter")
+        eve = sight.open(again.links["eve"])
+        begin(eve)
+        assert item(eve) == "Item 2 of 3"
+        for page in (pages["ann"], pages["ben"], eve):
+            while "Item" in item(page):
+                saved(page, "2", "Enter")  # not clear: the item ends here
+    rated = Store(Study.open(study.folder)).rated()
+    assert len(rated) == 9
+    kept = {each.rater: each.values for each in rated if each.values["interpretable"]}
+    assert kept["eve"]["attributable"] is True
+    assert kept["ann"]["attributable"] is True
+    assert kept["ben"]["attributable"] is False
+
+
+DESIGNS = {
+    "attribution-only": ("2", "Enter"),
+    "one-question": ("2", "Enter"),
+    "likert": ("5", "Enter", "3", "Enter"),
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_other_designs_are_rated_by_several_at_once(
+    tmp_path: Path, sight: Sight, design: str
+) -> None:
+    study = make_study(tmp_path / "new", design=design)
+    with serving(study.folder) as served:
+        pages = [sight.open(served.links[name]) for name in ("ann", "ben", "eve")]
+        for page in pages:
+            begin(page)
+        for _ in OUTPUTS:
+            for page in pages:
+                stages = " ".join(DESIGNS[design]).split("Enter")[:-1]
+                for keys in stages:
+                    saved(page, keys.strip(), "Enter")
+        for page in pages:
+            page.get_by_text("Done. Thank you!").wait_for()
+    store = Store(Study.open(study.folder))
+    ratings = store.rated()
+    store.close()
+    assert len(ratings) == 9
+    path = tmp_path / "ratings.jsonl"
+    path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
+    assert {each.attributable for each in read_ratings(path)} == {False}
+
+
+def test_an_earlier_item_is_corrected(tmp_path: Path, sight: Sight) -> None:
+    study = make_study(tmp_path / "new", "semqa", [Input(EXAMPLES, "human")])
+    with serving(study.folder) as served:
+        page = sight.open(served.links["ann"])
+        begin(page)
+        saved(page, *"5432", "Enter")
+        page.locator("#count", has_text="Item 2 of 3").wait_for()
+        page.keyboard.press("b")
+        page.locator("#count", has_text="Item 1 of 3 · answered").wait_for()
+        assert page.locator("input:checked").count() == 4
+        page.locator("fieldset").nth(1).locator("input").first.focus()
+        saved(page, "1", "Enter")
+        page.locator("#count", has_text="Item 2 of 3").wait_for()
+    (rated,) = Store(Study.open(study.folder)).rated()
+    assert [rated.values[name] for name in ("fluency", "comprehensiveness")] == [5, 1]
+    assert rated.revision == 2
+
+
+def test_texts_are_never_markup(tmp_path: Path, sight: Sight) -> None:
+    evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    rows = [
+        {
+            "item": "q", "system": "m", "output": evil, "context": [{"speaker": evil, "text": evil}],
+            "source": {"title": evil, "text": evil, "url": "javascript:alert(1)"},
+            "table": {"title": evil, "rows": [[evil, {"text": evil, "highlighted": True}]]},
+        }
+    ]  # fmt: skip
+    (tmp_path / "in").mkdir()
+    path = write_lines(tmp_path / "in" / "evil.jsonl", rows)
+    study = make_study(tmp_path, inputs=[Input(path)])
+    with serving(study.folder) as served:
+        page = sight.open(served.links["ann"])
+        begin(page)
+        saved(page, "1", "Enter")
+        page.locator("table").wait_for()
+        assert page.locator("#parts :is(img, script, a)").count() == 0
+        assert page.locator(".prose").first.inner_text() == evil
+        assert page.title() == "A study"
+
+
+def test_guidelines_and_keys_are_beside_the_item(tmp_path: Path, sight: Sight) -> None:
+    study = make_study(tmp_path / "new")
+    with serving(study.folder) as served:
+        page = sight.open(served.links["ann"])
+        begin(page)
+        page.keyboard.press("g")
+        page.locator("#guide").get_by_text("Is it clear?").wait_for()
+        page.keyboard.press("g")
+        assert page.locator("#guide").is_hidden()
+        page.keyboard.press("?")
+        page.locator("dialog").get_by_text("to correct it").wait_for()
+        page.keyboard.press("Enter")
+        assert page.locator("dialog").is_hidden()
+        assert item(page) == "Item 1 of 3"
+
+
+def test_a_link_without_its_secret_says_so(tmp_path: Path, sight: Sight) -> None:
+    study = make_study(tmp_path / "new")
+    with serving(study.folder) as served:
+        bare = served.links["ann"].partition("#")[0]
+        sight.open(bare).get_by_text("This link is not complete").wait_for()
+        sight.open(bare + "#" + "x" * 32).get_by_text("This link does not work").wait_for()
+        owner = sight.open(served.links["owner"])
+        owner.get_by_text("0 of 9 ratings").wait_for()
+
+
+def test_time_counts_only_while_the_page_is_seen(tmp_path: Path, sight: Sight) -> None:
+    """The clock of the page is driven by a clock that the test turns."""
+    study = make_study(tmp_path / "new")
+    with serving(study.folder) as served:
+        page = sight.open("about:blank")
+        page.clock.install()
+        page.goto(served.links["ann"])
+        begin(page)
+        script = "import('/page/study/clock.js').then(({ Clock }) => (window.timed = new Clock()))"
+        page.evaluate(script)
+        page.clock.run_for(30_000)
+        page.keyboard.press("Shift")
+        page.clock.run_for(300_000)
+        seconds = page.evaluate("window.timed.seconds")
+        # Thirty seconds before the key was touched, a minute after it, and then a pause.
+        assert seconds == pytest.approx(90, abs=2)
+
+
+def test_the_page_of_a_phone_is_not_wider_than_its_screen(tmp_path: Path, sight: Sight) -> None:
+    study = make_study(tmp_path / "new", "semqa", [Input(EXAMPLES, "human")])
+    with serving(study.folder) as served:
+        page = sight.open(served.links["ann"], 390, 844)
+        begin(page)
+        width = json.loads(page.evaluate("JSON.stringify(document.documentElement.scrollWidth)"))
+        assert width <= 390

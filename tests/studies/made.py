@@ -1,0 +1,135 @@
+"""Small studies, and what raters do in them over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from semqa.server.settings import ServerSettings
+from semqa.studies.app import create_app
+from semqa.studies.folder import Settings, Study
+from semqa.studies.kind import Input
+from semqa.studies.kinds import kind_of
+from semqa.studies.store import Store, new_study
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"
+
+OUTPUTS: list[dict[str, Any]] = [
+    {
+        "item": "q1",
+        "system": "secret-system",
+        "task": "qrecc",
+        "context": [{"speaker": "User", "text": "Who crossed Antarctica alone first?"}],
+        "output": "Børge Ousland did, in 1997.",
+        "source": {
+            "title": "Børge Ousland",
+            "text": "HIDDEN: in 1997 he crossed Antarctica alone.",
+        },
+    },
+    {
+        "item": "q2",
+        "system": "other-system",
+        "task": "cnndm",
+        "output": "Felicity Aston covered 1,744 kilometres.",
+        "source": "HIDDEN: Felicity Aston skied 1,744 kilometres in 59 days.",
+    },
+    {
+        "item": "q3",
+        "system": "secret-system",
+        "task": "totto",
+        "output": "Ann Lee scored 12 goals in 2004.",
+        "table": {
+            "title": "Ann Lee",
+            "section": "HIDDEN",
+            "rows": [
+                [{"text": "Season", "header": True}, {"text": "Goals", "header": True}],
+                [{"text": "2004", "highlighted": True}, "12"],
+            ],
+        },
+    },
+]
+
+
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def make_study(
+    folder: Path,
+    kind: str = "ais",
+    inputs: list[Input] | None = None,
+    *,
+    raters: str = "ann,ben,eve",
+    **settings: Any,
+) -> Study:
+    chosen = kind_of(kind)
+    given = {"design": chosen.designs[0], "per_item": 3, "title": "A study", **settings}
+    if inputs is None:
+        folder.mkdir(parents=True)
+        inputs = [Input(write_lines(folder / "outputs.jsonl", OUTPUTS))]
+    items = chosen.read(inputs, given["design"])
+    return new_study(
+        folder / "study",
+        Settings(kind=kind, **given),
+        items,
+        raters.split(","),
+        chosen.keep(inputs),
+    )
+
+
+class Person:
+    """A rater, or the owner, at a browser."""
+
+    def __init__(self, client: TestClient, token: str) -> None:
+        self._client = client
+        self._head = {"Authorization": f"Bearer {token}"}
+
+    def get(self, path: str, status: int = 200) -> Any:
+        reply = self._client.get(path, headers=self._head)
+        assert reply.status_code == status, reply.text
+        return reply.json()
+
+    def next(self) -> Any:
+        return self.get("/v1/next")
+
+    def answer(
+        self, task: Mapping[str, Any], status: int = 200, seconds: float = 1.0, **values: Any
+    ) -> Any:
+        body = {"stage": task["stage"], "values": values, "seconds": seconds}
+        path = f"/v1/tasks/{task['id']}/answers"
+        reply = self._client.post(path, json=body, headers=self._head)
+        assert reply.status_code == status, reply.text
+        return reply.json()
+
+    def draft(self, task: Mapping[str, Any], seconds: float = 1.0, **values: Any) -> None:
+        body = {"stage": task["stage"], "values": values, "seconds": seconds}
+        reply = self._client.put(f"/v1/tasks/{task['id']}/draft", json=body, headers=self._head)
+        assert reply.status_code == 204, reply.text
+
+
+class Site:
+    """A study that is served in memory."""
+
+    def __init__(self, client: TestClient, store: Store) -> None:
+        self.client = client
+        self.store = store
+
+    def person(self, name: str) -> Person:
+        return Person(self.client, self.store.rater(name).token)
+
+
+@contextmanager
+def served(study: Study, **more: Any) -> Iterator[Site]:
+    store = Store(study, **more)
+    app = create_app(store, ServerSettings(data=study.folder))
+    try:
+        with TestClient(app, raise_server_exceptions=False) as client:
+            yield Site(client, store)
+    finally:
+        store.close()

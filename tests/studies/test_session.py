@@ -1,0 +1,195 @@
+"""A study over HTTP: what raters see, what is kept, and what they may not do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.errors import InputError
+from semqa.studies.folder import Study
+from semqa.studies.kind import Input
+from semqa.studies.store import Store
+from tests.studies.made import EXAMPLES, OUTPUTS, make_study, served, write_lines
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return make_study(tmp_path / "new")
+
+
+def test_the_source_is_not_sent_before_the_first_stage_is_saved(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        for _ in OUTPUTS:
+            task = ann.next()
+            assert "HIDDEN" not in json.dumps(task)
+            after = ann.answer(task, interpretable=True)
+            assert "HIDDEN" in json.dumps(after)
+            assert ann.answer(after, attributable=True)["finished"]
+        assert ann.next()["end"] == "done"
+
+
+def test_nothing_says_what_wrote_an_output(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        for _ in OUTPUTS:
+            task = ann.next()
+            done = ann.answer(ann.answer(task, interpretable=True), attributable=False)
+            assert "system" not in json.dumps([task, done])
+            assert "q1" not in json.dumps([task, done]).replace('"q1-', "")
+
+
+def test_what_was_said_without_the_source_cannot_be_changed_after(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        after = ann.answer(task, interpretable=True)
+        ann.answer(task, 409, interpretable=False)
+        ann.answer(task, interpretable=True)  # sent again, as by a page that heard no reply
+        done = ann.answer(after, attributable=True)
+        ann.answer(task, 409, interpretable=False)
+        assert ann.answer(done, attributable=False)["values"]["attributable"] is False
+
+
+def test_an_unclear_output_can_be_corrected_as_long_as_no_source_was_seen(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        done = ann.answer(task, interpretable=False)
+        assert done["finished"]
+        assert "HIDDEN" not in json.dumps(done)
+        assert not ann.answer(done, interpretable=True)["finished"]
+        assert ann.next()["id"] == task["id"]
+
+
+def test_answers_are_kept_when_the_server_ends(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        after = ann.answer(task, interpretable=True)
+        ann.draft(after, attributable=False, justification="No year.")
+    with served(Study.open(study.folder)) as site:
+        again = site.person("ann").next()
+        assert again["id"] == task["id"]
+        assert again["values"]["interpretable"] is True
+        assert again["draft"] == {"attributable": False, "justification": "No year."}
+
+
+def test_a_draft_that_comes_after_its_answer_is_dropped(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        ann.answer(task, interpretable=True)
+        ann.draft(task, interpretable=False)
+        assert ann.next()["draft"] == {}
+
+
+def test_every_item_gets_its_ratings_of_different_raters(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "new", raters="a,b,c,d", per_item=2)
+    with served(study) as site:
+        seen: dict[str, list[str]] = {}
+        for name in "abcd":
+            person = site.person(name)
+            while "end" not in (task := person.next()):
+                person.answer(task, interpretable=False)
+        for rated in site.store.rated():
+            seen.setdefault(rated.item.item, []).append(rated.rater)
+        assert len(seen) == len(OUTPUTS)
+        assert all(len(set(raters)) == len(raters) == 2 for raters in seen.values())
+
+
+def test_a_rater_sees_nothing_of_others(study: Study) -> None:
+    with served(study) as site:
+        ann, ben = site.person("ann"), site.person("ben")
+        task = ann.next()
+        ben.get(f"/v1/tasks/{task['id']}", 404)
+        ben.answer(task, 404, interpretable=True)
+        ben.get("/v1/progress", 404)
+        assert site.person("owner").get("/v1/progress")["raters"][0]["name"] == "ann"
+        assert site.client.get("/v1/next").status_code == 401
+        head = {"Authorization": "Bearer " + "x" * 32}
+        assert site.client.get("/v1/next", headers=head).status_code == 401
+
+
+def test_seconds_beyond_the_servers_clock_are_not_believed(study: Study) -> None:
+    time = [0]
+    with served(study, clock=lambda: time[0]) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        time[0] += 10_000_000
+        after = ann.answer(task, seconds=3600, interpretable=True)
+        assert after["seconds"] == 10.0
+        time[0] += 10_000_000
+        ann.answer(after, seconds=15, attributable=True)
+        assert [each.seconds for each in site.store.rated()] == [15.0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"interpretable": "yes"}, {"interpretable": 1}, {"flagged": True}, {"flagged": "no"}],
+)
+def test_answers_that_are_missing_or_unknown_are_refused(
+    study: Study, values: dict[str, Any]
+) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        ann.answer(ann.next(), 400, **values)
+
+
+def test_raters_who_fail_the_qualification_go_no_further(tmp_path: Path) -> None:
+    tmp_path.joinpath("in").mkdir()
+    gold = [{**OUTPUTS[0], "item": "gold", "expected": {"interpretable": True}}]
+    path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, *gold])
+    study = make_study(
+        tmp_path, inputs=[Input(path)], raters="ann,ben,eve", per_item=2, qualify=1, threshold=1.0
+    )
+    with served(study) as site:
+        ann, ben = site.person("ann"), site.person("ben")
+        ann.answer(ann.next(), interpretable=False)
+        assert ann.next() == {"end": "failed"}
+        ben.answer(ben.next(), interpretable=True)
+        people = {each.rater.name: each for each in site.store.progress()}
+        assert people["ann"].rater.state == "failed"
+        # What ann would have rated, the two others do.
+        assert [people[name].total for name in ("ben", "eve")] == [4, 4]
+
+
+def test_the_answers_of_a_user_study_have_the_colours_of_their_sources(tmp_path: Path) -> None:
+    study = make_study(tmp_path, "semqa", [Input(EXAMPLES, "human")])
+    with served(study) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        kinds = {part["kind"]: part for part in task["stages"][0]["parts"]}
+        assert {piece.get("source") for piece in kinds["answer"]["pieces"]} >= {None, 1, 2}
+        assert kinds["sources"]["sources"][0]["marks"]
+        levels = {"fluency": 5, "comprehensiveness": 4, "correctness": 3, "attribution": 2}
+        assert ann.answer(task, **levels)["finished"]
+        rated = site.store.rated()
+        (line,) = study.kind.export(study, rated, "jsonl")
+        row = json.loads(line)
+        assert {name: row[name] for name in levels} == levels
+        assert (row["system"], row["rater"]) == ("human", "ann")
+
+
+def test_removed_raters_keep_their_ratings_and_lose_their_link(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "new", raters="ann,ben,eve", per_item=1)
+    with served(study) as site:
+        ann = site.person("ann")
+        ann.answer(ann.next(), interpretable=False)
+        site.store.remove_rater("ann")
+        assert site.store.owner_of(site.store.rater("ann").token) is None
+        with pytest.raises(InputError, match="rates nothing any more"):
+            site.store.remove_rater("ann")
+        assert len(site.store.rated()) == 1
+        assert sum(each.total for each in site.store.progress()) == len(OUTPUTS)
+
+
+def test_a_study_opens_in_two_processes_at_once(study: Study) -> None:
+    one, other = Store(study), Store(Study.open(study.folder))
+    task = one.next("ann")
+    assert task == other.next("ann")
+    one.close()
+    other.close()
