@@ -132,7 +132,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
             return {"end": "failed"}
         found = store.next(name)
         if found is None:
-            return {"end": "done", "last": _last(name)}
+            return {"end": "done", "last": _last(name), "more": store.may_follow(name)}
         return show(name, found.id)
 
     def _last(name: str) -> int | None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
 from semqa.studies.answers import Answers
+from semqa.studies.q2 import Q2
 
 if TYPE_CHECKING:
     from semqa.studies.kind import Kind
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (Ais(), Answers())}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (Ais(), Answers(), Q2())}
 """By the name that commands give them."""
 
 

@@ -8,6 +8,7 @@ import { showOwner } from "./owner.js";
 
 const DRAFT_AFTER = 700;
 const RETRY_AFTER = 3000;
+const LOOK_AGAIN = 20_000;
 const READ = "semqa.study.read";
 
 const clock = new Clock();
@@ -61,7 +62,7 @@ function say(heading, text, ...more) {
   find("work").hidden = true;
   for (const id of ["progress", "back"]) find(id).hidden = true;
   find("count").textContent = "";
-  find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more);
+  find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more.filter(Boolean));
   find("message").hidden = false;
   find("message").focus();
   ready();
@@ -109,7 +110,14 @@ function show(given) {
   if (given.end) {
     const last = given.last;
     const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Look at the last item again") : null;
-    say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    if (given.more) {
+      const look = make("button", { type: "button", class: "main", onclick: () => next() }, "Look for new items");
+      say("Done for now. Thank you!", "You have finished your items. Others are still at work: where two of them disagree, you may be asked. Leave this page open, or come back later.", make("p", {}, look), back);
+      clearTimeout(waiting);
+      waiting = setTimeout(next, LOOK_AGAIN);
+    } else {
+      say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    }
     return;
   }
   task = given;
@@ -132,8 +140,17 @@ function show(given) {
   ready();
 }
 
-function change() {
+// Something was entered, or an earlier stage is to be changed.
+function change({ edit } = {}) {
   find("problem").hidden = true;
+  if (edit !== undefined) {
+    task.draft = drawn.values();
+    drawn = view.draw(task, { parts: find("parts"), asked: find("asked") }, change, edit);
+    find("questions").querySelector(".open").scrollIntoView({ block: "nearest" });
+    find("questions").focus({ preventScroll: true });
+    announce(`Change: ${task.stages.find((stage) => stage.number === edit).title}`);
+    ready();
+  }
   clearTimeout(waiting);
   waiting = setTimeout(keep, DRAFT_AFTER);
 }
@@ -155,10 +172,18 @@ async function submit() {
   sending = true;
   find("go").disabled = true;
   try {
-    const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
+    const stage = drawn.stage ?? task.stage;
+    const body = { stage, values: drawn.values(), seconds: clock.seconds };
     const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
     sending = false;
-    if (said.finished) {
+    if (stage !== task.stage) {
+      // An earlier stage was changed; what was begun in the open one is kept.
+      const begun = said.stages.at(-1).questions.map(({ id }) => id);
+      said.draft = Object.fromEntries(Object.entries(body.values).filter(([id]) => begun.includes(id)));
+      told("Saved");
+      show(said);
+      keep();
+    } else if (said.finished) {
       told("Saved");
       await next();
     } else {
