@@ -32,7 +32,9 @@ _Folder = Annotated[
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(help="ais, semqa, tofueval, attrscore or q2.", metavar="KIND")],
+    kind: Annotated[
+        str, typer.Argument(help="ais, semqa, tofueval, attrscore or q2.", metavar="KIND")
+    ],
     inputs: Annotated[
         list[str],
         typer.Argument(

@@ -14,6 +14,7 @@ from semqa.studies.kind import Figures, majority
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
+    from semqa.metrics.agreement import Level
     from semqa.metrics.bootstrap import Mean
     from semqa.studies.folder import Study
     from semqa.studies.kind import Item, Rated
@@ -133,7 +134,7 @@ def labels_report(
         for own in [[v for u, v in decided.items() if name in (groups[u], ALL)]]
     }
     ratings = [each for _, rated in studies for each in rated]
-    agreed = nominal_agreement(first)
+    agreed = rater_agreement(first)
     timed = [(e.seconds, words(e.item)) for e in ratings if e.seconds]
     record: dict[str, Any] = {
         "ratings": len(ratings),
@@ -173,11 +174,14 @@ def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[s
     ]
 
 
-def nominal_agreement(said: Mapping[str, Mapping[Hashable, Hashable]]) -> dict[str, Any]:
-    """Return how far raters agree on labels without an order.
+def rater_agreement(
+    said: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
+) -> dict[str, Any]:
+    """Return how far raters agree.
 
     Args:
         said: label of each unit, by rater.
+        level: of measurement, for alpha.
 
     Returns:
         Krippendorff's alpha, the chance that two raters of a unit say the same, and Cohen's kappa of
@@ -194,7 +198,7 @@ def nominal_agreement(said: Mapping[str, Mapping[Hashable, Hashable]]) -> dict[s
             kappa = cohen_kappa([said[one][u] for u in both], [said[other][u] for u in both])
             kappas.append({"raters": [one, other], "n": len(both), "kappa": kappa.to_dict()})
     return {
-        "alpha": krippendorff_alpha(list(units.values())).to_dict(),
+        "alpha": krippendorff_alpha(list(units.values()), level=level).to_dict(),
         "pairwise": pairwise_agreement(list(units.values())).to_dict(),
         "kappas": kappas,
     }

@@ -94,8 +94,8 @@ class Question:
         id: its name in what is saved.
         text: the wording.
         answer: ``choice`` of one option; ``scale``, the same in a row; ``several`` options;
-            ``toggle``, true or false; ``text``; or ``spans``, marked in a text that is shown, as
-            pairs of offsets in code points.
+            ``toggle``, true or false; ``text``; ``lines``, a text in which Enter begins a new
+            line; or ``spans``, marked in a text that is shown, as pairs of offsets in code points.
         options: what can be chosen.
         when: asked only if each question named here has one of these answers.
         required: whether the stage can be left without it.
@@ -108,7 +108,7 @@ class Question:
 
     id: str
     text: str
-    answer: Literal["choice", "scale", "several", "toggle", "text", "spans"]
+    answer: Literal["choice", "scale", "several", "toggle", "text", "lines", "spans"]
     options: tuple[Option, ...] = ()
     when: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     required: bool = True
@@ -145,7 +145,7 @@ class Question:
             if self.required:
                 raise InputError("is not answered.", field=self.id)
             return None
-        if self.answer == "text":
+        if self.answer in ("text", "lines"):
             if not isinstance(value, str) or len(value) > MAX_TEXT:
                 raise InputError(f"must be at most {MAX_TEXT:,} characters.", field=self.id)
             return value.strip() or None

@@ -65,8 +65,9 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
     const hint = question.hint ? make("p", { class: "hint", id: `${id}-hint` }, visible(question.hint)) : null;
     const described = hint ? `${id}-hint` : null;
     let element;
-    if (question.answer === "text") {
-      const input = make("textarea", { id, rows: 2, maxlength: 10_000, dir: "auto", "aria-describedby": described });
+    if (question.answer === "text" || question.answer === "lines") {
+      const lines = question.answer === "lines";
+      const input = make("textarea", { id, rows: lines ? 7 : 2, class: lines ? "lines" : null, maxlength: 10_000, dir: "auto", "aria-describedby": described });
       input.value = values[question.id] ?? "";
       input.addEventListener("input", () => set(input.value));
       inputs.push(input);
@@ -200,7 +201,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
         return true;
       }
       const digit = Number(event.key);
-      if (!current || !(digit >= 1 && digit <= current.inputs.length) || current.question.answer === "text") return false;
+      if (!current || !(digit >= 1 && digit <= current.inputs.length) || current.inputs[0].matches("textarea")) return false;
       current.inputs[digit - 1].click();
       if (current.question.answer !== "several") {
         const rest = missing();

@@ -222,7 +222,15 @@ function keys() {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || find("keys").open) return;
+  if (event.isComposing || find("keys").open) return;
+  // In a text of several lines, Enter begins a new one.
+  const lines = event.target.matches("textarea.lines");
+  if (lines && event.key === "Enter" && event.ctrlKey !== event.metaKey) {
+    event.preventDefault();
+    submit();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || (lines && event.key === "Enter")) return;
   const writes = event.target.matches("textarea, input:not([type=radio]):not([type=checkbox])");
   if (event.key === "Enter" && !event.shiftKey && !event.target.closest("button, a")) {
     if (event.repeat || find("work").hidden) return;
