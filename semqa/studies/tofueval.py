@@ -502,18 +502,14 @@ def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> d
 def _with_points(file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
     """Return a table of key points with those of the first rater of each topic."""
     said = _first_points(ratings)
-    places = [column(file, name) for name in ("key_points", "topic")]
-    doc = (
-        column(file, "doc_id") if column(file, "doc_id") is not None else column(file, "meeting_id")
-    )
+    doc, topic, cell = (column(file, name) for name in ("doc_id", "topic", "key_points"))
+    doc = column(file, "meeting_id") if doc is None else doc
+    assert doc is not None and topic is not None and cell is not None  # noqa: S101, PT018 - was read
     records = []
     for record in file.records:
-        doc_id, topic = (record.cells[place or 0].strip() for place in (doc, places[1]))
-        points = said.get((doc_id, topic))
-        if points is not None and points != list(
-            key_points_of(record.cells[places[0] or 0], record.where)
-        ):
-            record = with_cells(record, {places[0] or 0: points_cell(points)})  # noqa: PLW2901
+        points = said.get((record.cells[doc].strip(), record.cells[topic].strip()))
+        if points is not None and points != _one_line(key_points_of(record.cells[cell], "")):
+            record = with_cells(record, {cell: points_cell(points)})  # noqa: PLW2901
         records.append(record)
     return encoded(file, records)
 
