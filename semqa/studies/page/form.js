@@ -26,7 +26,7 @@ function said(questions, values) {
 // stays as it is, with what was searched in it and how far it was scrolled.
 function drawParts(place, stages) {
   const wanted = new Map();
-  for (const part of stages.flatMap((stage) => stage.parts)) wanted.set(part.id ?? `part ${wanted.size}`, part);
+  for (const { number, parts } of stages) for (const [at, part] of parts.entries()) wanted.set(part.id ?? `${number} ${at}`, part);
   const texts = [...wanted.values()].map((part) => JSON.stringify(part));
   const old = [...place.children];
   [...wanted.values()].forEach((part, at) => {

@@ -17,7 +17,7 @@ export function words(text) {
     const between = text.slice(at, match.index);
     points += new Points(between).length;
     const length = new Points(match[0]).length;
-    drawn.push(visible(between), make("span", { class: "word", "data-start": points, "data-end": points + length }, visible(match[0])));
+    drawn.push(make("span", {}, visible(between)), make("span", { class: "word", "data-start": points, "data-end": points + length }, visible(match[0])));
     points += length;
     at = match.index + match[0].length;
   }
@@ -58,7 +58,9 @@ export function markable(place, name, { get, set }) {
     for (const [at, word] of all.entries()) {
       const on = over(spans, word);
       word.classList.toggle("on", on);
-      word.classList.toggle("joined", on && at + 1 < all.length && spans.some(([start, end]) => start < range(word)[1] && end > range(all[at + 1])[0]));
+      // The gap behind a word belongs to a mark that goes on.
+      const goesOn = at + 1 < all.length && spans.some(([start, end]) => start < range(word)[1] && end > range(all[at + 1])[0]);
+      word.nextElementSibling?.classList.toggle("on", goesOn);
       word.classList.toggle("begun", over(begun, word));
       word.classList.toggle("cursor", at === cursor);
     }
