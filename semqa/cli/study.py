@@ -46,8 +46,11 @@ def new(
         typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False),
     ],
     raters: Annotated[
-        str, typer.Option(help="Number of raters, or their names: ann,ben,eve.")
-    ] = "3",
+        str | None,
+        typer.Option(
+            help="Number of raters, or their names: ann,ben,eve.", show_default="--per-item"
+        ),
+    ] = None,
     per_item: Annotated[
         int | None, typer.Option(help="Ratings per item.", show_default="as in the paper")
     ] = None,
@@ -74,43 +77,27 @@ def new(
     semqa study new semqa dev.jsonl ours=predictions.jsonl -o study --raters 6
     """  # noqa: D301 -- click reads the backspace
     _require()
-    from semqa.studies.folder import Settings, Study
+    from semqa.studies.folder import Settings
     from semqa.studies.kind import Input
     from semqa.studies.kinds import kind_of
-    from semqa.studies.store import Store
+    from semqa.studies.store import new_study
 
     chosen = kind_of(kind)
     settings = Settings(
         kind,
         title or chosen.title,
         design or chosen.designs[0],
-        per_item or chosen.per_item,
+        chosen.per_item if per_item is None else per_item,
         qualify,
         threshold,
         seed,
     )
-    names = _names(raters)
-    if len(names) < settings.per_item:
-        raise InputError(
-            f"{settings.per_item} ratings per item need as many raters, got {len(names)}.",
-            field="--raters",
-        )
-    if len(names) == settings.per_item and settings.design in chosen.adjudicated:
-        raise InputError(
-            f"The design {settings.design} needs one more rater, to settle disagreements.",
-            field="--raters",
-            hint=f"Other designs of {kind}: "
-            + ", ".join(each for each in chosen.designs if each not in chosen.adjudicated),
-        )
+    one_more = settings.design in chosen.adjudicated
+    names = _names(raters or str(settings.per_item + one_more))
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
     items = chosen.read(given, settings.design)
-    study = Study.create(out, settings, items, chosen.keep(given))
-    store = Store(study)
-    try:
-        store.add_raters(names)
-    finally:
-        store.close()
+    study = new_study(out, settings, items, names, chosen.keep(given))
     ratings = len(study.ordinary) * settings.per_item
     say(
         f"{out}: {len(study.ordinary)} items, {ratings} ratings by {len(names)} raters. "
@@ -307,7 +294,8 @@ def report(
         store = _store(folder)
         try:
             studies.append((store.study, store.rated()))
-            people += progress_rows(store.progress())
+            name = f"{folder.name}: " if len(folders) > 1 else ""
+            people += progress_rows(store.progress(), name)
         finally:
             store.close()
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
@@ -348,11 +336,11 @@ _TABLES = {"ais": _ais_tables}
 """Kinds whose tables another command has already; those of the others are in their figures."""
 
 
-def progress_rows(progress: Sequence[Progress]) -> list[dict[str, object]]:
-    """Return how far raters are, ready for JSON."""
+def progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, object]]:
+    """Return how far raters are, ready for JSON; names begin with `before`."""
     return [
         {
-            "rater": each.rater.name,
+            "rater": before + each.rater.name,
             "state": each.rater.state,
             "done": each.done,
             "total": each.total,

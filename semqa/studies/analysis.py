@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.metrics.agreement import cohen_kappa, krippendorff_alpha, pairwise_agreement
 from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
+from semqa.metrics.statistics import adjust
 from semqa.studies.kind import Figures, majority
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def scales_report(
 
     Means are over ratings, with an interval that draws whole questions, because ratings of one answer,
     and answers to one question, are not independent. Systems are compared on the questions that both
-    have, by the mean of each answer's ratings. Alpha is Krippendorff's, for ordered levels and, as
+    have, by the mean of each answer's ratings, with Holm's correction for the pairs of a scale. Alpha is Krippendorff's, for ordered levels and, as
     often printed, for intervals.
 
     Args:
@@ -66,12 +67,7 @@ def scales_report(
         scale: _agreement([u for system in systems for u in answers[system][scale].values()])
         for scale in scales
     }
-    compared = [
-        found
-        for scale in scales
-        for one, other in combinations(systems, 2)
-        if (found := _compare(scale, one, other, answers, seed)) is not None
-    ]
+    compared = [row for scale in scales for row in _compare(scale, answers, seed)]
     times = {
         system: times_of(
             [(e.seconds, words(e.item)) for name, e in ratings if name == system], seed
@@ -294,26 +290,29 @@ def _agreement(units: Iterable[Sequence[int]]) -> dict[str, Any]:
 
 
 def _compare(
-    scale: str,
-    one: str,
-    other: str,
-    answers: dict[str, dict[str, dict[str, list[int]]]],
-    seed: int,
-) -> dict[str, Any] | None:
-    left, right = answers[one][scale], answers[other][scale]
-    pairs = [(fmean(left[item]), fmean(right[item])) for item in left if item in right]
-    if len(pairs) < 2:
-        return None
-    test = paired_means(pairs, resamples=RESAMPLES, seed=seed)
-    return {
-        "scale": scale,
-        "system": one,
-        "other": other,
-        "n": test.n,
-        "difference": test.difference,
-        "interval": [test.low, test.high],
-        "p": test.p,
-    }
+    scale: str, answers: dict[str, dict[str, dict[str, list[int]]]], seed: int
+) -> list[dict[str, Any]]:
+    """Compare each two systems on one scale; p is corrected for the number of pairs (Holm)."""
+    found: list[dict[str, Any]] = []
+    for one, other in combinations(answers, 2):
+        left, right = answers[one][scale], answers[other][scale]
+        pairs = [(fmean(left[item]), fmean(right[item])) for item in left if item in right]
+        if len(pairs) > 1:
+            test = paired_means(pairs, resamples=RESAMPLES, seed=seed)
+            found.append(
+                {
+                    "scale": scale,
+                    "system": one,
+                    "other": other,
+                    "n": test.n,
+                    "difference": test.difference,
+                    "interval": [test.low, test.high],
+                    "p": test.p,
+                }
+            )
+    for row, adjusted in zip(found, adjust([row["p"] for row in found], "holm"), strict=True):
+        row["adjusted"] = adjusted
+    return found
 
 
 def _tables(
@@ -342,7 +341,7 @@ def _tables(
     if record["comparisons"]:
         tables.append(
             (
-                ("difference", "systems", "questions", "mean", "95% interval", "p"),
+                ("difference", "systems", "questions", "mean", "95% interval", "p", "p (Holm)"),
                 [
                     [
                         each["scale"],
@@ -351,6 +350,7 @@ def _tables(
                         f"{each['difference']:+.2f}",
                         "{:+.2f} – {:+.2f}".format(*each["interval"]),
                         f"{each['p']:.4f}",
+                        f"{each['adjusted']:.4f}",
                     ]
                     for each in record["comparisons"]
                 ],

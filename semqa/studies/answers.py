@@ -20,6 +20,7 @@ from semqa.data.quotesum import read_quotesum
 from semqa.errors import InputError
 from semqa.quotes import Quote, QuotedAnswer, Source
 from semqa.quotes.citations import sentence_citations
+from semqa.quotes.quote import Status
 from semqa.studies.kind import (
     Figures,
     Format,
@@ -94,6 +95,11 @@ class Answers(Kind):
                 )
                 for row in rows
             ]
+        if not answers:
+            raise InputError(
+                "There are no answers to rate.",
+                hint="Name predictions, or human=FILE for the human answers of a QuoteSum file.",
+            )
         return [_item(questions, *answer) for answer in answers]
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
@@ -151,11 +157,13 @@ def _item(
 
 def _pieces(answer: QuotedAnswer, design: str) -> list[dict[str, Any]]:
     """Return an answer as runs of text, quotes with their source, and citations."""
-    if design == "citations" and answer.quotes:
+    quotes = any(quote.status is not Status.MALFORMED for quote in answer.quotes)
+    if design == "citations" and quotes:
         return _cited(sentence_citations(answer, only_verified=False))
     pieces: list[dict[str, Any]] = []
     for segment in answer.segments:
-        if isinstance(segment, Quote):
+        # A citation such as [1] is no mark of a quote.
+        if isinstance(segment, Quote) and segment.status is not Status.MALFORMED:
             pieces.append({"text": segment.text, "source": segment.source})
         else:
             pieces += _cited(segment.text)
@@ -177,12 +185,13 @@ def _sources(answer: QuotedAnswer, item: Item, design: str) -> list[dict[str, An
     for number, source in enumerate(item.data["sources"], 1):
         if not source["text"]:
             continue
-        marks = [
-            [quote.source_start, quote.source_end]
-            for quote in answer.quotes
-            if quote.verified and quote.source == number and quote.field == "body"
-        ]
-        found.append({"number": number, **source, "marks": marks if design == "quotes" else []})
+        places: dict[str, list[list[int]]] = {"body": [], "title": []}
+        for quote in answer.quotes if design == "quotes" else ():
+            if quote.source == number and quote.field is not None:
+                places[quote.field].append([quote.source_start or 0, quote.source_end or 0])
+        found.append(
+            {"number": number, **source, "marks": places["body"], "title_marks": places["title"]}
+        )
     return found
 
 

@@ -101,7 +101,7 @@ class AttrScore(Kind):
                 "Mark in the reference what decides it",
                 "spans",
                 when=_EVIDENCE,
-                hint="Drag over it, tap its first and last word, or press m.",
+                hint="Drag over the words, or click the first and the last.",
                 part="reference",
                 length=len(reference),
             ),

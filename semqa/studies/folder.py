@@ -110,7 +110,7 @@ class Study:
         items: Sequence[Item],
         kept: Mapping[str, bytes] | None = None,
     ) -> Self:
-        """Make the files of a study, `study.json` last.
+        """Make the files of a study but for `study.json`, which `finish` writes.
 
         Args:
             folder: where; made if it is missing.
@@ -136,9 +136,12 @@ class Study:
             write_atomic(folder / name, [content])
         write_atomic(folder / ITEMS_FILE, (encode_row(_row(item)) for item in items))
         write_atomic(folder / GUIDELINES_FILE, [study.guidelines.encode()])
-        about = {"format": FORMAT, **asdict(settings)}
-        write_atomic(folder / STUDY_FILE, [(json.dumps(about, indent=2) + "\n").encode()])
         return study
+
+    def finish(self) -> None:
+        """Write `study.json`: from now on the folder is a study."""
+        about = {"format": FORMAT, **asdict(self.settings)}
+        write_atomic(self.folder / STUDY_FILE, [(json.dumps(about, indent=2) + "\n").encode()])
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -152,8 +155,10 @@ class Study:
             text = path.read_text(encoding="utf-8")
             guidelines = (folder / GUIDELINES_FILE).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise InputError(
-                f"{folder} is not a study: {error}.", hint="Make one with semqa study new."
+                f"{folder} is not a study: {path.name} cannot be read: {why}.",
+                hint="Make one with semqa study new.",
             ) from error
         about = as_row(decode_json(text, str(path)), str(path)).fields
         if about.pop("format", None) != FORMAT:
@@ -186,7 +191,7 @@ class Study:
             try:
                 stages = self.kind.stages(item, self.settings.design)
             except InputError as error:
-                error.where = f"{ITEMS_FILE}:{number}"
+                error.where = f"item {number}"
                 raise
             if item.expected is not None:
                 _check_gold(item, [q.id for s in stages for q in s.questions], number)
@@ -198,7 +203,7 @@ def _check_gold(item: Item, questions: Sequence[str], number: int) -> None:
         raise InputError(
             f"must give the right answer to one or more of {', '.join(questions)}.",
             field="expected",
-            where=f"{ITEMS_FILE}:{number}",
+            where=f"item {number}",
         )
 
 

@@ -62,7 +62,7 @@ _CONSISTENT = Question(
     ),
 )
 _WRONG = (("consistent", (False,)),)
-_HOW = "Drag over it, tap its first and last word, or press m."
+_HOW = "Drag over the words, or click the first and the last."
 
 
 class Q2(Kind):

@@ -51,6 +51,7 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
                 "questions": [q.with_lines(found.values).to_dict() for q in stages[n].questions],
                 "locked": n != current,
                 "revisable": _revisable(stages, n, current),
+                "more": len(stages) > 1,
             }
             for n in shown
         ],

@@ -33,20 +33,24 @@ from sqlalchemy import (
 
 from semqa.errors import InputError, NotFoundError
 from semqa.server.store.database import Database
+from semqa.studies.folder import Study
 from semqa.studies.kind import Rated
+from semqa.studies.kinds import kind_of
 from semqa.studies.plan import deal, with_gold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from sqlalchemy import Connection, Row
 
-    from semqa.studies.folder import Study
-    from semqa.studies.kind import Given
+    from semqa.studies.folder import Settings
+    from semqa.studies.kind import Given, Item
 
 OWNER = "owner"
 CLOSED = ("removed", "imported")
 """States of raters without a link."""
+MAX_NAME = 100
 
 metadata = MetaData()
 
@@ -166,6 +170,65 @@ def _new(rater: str, item: int, position: int, *, qualifies: bool = False) -> di
     }
 
 
+def new_study(
+    folder: Path,
+    settings: Settings,
+    items: Sequence[Item],
+    names: Sequence[str],
+    kept: Mapping[str, bytes] | None = None,
+) -> Study:
+    """Make a study with its raters.
+
+    Args:
+        folder: where; made if it is missing.
+        settings: how it is run.
+        items: what is rated, gold items included.
+        names: of the raters.
+        kept: see `Kind.keep`.
+
+    Raises:
+        InputError: the folder has something in it, an item cannot be shown, there are too few raters,
+            or a name cannot be one.
+        UnavailableError: the disk failed or is full.
+    """
+    if len(names) < settings.per_item:
+        raise InputError(
+            f"must be at least {settings.per_item}, one for each rating of an item, got {len(names)}.",
+            field="raters",
+        )
+    kind = kind_of(settings.kind)
+    if len(names) == settings.per_item and settings.design in kind.adjudicated:
+        raise InputError(
+            f"must be one more than the {settings.per_item} ratings of an item, to settle what "
+            f"these disagree about, got {len(names)}.",
+            field="raters",
+            hint="Other designs: "
+            + ", ".join(d for d in kind.designs if d not in kind.adjudicated),
+        )
+    for name in names:
+        check_name(name)
+        if names.count(name) > 1:
+            raise InputError(f"has {name!r} twice.", field="raters")
+    study = Study.create(folder, settings, items, kept)
+    store = Store(study)
+    try:
+        store.add_raters(names)
+    finally:
+        store.close()
+    study.finish()
+    return study
+
+
+def check_name(name: str) -> None:
+    """Raise if a rater cannot be called so.
+
+    Raises:
+        InputError: the name is empty, too long, or not printable.
+    """
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or name == OWNER:
+        raise InputError(f"{name!r} cannot be the name of a rater.")
+
+
 def now() -> int:
     """Return the time in microseconds since 1970, UTC."""
     return time.time_ns() // 1000
@@ -235,7 +298,7 @@ class Store:
         """
         with self._database.writing() as connection:
             for name in names:
-                self._check_name(name)
+                check_name(name)
                 if self._named(connection, name):
                     raise InputError(f"There is a rater {name!r} already.")
                 self._add(connection, name, "active")
@@ -251,10 +314,6 @@ class Store:
             if self._rater(connection, name).state == OWNER:
                 raise NotFoundError(f"There is no rater {name!r}.")
             self._end(connection, name, "removed")
-
-    def _check_name(self, name: str) -> None:
-        if not name.strip() or len(name) > 100 or not name.isprintable() or name == OWNER:
-            raise InputError(f"{name!r} is no name for a rater.")
 
     def _add(self, connection: Connection, name: str, state: str) -> None:
         token = secrets.token_urlsafe(24)
@@ -528,7 +587,7 @@ class Store:
         with self._database.writing() as connection:
             known = self._named(connection, rater)
             if known is None:
-                self._check_name(rater)
+                check_name(rater)
                 self._add(connection, rater, "imported")
             elif known.state != "imported":
                 raise InputError(f"There is a rater {rater!r} already.", field="--rater")

@@ -15,7 +15,7 @@ from semqa.studies.app import create_app
 from semqa.studies.folder import Settings, Study
 from semqa.studies.kind import Input
 from semqa.studies.kinds import kind_of
-from semqa.studies.store import Store
+from semqa.studies.store import Store, new_study
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "quotesum.jsonl"
 
@@ -74,11 +74,13 @@ def make_study(
         folder.mkdir(parents=True)
         inputs = [Input(write_lines(folder / "outputs.jsonl", OUTPUTS))]
     items = chosen.read(inputs, given["design"])
-    study = Study.create(folder / "study", Settings(kind=kind, **given), items)
-    store = Store(study)
-    store.add_raters(raters.split(","))
-    store.close()
-    return study
+    return new_study(
+        folder / "study",
+        Settings(kind=kind, **given),
+        items,
+        raters.split(","),
+        chosen.keep(inputs),
+    )
 
 
 class Person:

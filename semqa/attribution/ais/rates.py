@@ -434,16 +434,19 @@ def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
     """Return the agreement on each question, from single ratings.
 
     Outputs that fewer than two annotators answered the question for are left out, and so are ties,
-    for want of a consensus.
+    for want of a consensus. A question that the design does not ask has no agreement.
     """
     asked: dict[Question, list[tuple[list[bool], bool | None]]] = {"flag": [], "int": [], "ais": []}
+    both = any(unit.ratings[0].interpretability_asked for unit in units)
+    if not both:
+        del asked["int"]
     for unit in units:
         verdict = unit.verdict
         asked["flag"].append(([r.flagged for r in unit.ratings], verdict.flagged))
-        if not verdict.flagged:
+        if not verdict.flagged and both:
             said = [r.interpretable for r in unit.ratings if r.interpretable is not None]
             asked["int"].append((said, None if "int" in unit.tied else verdict.interpretable))
-        if verdict.interpretable:
+        if verdict.interpretable or not (both or verdict.flagged):
             said = [r.attributable for r in unit.ratings if r.attributable is not None]
             asked["ais"].append((said, None if "ais" in unit.tied else verdict.attributable))
     return [_agreement(question, cases) for question, cases in asked.items()]

@@ -51,7 +51,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
     const change = !here && (stage.revisable || stage.number === task.stage)
       ? make("button", { type: "button", class: "quiet change", "aria-label": `Change: ${stage.title}`, onclick: () => changed({ edit: stage.number }) }, "Change")
       : null;
-    return make("section", { class: here ? "stage open" : "stage" }, make("h2", {}, visible(stage.title), change), ...drawn);
+    return make("section", { class: here ? "stage open" : "stage" }, make("h2", { class: task.stages.length > 1 || stage.more ? null : "sr" }, visible(stage.title), change), ...drawn);
   }));
   for (const entry of open.filter(({ question }) => question.answer === "spans")) {
     const place = parts.querySelector(`[data-part="${CSS.escape(entry.question.part)}"]`);
@@ -67,7 +67,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
     let element;
     if (question.answer === "text" || question.answer === "lines") {
       const lines = question.answer === "lines";
-      const input = make("textarea", { id, rows: lines ? 7 : 2, class: lines ? "lines" : null, maxlength: 10_000, dir: "auto", "aria-describedby": described });
+      const input = make("textarea", { id, rows: lines ? 7 : 1, class: lines ? "lines" : null, maxlength: 10_000, dir: "auto", "aria-describedby": described });
       input.value = values[question.id] ?? "";
       input.addEventListener("input", () => set(input.value));
       inputs.push(input);
@@ -97,7 +97,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
         inputs.push(input);
         const meant = option.hint ? make("span", { class: "hint" }, visible(option.hint)) : null;
         const digit = at < 9 ? make("kbd", {}, String(at + 1)) : null;
-        return make("label", { for: `${id}-${at}` }, input, digit, make("span", {}, make("span", {}, visible(option.label)), meant));
+        return make("label", { for: `${id}-${at}` }, make("span", { class: "choose" }, input, digit), make("span", {}, make("span", {}, visible(option.label)), meant));
       });
       element = make("fieldset", { class: `question ${question.answer}`, "aria-describedby": described }, legend, hint, make("div", { class: "options" }, ...labels));
     }

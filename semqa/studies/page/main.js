@@ -39,7 +39,6 @@ async function begin() {
   view = await import(`./${about.view}.js`);
   const text = new DOMParser().parseFromString(about.guidelines, "text/html");
   find("guide-text").replaceChildren(...text.body.childNodes);
-  for (const id of ["open-guide", "open-keys"]) find(id).hidden = false;
   if (sessionStorage.getItem(READ)) await next();
   else welcome();
 }
@@ -60,7 +59,8 @@ function welcome() {
 
 function say(heading, text, ...more) {
   find("work").hidden = true;
-  for (const id of ["progress", "back"]) find(id).hidden = true;
+  for (const id of ["progress", "back", "open-guide", "open-keys"]) find(id).hidden = true;
+  guide(false);
   find("count").textContent = "";
   find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more.filter(Boolean));
   find("message").hidden = false;
@@ -123,7 +123,7 @@ function show(given) {
   task = given;
   clock.start(given.seconds);
   find("message").hidden = true;
-  find("work").hidden = false;
+  for (const id of ["work", "open-guide", "open-keys"]) find(id).hidden = false;
   find("problem").hidden = true;
   find("go").hidden = false;
   drawn = view.draw(given, { parts: find("parts"), asked: find("asked") }, change);
@@ -239,9 +239,10 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (writes) return;
+  if (find("work").hidden) return;
   const does = { "?": keys, g: () => guide(), b: back, Backspace: back }[event.key];
   if (does) does();
-  else if (find("work").hidden || !drawn?.key(event)) return;
+  else if (!drawn.key(event)) return;
   event.preventDefault();
 });
 

@@ -30,7 +30,7 @@ export async function showOwner() {
 
 function draw(place, said) {
   const wanted = said.items * said.per_item;
-  const head = ["Rater", "Finished", "Gold right", "Worked", "Last answer", ""].map((text) => make("th", { scope: "col" }, text));
+  const head = ["Rater", "Finished", "Gold right", "Worked", "Last answer", "State"].map((text) => make("th", { scope: "col" }, text));
   const rows = said.raters.map((each) =>
     make("tr", {},
       make("th", { scope: "row" }, visible(each.name)),
@@ -38,7 +38,7 @@ function draw(place, said) {
       make("td", {}, each.gold_done ? `${each.gold_right} of ${each.gold_done}` : "–"),
       make("td", {}, clockTime(each.seconds)),
       make("td", {}, each.last ? new Date(each.last * 1000).toLocaleString() : "–"),
-      make("td", {}, each.state === "active" ? "" : each.state === "failed" ? "not qualified" : each.state),
+      make("td", {}, each.state === "active" ? "at work" : each.state === "failed" ? "not qualified" : each.state),
     ),
   );
   place.replaceChildren(...[

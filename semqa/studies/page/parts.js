@@ -16,7 +16,7 @@ const chip = (number) => make("span", { class: `number ${colour(number)}` }, Str
 const body = (text) => make("p", { class: "prose", dir: "auto" }, visible(text));
 
 function block(part, ...children) {
-  return make("section", { id: part.id ? `part-${part.id}` : null, class: `part ${part.kind}${part.main ? " major" : ""}` }, make("h2", {}, visible(part.label ?? "")), ...children);
+  return make("section", { id: part.id ? `part-${part.id}` : null, class: `part part-${part.kind}${part.main ? " major" : ""}` }, make("h2", {}, visible(part.label ?? "")), ...children);
 }
 
 const DRAW = {
@@ -61,6 +61,8 @@ const DRAW = {
   },
 
   answer(part) {
+    const empty = !part.pieces.some((piece) => piece.cite || piece.text.trim());
+    if (empty) return block({ ...part, main: true }, make("p", { class: "hint" }, "This answer is empty."));
     const drawn = part.pieces.flatMap((piece) => {
       if (piece.cite) return [chip(piece.cite)];
       if (!piece.source) return [visible(piece.text)];
@@ -71,22 +73,26 @@ const DRAW = {
 
   sources(part) {
     const cards = part.sources.map((source) => {
-      const points = new Points(source.text);
-      const marks = (source.marks ?? []).map(([start, end]) => ({ start, end }));
-      const text = cut(points, marks).map(({ start, end, marks: over }) => {
-        const held = visible(points.slice(start, end));
-        return over.length ? make("mark", { class: colour(source.number) }, held) : held;
-      });
-      const title = source.title ? make("bdi", {}, visible(source.title)) : null;
+      const text = marked(source.text, source.marks, source.number);
+      const title = source.title ? make("bdi", {}, ...marked(source.title, source.title_marks, source.number)) : null;
       return make("li", {}, make("h3", {}, chip(source.number), title), make("p", { class: "prose", dir: "auto" }, ...text), address(source.url));
     });
     return block(part, make("ol", { class: "cards" }, ...cards));
   },
 };
 
+// A text with the places that are quoted from it, [start, end] in code points.
+function marked(text, places = [], number = 1) {
+  const points = new Points(text);
+  return cut(points, places.map(([start, end]) => ({ start, end }))).map(({ start, end, marks }) => {
+    const held = visible(points.slice(start, end));
+    return marks.length ? make("mark", { class: colour(number) }, held) : held;
+  });
+}
+
 function address(url) {
   if (!url || !LINK.test(url)) return null;
-  return make("p", { class: "hint" }, visible(url));
+  return make("p", { class: "hint address" }, visible(url));
 }
 
 export const drawPart = (part) => DRAW[part.kind](part);

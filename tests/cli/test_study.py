@@ -1,0 +1,101 @@
+"""`semqa study`: from files to a study, its raters, an export and a report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from semqa.studies.folder import Study
+from tests.attribution.commands import Command, command_in
+from tests.studies.made import EXAMPLES, OUTPUTS, served, write_lines
+
+SCALES = ("fluency", "comprehensiveness", "correctness", "attribution")
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    return command_in(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def study(run: Command, tmp_path: Path) -> Path:
+    """A user study that two raters finished; the third has begun nothing."""
+    rows = [{"qid": f"EXAMPLE_{n}", "prediction": "[ 1 x ] it was ."} for n in (1, 2, 3)]
+    path = write_lines(tmp_path / "ours.jsonl", rows)
+    made = run(
+        "study", "new", "semqa", EXAMPLES, f"mine={path}", f"human={EXAMPLES}",
+        "-o", "s", "--raters", "ann,ben,eve",
+    )  # fmt: skip
+    assert "6 items, 18 ratings by 3 raters" in made.err
+    with served(Study.open(tmp_path / "s")) as site:
+        for name, level in (("ann", 2), ("ben", 4)):
+            person = site.person(name)
+            while "end" not in (task := person.next()):
+                person.answer(task, **dict.fromkeys(SCALES, level))
+    return tmp_path / "s"
+
+
+def test_a_study_goes_from_files_to_a_table(run: Command, study: Path) -> None:
+    shown = run("study", "report", study).out
+    assert "mine 3.00 3.00–3.00 3.00" in " ".join(shown.split())
+    assert "12 ratings of 6 answers by 2 raters" in shown
+    record = run("study", "report", study, "--json").json
+    assert record["means"]["human"]["fluency"] == {"value": 3, "n": 6, "interval": [3, 3]}
+    assert [each["done"] for each in record["raters"]] == [6, 6, 0]
+    table = run("study", "export", study, "-o", "-", "--format", "csv").out
+    rows = list(csv.DictReader(io.StringIO(table, newline="")))
+    assert {(row["rater"], row["fluency"]) for row in rows} == {("ann", "2"), ("ben", "4")}
+    run("study", "export", study, "-o", "out.jsonl")
+    lines = (study.parent / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["qid"] for line in lines] == [row["qid"] for row in rows]
+
+
+def test_raters_come_and_go(run: Command, study: Path) -> None:
+    run("study", "raters", study, "--remove", "eve")
+    left = run("study", "raters", study, "--json").json
+    assert left["missing"] == 6
+    assert "add raters" in run("study", "raters", study).err
+    run("study", "raters", study, "--add", "dan")
+    now = run("study", "raters", study, "--json").json
+    assert now["missing"] == 0
+    assert {each["rater"]: each["total"] for each in now["raters"]}["dan"] == 6
+    links = run("study", "raters", study, "--links", "https://example.org/study").out.split()
+    assert links[::2] == ["owner", "ann", "ben", "dan"]
+    assert all(link.startswith("https://example.org/study/#") for link in links[1::2])
+
+
+def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "outputs.jsonl", OUTPUTS)
+    answers = {"attribution-only": {"attributable": True}, "one-question": {"both": "yes"}}
+    for design, values in answers.items():
+        run("study", "new", "ais", path, "-o", design, "--design", design, "--per-item", "2")
+        with served(Study.open(tmp_path / design)) as site:
+            for name in ("rater-1", "rater-2"):
+                person = site.person(name)
+                while "end" not in (task := person.next()):
+                    person.answer(task, **values)
+        run("study", "export", design, "-o", f"{design}.jsonl")
+    shown = run("study", "report", *answers).out
+    assert "one-question: rater-2" in shown
+    record = run("study", "report", *answers, "--json").json
+    assert {(each["first"], each["second"]) for each in record["designs"]} == {tuple(answers)}
+    # The same from the exports.
+    files = [part for design in answers for part in ("--ratings", f"{design}.jsonl")]
+    again = run("eval", "ais", *files, "--by", "design").out
+    assert again[: again.index(" seconds")] in shown
+
+
+def test_ratings_are_held_to_those_of_experts(run: Command, tmp_path: Path) -> None:
+    row = {"item": "1", "system": "m", "interpretable": True}
+    write_lines(tmp_path / "r.jsonl", [row | {"annotator": a, "attributable": a != "c"} for a in "abc"])
+    write_lines(tmp_path / "e.jsonl", [row | {"annotator": "x", "attributable": True}])
+    found = run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl", "--json").json
+    (_, ais, _) = found["experts"]
+    assert (ais["consensus"]["percent"], ais["single"]["value"]) == (100, pytest.approx(2 / 3))
+    assert "against experts" in run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl").out

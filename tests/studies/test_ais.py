@@ -1,0 +1,168 @@
+"""AIS as a study: its designs, experts, and the released files through a study and back."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.ais.ratings import read_ratings
+from semqa.attribution.ais.released import read_released
+from semqa.errors import InputError
+from semqa.studies.ais import Ais
+from semqa.studies.folder import Settings, Study
+from semqa.studies.kind import Input
+from semqa.studies.store import new_study
+from tests.studies.made import OUTPUTS, Site, make_study, served, write_lines
+
+NO: dict[str, tuple[dict[str, Any], ...]] = {
+    "two-step": ({"interpretable": True}, {"attributable": False}),
+    "attribution-only": ({"attributable": False},),
+    "one-question": ({"both": "unsupported"},),
+    "likert": ({"interpretable_level": 4}, {"attributable_level": 3}),
+}
+"""What raters answer who find an output clear and not supported, stage by stage."""
+
+
+def rate(site: Site, name: str, *stages: dict[str, Any]) -> None:
+    """Have a rater give the same answers to all items."""
+    person = site.person(name)
+    while "end" not in (task := person.next()):
+        for values in stages:
+            task = person.answer(task, **values)
+        assert task["finished"]
+
+
+@pytest.mark.parametrize("design", NO)
+def test_ratings_of_each_design_are_read_by_the_analysis(tmp_path: Path, design: str) -> None:
+    study = make_study(tmp_path / "new", design=design)
+    with served(study) as site:
+        for name in ("ann", "ben", "eve"):
+            rate(site, name, *NO[design])
+        ratings = site.store.rated()
+    path = tmp_path / "ratings.jsonl"
+    path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
+    read = read_ratings(path)
+    assert len(read) == 9
+    asked = design != "attribution-only"
+    assert {(each.interpretable, each.attributable) for each in read} == {
+        (True if asked else None, False)
+    }
+    (line, *_) = path.read_text(encoding="utf-8").splitlines()
+    levels = json.loads(line).get("interpretable_level"), json.loads(line).get("attributable_level")
+    assert levels == ((4, 3) if design == "likert" else (None, None))
+    found = Ais().found([(study, ratings)])
+    assert all(task.systems[0].rates["ais"].percent == 0 for task in found.tasks)
+
+
+@pytest.mark.parametrize("design", NO)
+def test_the_guidelines_speak_of_what_the_design_asks(design: str) -> None:
+    text = Ais().guidelines(design)
+    assert ("Is it clear?" in text) is (design != "attribution-only")
+    assert ("hidden" in text) is (design in ("two-step", "likert"))
+    assert "{" not in text
+
+
+def test_designs_are_compared_by_how_often_experts_agree(tmp_path: Path) -> None:
+    experts = [{**row, "expert": {"interpretable": True, "attributable": False}} for row in OUTPUTS]
+    (tmp_path / "in").mkdir()
+    inputs = [Input(write_lines(tmp_path / "in" / "outputs.jsonl", experts))]
+    studies = []
+    yes = ({"attributable": True},)
+    for design, answers in (("two-step", NO["two-step"]), ("attribution-only", yes)):
+        study = make_study(tmp_path / design, inputs=inputs, design=design)
+        with served(study) as site:
+            for name in ("ann", "ben", "eve"):
+                rate(site, name, *answers)
+            studies.append((study, site.store.rated()))
+    found = Ais().found(studies)
+    right = {(e.design, e.judgement): e.consensus.percent for e in found.experts}
+    assert right["two-step", "int_and_ais"] == right["two-step", "int"] == 100
+    assert right["attribution-only", "int_and_ais"] == 0
+    assert ("attribution-only", "int") not in right
+    pairs = {(e.task, e.judgement): e.pairs for e in found.correctness}
+    assert (pairs["qrecc", "ais"].only_first, pairs["qrecc", "ais"].only_second) == (1, 0)
+
+
+def test_flags_of_either_stage_flag_the_output(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "new", per_item=2, raters="ann,ben")
+    with served(study) as site:
+        rate(site, "ann", {"flagged": True, "why_flagged": "language"})
+        rate(site, "ben", {"interpretable": True}, {"source_flagged": True})
+        ratings = site.store.rated()
+    for line in study.kind.export(study, ratings, "jsonl"):
+        row = json.loads(line)
+        assert row["flagged"]
+        assert row.get("justification", "") == ("language" if row["annotator"] == "ann" else "")
+    (_, *rows) = b"".join(study.kind.export(study, ratings, "csv")).decode().splitlines()
+    assert all(",0,0,1,,,-1,-1" in row for row in rows)
+
+
+def test_a_released_file_comes_out_as_it_went_in_but_for_what_was_rated(
+    tmp_path: Path, shared: Path
+) -> None:
+    """All of a released file of the paper, of which three outputs are rated anew."""
+    released = shared / "data" / "ais" / "ann_qrecc.csv"
+    rows = [row.verdict for row in read_released(released).rows]
+    chosen = random.Random(0).sample([row for row in rows if row.interpretable], 3)
+    texts = [
+        {"item": row.item, "context": ["What is it?"], "source": f"About {row.output}"}
+        for row in chosen
+    ]
+    inputs = [Input(released), Input(write_lines(tmp_path / "texts.jsonl", texts))]
+    kind = Ais()
+    settings = Settings("ais", "AIS", "two-step", 3)
+    items = [item for item in kind.read(inputs, "two-step") if item.item == chosen[0].item]
+    names = ["ann", "ben", "eve"]
+    study = new_study(tmp_path / "study", settings, items, names, kind.keep(inputs))
+    study = Study.open(study.folder)
+    assert b"".join(kind.export(study, [], "csv")) == released.read_bytes()
+    with served(study) as site:
+        for name in names:
+            rate(site, name, {"interpretable": False})
+        out = tmp_path / "out.csv"
+        out.write_bytes(b"".join(kind.export(study, site.store.rated(), "csv")))
+    before, after = released.read_bytes().splitlines(), out.read_bytes().splitlines()
+    changed = [number for number, line in enumerate(before) if after[number] != line]
+    assert len(before) == len(after)
+    assert 0 < len(changed) <= len(items)
+    verdicts = read_released(out).verdicts
+    fresh = {(each.item, each.system): each for each in reversed(verdicts)}
+    for item in items:
+        assert fresh[item.item, item.system].interpretable is False
+        assert fresh[item.item, item.system].agree_int == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"output": ""}, "output is invalid"),
+        ({"source": None}, "source"),
+        ({"source": ""}, "neither a source nor a table"),
+        ({"sauce": "x"}, "sauce is invalid"),
+        ({"table": {"rows": []}}, "table.rows is invalid"),
+        ({"context": [{"who": "Ann"}]}, "context.0"),
+        ({"expert": {"interpretable": True}}, "cannot be rated"),
+        ({"expected": []}, "expected is invalid"),
+        ({"expected": {"colour": 1}}, "expected must give the right answer"),
+    ],
+)
+def test_invalid_outputs_are_refused_when_the_study_is_made(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    path = write_lines(
+        tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, {**OUTPUTS[0], "item": "x", **change}]
+    )
+    with pytest.raises(InputError, match=message):
+        make_study(tmp_path, inputs=[Input(path)])
+
+
+def test_an_output_is_not_in_a_study_twice(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    path = write_lines(tmp_path / "in" / "outputs.jsonl", [*OUTPUTS, OUTPUTS[1]])
+    with pytest.raises(InputError, match="Item 4 is the same as item 2"):
+        make_study(tmp_path, inputs=[Input(path)])
