@@ -116,12 +116,13 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         from markdown_it import MarkdownIt
 
         name = request.state.owner
+        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         return {
             "title": study.settings.title,
             "role": "owner" if name == OWNER else "rater",
             "name": name,
             "view": study.kind.view,
-            "guidelines": MarkdownIt("commonmark", {"html": False}).render(study.guidelines),
+            "guidelines": markdown.render(study.guidelines),
         }
 
     @app.get("/v1/next")

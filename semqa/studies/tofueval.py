@@ -77,9 +77,7 @@ _RELEVANCE = Question(
     "scale",
     tuple(
         Option(level, label)
-        for level, label in enumerate(
-            ("Not at all", "Hardly", "About half", "Mostly", "Throughout"), 1
-        )
+        for level, label in enumerate(("Not at all", "Hardly", "About half", "Mostly", "Fully"), 1)
     ),
 )
 _WRITTEN = Question(
@@ -146,10 +144,10 @@ class TofuEval(Kind):
                 (topic, summary(place), document)
                 if not stages and not place
                 else (summary(place),),
-                _about(number),
+                _about(number, text),
                 revisable=True,
             )
-            for place, (number, _, _) in enumerate(data["sentences"])
+            for place, (number, text, _) in enumerate(data["sentences"])
         ]
         asked = [_RELEVANCE]
         if points is None or points:
@@ -206,8 +204,8 @@ class TofuEval(Kind):
 _KEY = ("dataset", "split", "doc_id", "topic", "model")
 
 
-def _about(number: int) -> tuple[Question, ...]:
-    """Return the questions about a sentence."""
+def _about(number: int, text: str) -> tuple[Question, ...]:
+    """Return the questions about a sentence; on a small screen it is out of sight above them."""
     wrong = ((f"s{number}", ("no",)),)
     return (
         Question(
@@ -215,6 +213,7 @@ def _about(number: int) -> tuple[Question, ...]:
             "Does the document bear out all of this sentence?",
             "choice",
             (Option("yes", "Yes: it is consistent"), Option("no", "No: something in it is wrong")),
+            hint=f"“{text}”",
         ),
         Question(f"s{number}_why", "What is wrong with it?", "text", when=wrong),
         Question(

@@ -49,7 +49,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
     const here = stage.number === editing;
     const drawn = here ? stage.questions.map((question, place) => field(question, `q${at}-${place}`)) : [said(stage.questions, values)];
     const change = !here && (stage.revisable || stage.number === task.stage)
-      ? make("button", { type: "button", class: "quiet change", "aria-label": `Change: ${stage.title}`, onclick: () => changed({ edit: stage.number }) }, "Change")
+      ? make("button", { type: "button", class: "quiet change", "aria-label": `${stage.revisable ? "Change" : "Back to"}: ${stage.title}`, onclick: () => changed({ edit: stage.number }) }, stage.revisable ? "Change" : "Back to this")
       : null;
     return make("section", { class: here ? "stage open" : "stage" }, make("h2", { class: task.stages.length > 1 || stage.more ? null : "sr" }, visible(stage.title), change), ...drawn);
   }));
@@ -213,6 +213,7 @@ export function draw(task, { parts, asked }, changed, editing = task.stage) {
       ["1 – 9", "Choose an answer to the marked question"],
       ...(open.some(({ question }) => question.answer === "toggle") ? [["f", "Say that something is wrong with the task"]] : []),
       ...(marking.length ? [["m", "Go to the text to mark; again: to the next one"], ["← → ↑ ↓", "There: move by word, by sentence"], ["Space", "There: begin and end a mark"], ["Delete", "There: remove the mark"]] : []),
+      ...(open.some(({ question }) => question.answer === "lines") ? [["Ctrl Enter", "Save from a text of several lines"]] : []),
       ...(parts.querySelector(".search") ? [["/", "Search the document; Enter goes to the next place"]] : []),
     ],
   };

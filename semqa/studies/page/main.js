@@ -135,6 +135,7 @@ function show(given) {
   bar.setAttribute("aria-valuenow", given.done);
   bar.firstElementChild.style.width = `${(100 * given.done) / given.total}%`;
   if (given.stage === 0) window.scrollTo(0, 0);
+  else find("asked").querySelector(".open")?.scrollIntoView({ block: "nearest" });
   find("item").focus({ preventScroll: true });
   announce(`Item ${given.number} of ${given.total}. ${given.stages.at(-1).title}`);
   ready();
