@@ -128,13 +128,11 @@ def serve(
     from semqa.cli.serve import http_address
     from semqa.server.running import Running, log_to
     from semqa.server.settings import ServerSettings
-    from semqa.studies.app import MAX_BODY, create_app
+    from semqa.studies.app import create_app
 
     log_to()
     store = _store(folder)
-    settings = ServerSettings(
-        host=host, port=port, data=folder, max_body=MAX_BODY, public_url=public_url
-    )
+    settings = ServerSettings(host=host, port=port, data=folder, public_url=public_url)
 
     def ready() -> None:
         address = public_url or http_address(host, running.port)
@@ -188,7 +186,7 @@ def raters(
 
     print_tables(_raters_table(rows))
     if missing:
-        say(f"{missing} ratings are nobody's: add raters.")
+        say(f"{missing} ratings have no rater. Add one with --add NAME.")
 
 
 @app.command(name="import")

@@ -5,20 +5,31 @@ A study is a folder: `study.json` (its kind and settings), `items.jsonl` (what i
 saved answer). Read in this order: `kind` (how a task is declared), `folder` (the files of a study),
 `plan` (who rates what), `store` (the database), `session` (what a rater may see and do), `app` (the
 page and its interface over HTTP), `analysis` (figures that several kinds share), and one module for
-each kind of task: `ais`, `answers`.
+each kind of task: `ais`, `answers`, `tofueval`, `attrscore`, `q2`; the last three give back the `tables`
+that they were made of.
 
 How to add a task:
 
-1. Write a module with a subclass of `Kind`. It reads input files into items (`read`), declares for
-   an item the stages, each with the parts that it shows and the questions that it asks (`stages`),
-   writes the ratings in their released form (`export`) and computes the figures (`report`). Stages
-   may depend on the item: a question per key point, a stage per sentence.
-2. Put its guidelines, in our own words, beside the others: `guidelines/<name>.md`.
+1. Write a module with a subclass of `Kind`. It reads input files into items (`read`, with `expected_of` for
+   gold ones), declares for an item the stages, each with the parts that it shows and the questions that it
+   asks (`stages`), writes the ratings in their released form (`export`) and computes the figures
+   (`report`). Stages may depend on the item: a question per key point, a stage per sentence. A file that an
+   export changes in places is kept in the folder of the study (`keep`). If raters who disagree need one
+   more, name the designs in `adjudicated` and say when in `undecided`. `imported` reads ratings that were
+   released.
+2. Put its guidelines, in our own words, beside the others: `guidelines/<name>.md`, a template over the
+   design.
 3. Add an instance to `semqa.studies.kinds.KINDS`. The commands, the page, the store, assignment, gold
-   items and the times need no change.
+   items and the times need no change. If another command has tables for such ratings already, name
+   them in `_TABLES` of `semqa.cli.study`; otherwise return tables in `Figures`.
 
-The page draws parts and questions by their `kind` (`page/parts.js`, `page/questions.js`): a new one is
-a function in one of these tables. A task that is no form at all, such as writing, names a `view` of
-its own: the page loads `page/<view>.js`, whose `draw(task, place, changed)` returns the functions
-`values()` and `key(event)`. What it saves is checked by `Kind.check`.
+The page draws a part by its ``kind`` and a question by its ``answer``: another one is one more function in
+`page/parts.js` or branch in `page/form.js`. A task that is no form at all, such as writing, names a `view`
+of its own, and the page loads `page/<view>.js`. It exports ``draw(task, {parts, asked}, changed)``:
+`task` is what `session.task` returns, `parts` and `asked` are the elements at the left and at the right,
+and `changed` is to be called after each change, for drafts. It returns an object with ``values()``, the answers
+to save; ``ready()``, whether they are complete, which otherwise shows what is missing; ``key(event)``, whether
+a key was used; and ``keys``, pairs of key and meaning for the list. The form's has a ``stage``, too: the one that is
+being changed, after ``changed({edit: stage})``. What it saves is checked by
+`Kind.check`, which such a kind overrides.
 """

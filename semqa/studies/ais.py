@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from semqa.attribution.ais.ratings import ATTRIBUTION_ONLY, LEVELS, Rating, consensus
 from semqa.attribution.ais.released import ReleasedFile, ReleasedRow, read_released, released_csv
 from semqa.data.csv_rows import encode_csv
-from semqa.data.files import open_input
+from semqa.data.files import display_name, open_input
 from semqa.data.jsonl import read_rows
 from semqa.errors import InputError
 from semqa.studies.kind import (
@@ -243,7 +243,13 @@ class Ais(Kind):
                     evidence[found.item] = found
         for each in filter(_released, inputs):
             verdicts = read_released(each.path).verdicts
-            items += _first_rows(verdicts, evidence)
+            found_rows = _first_rows(verdicts, evidence)
+            if not found_rows:
+                raise InputError(
+                    "No item has a source: released files hold none. Name JSON lines with them as well.",
+                    where=display_name(each.path),
+                )
+            items += found_rows
         return items
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:

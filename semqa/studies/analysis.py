@@ -145,7 +145,11 @@ def labels_report(
         (
             ("decided by most", "items", *(f"{c}" for label in labels for c in (label, "%"))),
             [
-                [name or "–", str(total), *_counts(own, labels, total)]
+                [
+                    name or (ALL if len(shares) == 1 else "–"),
+                    str(total),
+                    *_counts(own, labels, total),
+                ]
                 for name, own in shares.items()
                 for total in [sum(own.values())]
             ],

@@ -94,6 +94,7 @@ class Answers(Kind):
                     row.where,
                 )
                 for row in rows
+                if not row.fields.get("error")  # of a run: there is no answer
             ]
         if not answers:
             raise InputError(
@@ -146,9 +147,7 @@ def _item(
     where: str,
 ) -> Item:
     if qid not in questions:
-        raise InputError(
-            f"The question {qid!r} is in none of the QuoteSum files given before.", where=where
-        )
+        raise InputError(f"The question {qid!r} is in none of the QuoteSum files.", where=where)
     question = questions[qid]
     sources = [{"text": each.text, "title": each.title or ""} for each in question.sources]
     data = {"question": question.question, "answer": text, "sources": sources}

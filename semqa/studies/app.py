@@ -7,6 +7,7 @@ it as a bearer token. Raters get what the stages of their own items show, and no
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,13 +24,14 @@ from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
 from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
 from semqa.server.settings import ServerSettings
-from semqa.studies.session import LockedError, answer, task
+from semqa.studies.session import LockedError, answer, keep_draft, task
 from semqa.studies.store import OWNER
 
 if TYPE_CHECKING:
     from semqa.studies.store import Store
 
 MAX_BODY = 2**20
+"""Bytes of a request; a rating is a few hundred."""
 
 PAGE_POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -46,23 +48,18 @@ def _storable(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-class Draft(BaseModel):
-    """Answers that a rater has not sent yet."""
+class Given(BaseModel):
+    """Answers of a stage, and the seconds that the rater worked on the item."""
 
     model_config = ConfigDict(extra="forbid")
 
+    stage: Annotated[int, Field(ge=0)]
     values: Annotated[dict[str, Any], AfterValidator(_storable)]
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 Number = Annotated[int, fastapi.Path(ge=1, le=2**53)]
 """The id of an item of a rater."""
-
-
-class Given(Draft):
-    """Answers of a stage."""
-
-    stage: Annotated[int, Field(ge=0)]
 
 
 def create_app(store: Store, settings: ServerSettings) -> FastAPI:
@@ -72,6 +69,7 @@ def create_app(store: Store, settings: ServerSettings) -> FastAPI:
         store: the study and its database.
         settings: address and limits.
     """
+    settings = replace(settings, max_body=min(settings.max_body, MAX_BODY))
     app = FastAPI(
         title="semqa study",
         version=semqa.__version__,
@@ -131,31 +129,30 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         name = _rater(request)
         if store.rater(name).state == "failed":
             return {"end": "failed"}
+        _check_active(name)
         found = store.next(name)
-        if found is None:
-            return {"end": "done", "last": _last(name), "more": store.may_follow(name)}
-        return show(name, found.id)
-
-    def _last(name: str) -> int | None:
+        if found is not None:
+            return task(store, found)
         order = store.order(name)
-        return order[-1][0] if order else None
+        last = order[-1][0] if order else None
+        return {"end": "done", "last": last, "more": store.may_follow(name)}
 
     @app.get("/v1/tasks/{number}")
     def one(request: Request, number: Number) -> dict[str, Any]:
-        """Return an item of a rater."""
-        return show(_rater(request), number)
-
-    def show(name: str, number: Number) -> dict[str, Any]:
+        """Return an item that a rater has seen before."""
+        name = _rater(request)
         _check_active(name)
-        store.open(name, number)
-        return task(store, store.assignment(name, number))
+        found = store.assignment(name, number)
+        if found.opened is None:
+            raise NotFoundError("Its turn has not come yet.")
+        return task(store, found)
 
     @app.put("/v1/tasks/{number}/draft", status_code=204)
-    def draft(request: Request, number: Number, given: Draft) -> Response:
+    def draft(request: Request, number: Number, given: Given) -> Response:
         """Keep what a rater has entered so far."""
         name = _rater(request)
         _check_active(name)
-        store.draft(name, number, given.values, given.seconds)
+        keep_draft(store, name, number, given.stage, given.values, given.seconds)
         return Response(status_code=204)
 
     @app.post("/v1/tasks/{number}/answers")

@@ -208,7 +208,11 @@ def verdicts(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], bo
 
 
 def _items(given: Input) -> list[Item]:
-    file = read_responses(given.path)
+    try:
+        file = read_responses(given.path)
+    except InputError as error:
+        error.hint = None  # it names an option of another command
+        raise
     if file.kind == "steps":
         raise InputError("This table has questions, not responses to rate.", where=file.name)
     rows = list(read_table(given.path))

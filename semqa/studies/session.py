@@ -109,3 +109,14 @@ def answer(
         return (stage + 1 if following is None else following), checked, following is None
 
     store.save(rater, number, decide, seconds)
+
+
+def keep_draft(
+    store: Store, rater: str, number: int, stage: int, values: dict[str, Any], seconds: float
+) -> None:
+    """Keep unsaved answers of the stage that is open; those of another one come too late.
+
+    Raises:
+        NotFoundError: the rater has no such item.
+    """
+    store.draft(rater, number, lambda found: stage == _current(found), values, seconds)

@@ -311,8 +311,11 @@ class Store:
             NotFoundError: there is none of that name.
         """
         with self._database.writing() as connection:
-            if self._rater(connection, name).state == OWNER:
+            state = self._rater(connection, name).state
+            if state == OWNER:
                 raise NotFoundError(f"There is no rater {name!r}.")
+            if state != "active":
+                raise InputError(f"{name!r} rates nothing any more: {state}.")
             self._end(connection, name, "removed")
 
     def _add(self, connection: Connection, name: str, state: str) -> None:
@@ -421,15 +424,29 @@ class Store:
             connection.execute(insert(assignments).values(_new(chosen, item, last + 1)))
 
     def next(self, rater: str) -> Assignment | None:
-        """Return the first item that a rater has not finished; None if all are."""
-        with self._database.reading() as connection:
+        """Return the first item that a rater has not finished, and note that the rater sees it.
+
+        From now on it is this rater's, whoever comes or goes.
+
+        Returns:
+            None if all items are finished.
+        """
+        with self._database.writing() as connection:
             row = connection.execute(
                 select(assignments)
                 .where(assignments.c.rater == rater, assignments.c.done.is_(None))
                 .order_by(assignments.c.position)
                 .limit(1)
             ).one_or_none()
-            return None if row is None else self._assignment(connection, row)
+            if row is None:
+                return None
+            if row.opened is None:
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == row.id)
+                    .values(opened=self.clock())
+                )
+            return self._own(connection, rater, row.id)
 
     def may_follow(self, rater: str) -> bool:
         """Whether a rater who has finished may get more items, because others may disagree."""
@@ -463,32 +480,34 @@ class Store:
             )
             return [(row.id, row.done is not None) for row in rows]
 
-    def open(self, rater: str, number: int) -> None:
-        """Note that a rater sees an item; from now on it is this rater's."""
-        with self._database.writing() as connection:
-            connection.execute(
-                update(assignments)
-                .where(
-                    assignments.c.id == number,
-                    assignments.c.rater == rater,
-                    assignments.c.opened.is_(None),
-                )
-                .values(opened=self.clock())
-            )
-
-    def draft(self, rater: str, number: int, values: dict[str, Any], seconds: float) -> None:
+    def draft(
+        self,
+        rater: str,
+        number: int,
+        wanted: Callable[[Assignment], bool],
+        values: dict[str, Any],
+        seconds: float,
+    ) -> None:
         """Keep unsaved answers, so that the rater finds them again.
+
+        Args:
+            rater: whose item it is.
+            number: its id.
+            wanted: says whether they are still of use.
+            values: the answers.
+            seconds: see `save`.
 
         Raises:
             NotFoundError: the rater has no such item.
         """
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
-            connection.execute(
-                update(assignments)
-                .where(assignments.c.id == number)
-                .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
-            )
+            if wanted(found):
+                connection.execute(
+                    update(assignments)
+                    .where(assignments.c.id == number)
+                    .values(draft=json.dumps(values), draft_seconds=self._bounded(found, seconds))
+                )
 
     def save(
         self,
@@ -540,7 +559,7 @@ class Store:
                     draft_seconds=worked,
                 )
             )
-            if found.qualifies and complete:
+            if found.qualifies and complete and found.done is None:  # not a correction
                 self._qualify(connection, rater)
             elif complete and self._adjudicates() and found.item not in self.study.gold:
                 self._settle(connection, found.item)
@@ -590,7 +609,7 @@ class Store:
                 check_name(rater)
                 self._add(connection, rater, "imported")
             elif known.state != "imported":
-                raise InputError(f"There is a rater {rater!r} already.", field="--rater")
+                raise InputError(f"There is a rater {rater!r} already. Give another name.")
             saved = self.clock()
             own = select(assignments.c.item).where(assignments.c.rater == rater)
             had = set(connection.execute(own).scalars())

@@ -90,7 +90,11 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         "systems": systems,
         "agreement": agreed,
     }
-    tables = [*_rate_tables(rates, types), _systems_table(systems), agreement_table(agreed)]
+    tables = _rate_tables(rates, types) if sentences else []
+    if any(own["relevance"]["n"] for own in systems.values()):
+        tables.append(_systems_table(systems))
+    if agreed:
+        tables.append(agreement_table(agreed))
     if timed:
         record["times"] = times_of(timed, studies[0][0].settings.seed)
         tables.append(times_table({"all": record["times"]}))

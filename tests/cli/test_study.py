@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_raters_come_and_go(run: Command, study: Path) -> None:
     run("study", "raters", study, "--remove", "eve")
     left = run("study", "raters", study, "--json").json
     assert left["missing"] == 6
-    assert "add raters" in run("study", "raters", study).err
+    assert "6 ratings have no rater" in run("study", "raters", study).err
     run("study", "raters", study, "--add", "dan")
     now = run("study", "raters", study, "--json").json
     assert now["missing"] == 0
@@ -72,7 +73,10 @@ def test_raters_come_and_go(run: Command, study: Path) -> None:
 
 def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "outputs.jsonl", OUTPUTS)
-    answers = {"attribution-only": {"attributable": True}, "one-question": {"both": "yes"}}
+    answers: dict[str, dict[str, Any]] = {
+        "attribution-only": {"attributable": True},
+        "one-question": {"both": "yes"},
+    }
     for design, values in answers.items():
         run("study", "new", "ais", path, "-o", design, "--design", design, "--per-item", "2")
         with served(Study.open(tmp_path / design)) as site:
@@ -93,9 +97,13 @@ def test_studies_of_two_designs_are_compared(run: Command, tmp_path: Path) -> No
 
 def test_ratings_are_held_to_those_of_experts(run: Command, tmp_path: Path) -> None:
     row = {"item": "1", "system": "m", "interpretable": True}
-    write_lines(tmp_path / "r.jsonl", [row | {"annotator": a, "attributable": a != "c"} for a in "abc"])
+    write_lines(
+        tmp_path / "r.jsonl", [row | {"annotator": a, "attributable": a != "c"} for a in "abc"]
+    )
     write_lines(tmp_path / "e.jsonl", [row | {"annotator": "x", "attributable": True}])
     found = run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl", "--json").json
     (_, ais, _) = found["experts"]
     assert (ais["consensus"]["percent"], ais["single"]["value"]) == (100, pytest.approx(2 / 3))
-    assert "against experts" in run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl").out
+    assert (
+        "against experts" in run("eval", "ais", "--ratings", "r.jsonl", "--experts", "e.jsonl").out
+    )

@@ -108,7 +108,7 @@ class Person:
         return reply.json()
 
     def draft(self, task: Mapping[str, Any], seconds: float = 1.0, **values: Any) -> None:
-        body = {"values": values, "seconds": seconds}
+        body = {"stage": task["stage"], "values": values, "seconds": seconds}
         reply = self._client.put(f"/v1/tasks/{task['id']}/draft", json=body, headers=self._head)
         assert reply.status_code == 204, reply.text
 

@@ -16,6 +16,7 @@ from semqa.studies.ais import Ais
 from semqa.studies.folder import Settings, Study
 from semqa.studies.kind import Input
 from semqa.studies.store import new_study
+from tests.attribution.ais.makers import released_csv
 from tests.studies.made import OUTPUTS, Site, make_study, served, write_lines
 
 NO: dict[str, tuple[dict[str, Any], ...]] = {
@@ -101,11 +102,12 @@ def test_flags_of_either_stage_flag_the_output(tmp_path: Path) -> None:
     assert all(",0,0,1,,,-1,-1" in row for row in rows)
 
 
+@pytest.mark.parametrize("task", ["qrecc", "wow"])
 def test_a_released_file_comes_out_as_it_went_in_but_for_what_was_rated(
-    tmp_path: Path, shared: Path
+    tmp_path: Path, shared: Path, task: str
 ) -> None:
     """All of a released file of the paper, of which three outputs are rated anew."""
-    released = shared / "data" / "ais" / "ann_qrecc.csv"
+    released = shared / "data" / "ais" / f"ann_{task}.csv"
     rows = [row.verdict for row in read_released(released).rows]
     chosen = random.Random(0).sample([row for row in rows if row.interpretable], 3)
     texts = [
@@ -159,6 +161,13 @@ def test_invalid_outputs_are_refused_when_the_study_is_made(
     )
     with pytest.raises(InputError, match=message):
         make_study(tmp_path, inputs=[Input(path)])
+
+
+def test_a_released_file_alone_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    path = tmp_path / "ann_x.csv"
+    path.write_text(released_csv([{}]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"ann_x\.csv: No item has a source"):
+        Ais().read([Input(path)], "two-step")
 
 
 def test_an_output_is_not_in_a_study_twice(tmp_path: Path) -> None:

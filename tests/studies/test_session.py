@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from semqa.errors import InputError
 from semqa.studies.folder import Study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
@@ -75,6 +76,15 @@ def test_answers_are_kept_when_the_server_ends(study: Study) -> None:
         assert again["id"] == task["id"]
         assert again["values"]["interpretable"] is True
         assert again["draft"] == {"attributable": False, "justification": "No year."}
+
+
+def test_a_draft_that_comes_after_its_answer_is_dropped(study: Study) -> None:
+    with served(study) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        ann.answer(task, interpretable=True)
+        ann.draft(task, interpretable=False)
+        assert ann.next()["draft"] == {}
 
 
 def test_every_item_gets_its_ratings_of_different_raters(tmp_path: Path) -> None:
@@ -171,6 +181,8 @@ def test_removed_raters_keep_their_ratings_and_lose_their_link(tmp_path: Path) -
         ann.answer(ann.next(), interpretable=False)
         site.store.remove_rater("ann")
         assert site.store.owner_of(site.store.rater("ann").token) is None
+        with pytest.raises(InputError, match="rates nothing any more"):
+            site.store.remove_rater("ann")
         assert len(site.store.rated()) == 1
         assert sum(each.total for each in site.store.progress()) == len(OUTPUTS)
 

@@ -91,8 +91,11 @@ def test_the_lines_of_an_answer_are_options_later() -> None:
 
 def rate_sentences(person: Person, task: Any, *labels: str) -> Any:
     for number, label in enumerate(labels, 1):
-        wrong = {f"s{number}_why": "Only Ortiz says so.", f"s{number}_types": ["Contradiction"]}
-        task = person.answer(task, **{f"s{number}": label}, **(wrong if label == "no" else {}))
+        values: dict[str, Any] = {f"s{number}": label}
+        if label == "no":
+            values[f"s{number}_why"] = "Only Ortiz says so."
+            values[f"s{number}_types"] = ["Contradiction"]
+        task = person.answer(task, **values)
     return task
 
 
@@ -262,8 +265,9 @@ def test_a_third_rater_settles_what_two_disagree_about(tmp_path: Path) -> None:
                     {"consistent": False, "claims": [[0, 3]]} if wrong else {"consistent": True}
                 )
                 person.answer(task, **values)
-        assert all(person.next() == {"end": "done", "last": person.next()["last"], "more": False}
-                   for person in people.values())  # fmt: skip
+        for person in people.values():
+            assert (end := person.next())["end"] == "done"
+            assert end["more"] is False
         assert site.store.missing() == 0
     assert {text: len(names) for text, names in said.items()} == {
         TALK[0]["near_response"]: 3,
@@ -296,8 +300,8 @@ def test_who_settles_is_found_anew_if_that_rater_leaves(tmp_path: Path) -> None:
         for name in names:
             person = site.person(name)
             while "end" not in (task := person.next()) and task["number"] <= 2:
-                values = {"consistent": name == "ann"}
-                person.answer(task, **values, **({} if name == "ann" else {"claims": [[0, 1]]}))
+                values: dict[str, Any] = {"consistent": name == "ann", "claims": [[0, 1]]}
+                person.answer(task, **values)
         site.store.add_raters(["dan"])
         site.store.remove_rater("eve")
         assert site.store.missing() == 0

@@ -16,6 +16,7 @@ let view = null;
 let task = null;
 let drawn = null;
 let waiting = null;
+let looking = null;
 let sending = false;
 
 async function begin() {
@@ -81,7 +82,8 @@ async function persist(path, given) {
       return said;
     } catch (problem) {
       if (problem.status !== 0 && problem.status < 500) throw problem;
-      told("No connection. Your answers are still here; trying again …", true);
+      const why = problem.status === 0 ? "No connection." : problem.message;
+      told(`${why} Your answers are still here; trying again …`, true);
       await new Promise((done) => setTimeout(done, RETRY_AFTER));
     }
   }
@@ -103,8 +105,9 @@ function ended(problem) {
 }
 
 function show(given) {
+  clearTimeout(looking);
   if (given.end === "failed") {
-    say("Thank you, this is the end", "The first items did not come out as this study needs it, so there are no further ones for you. Your time is appreciated. The people who run the study can tell you more.");
+    say("Thank you, this is the end", "This study needs raters whose first answers are close to ours. Yours were not, so there are no further items for you. Thank you for your time; the people who run the study can tell you more.");
     return;
   }
   if (given.end) {
@@ -113,8 +116,7 @@ function show(given) {
     if (given.more) {
       const look = make("button", { type: "button", class: "main", onclick: () => next() }, "Look for new items");
       say("Done for now. Thank you!", "You have finished your items. Others are still at work: where two of them disagree, you may be asked. Leave this page open, or come back later.", make("p", {}, look), back);
-      clearTimeout(waiting);
-      waiting = setTimeout(next, LOOK_AGAIN);
+      looking = setTimeout(next, LOOK_AGAIN);
     } else {
       say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
     }
@@ -160,7 +162,7 @@ function change({ edit } = {}) {
 function keep(leaving = false) {
   clearTimeout(waiting);
   if (!task || !drawn || sending) return;
-  const body = { values: drawn.values(), seconds: clock.seconds };
+  const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
   call(`v1/tasks/${task.id}/draft`, { method: "PUT", body, keepalive: leaving }).catch(() => {});
 }
 
@@ -191,6 +193,8 @@ async function submit() {
       show(said);
     }
   } catch (failed) {
+    // Answered meanwhile in another window: show how things stand.
+    if (failed.status === 409) show(await persist(`v1/tasks/${task.id}`));
     problem(failed.message);
   } finally {
     sending = false;

@@ -44,7 +44,7 @@ function draw(place, said) {
   place.replaceChildren(...[
     make("h2", {}, `${said.ratings} of ${wanted} ratings`),
     make("p", { class: "hint" }, `${said.items} items, ${said.per_item} ratings each`),
-    said.missing ? make("p", { class: "problem" }, `${said.missing} ratings are nobody's: add raters with semqa study raters --add.`) : null,
+    said.missing ? make("p", { class: "problem" }, `${said.missing} ratings have no rater. Add one with semqa study raters --add.`) : null,
     make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Raters" }, make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows))),
   ].filter(Boolean));
 }

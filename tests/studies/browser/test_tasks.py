@@ -119,7 +119,7 @@ def test_tofueval(tmp_path: Path, sight: Sight) -> None:
     assert [row["made"] for row in rows if "made" in row] == [[True, True, False, False]] * 2
     assert report(study)["systems"]["model_A"]["completeness"]["value"] == 0.5
     semqa("export", study.folder, "-o", tmp_path / "out.csv")
-    rates = [sys.executable, "-m", "semqa", "eval", "tofueval", "rates", tmp_path / "out.csv"]
+    rates = [sys.executable, "-m", "semqa", "eval", "tofueval", "rates", str(tmp_path / "out.csv")]
     assert (
         "Contradiction" in subprocess.run(rates, check=True, capture_output=True, text=True).stdout
     )

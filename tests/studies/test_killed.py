@@ -1,0 +1,80 @@
+"""`kill -9` of the server in the middle of saving: what was acknowledged is there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+
+from semqa.studies.folder import Study
+from semqa.studies.kind import Input
+from semqa.studies.store import Store
+from tests.studies.made import OUTPUTS, make_study, write_lines
+
+
+def start(folder: Path) -> tuple[subprocess.Popen[str], dict[str, str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "semqa", "study", "serve", str(folder), "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    links = dict(process.stdout.readline().split() for _ in range(4))
+    process.stdout.close()
+    return process, links
+
+
+def rate(link: str, acknowledged: list[tuple[str, int]], stop: threading.Event) -> None:
+    """Answer item after item until the server is gone; note each answer that it acknowledged."""
+    base, _, token = link.partition("#")
+    with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+        try:
+            while not stop.is_set() and "end" not in (task := client.get("/v1/next").json()):
+                body = {"stage": 0, "values": {"interpretable": False}, "seconds": 1}
+                reply = client.post(f"/v1/tasks/{task['id']}/answers", json=body)
+                if reply.status_code == 200:
+                    acknowledged.append((token, task["id"]))
+        except httpx.HTTPError:
+            return
+
+
+@pytest.mark.slow
+def test_no_acknowledged_answer_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    rows = [{**OUTPUTS[1], "item": f"q{n}"} for n in range(400)]
+    path = write_lines(tmp_path / "in" / "outputs.jsonl", rows)
+    study = make_study(tmp_path, inputs=[Input(path)])
+    acknowledged: list[tuple[str, int]] = []
+    for least in (20, 60, 100):
+        process, links = start(study.folder)
+        stop = threading.Event()
+        names = ("ann", "ben", "eve")
+        raters = [
+            threading.Thread(target=rate, args=(links[name], acknowledged, stop)) for name in names
+        ]
+        for each in raters:
+            each.start()
+        while len(acknowledged) < least:
+            assert any(each.is_alive() for each in raters)
+            stop.wait(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        stop.set()
+        for each in raters:
+            each.join(30)
+    store = Store(Study.open(study.folder))
+    tokens = {each.name: each.token for each in store.raters()}
+    done = {(tokens[name], number) for name in tokens for number, over in store.order(name) if over}
+    rated = store.rated()
+    store.close()
+    assert set(acknowledged) <= done
+    assert len(set(acknowledged)) == len(acknowledged)
+    # At most one answer of each rater was saved and not acknowledged each time.
+    assert len(acknowledged) <= len(rated) <= len(acknowledged) + 9
