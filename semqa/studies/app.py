@@ -114,12 +114,13 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         from markdown_it import MarkdownIt
 
         name = request.state.owner
+        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         return {
             "title": study.settings.title,
             "role": "owner" if name == OWNER else "rater",
             "name": name,
             "view": study.kind.view,
-            "guidelines": MarkdownIt("commonmark", {"html": False}).render(study.guidelines),
+            "guidelines": markdown.render(study.guidelines),
         }
 
     @app.get("/v1/next")
@@ -133,7 +134,8 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         if found is not None:
             return task(store, found)
         order = store.order(name)
-        return {"end": "done", "last": order[-1][0] if order else None}
+        last = order[-1][0] if order else None
+        return {"end": "done", "last": last, "more": store.may_follow(name)}
 
     @app.get("/v1/tasks/{number}")
     def one(request: Request, number: Number) -> dict[str, Any]:

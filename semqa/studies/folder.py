@@ -97,6 +97,11 @@ class Study:
         """The numbers of the items that are to be rated."""
         return [n for n, item in enumerate(self.items, 1) if item.expected is None]
 
+    @property
+    def ordinary_items(self) -> list[Item]:
+        """The items that are to be rated."""
+        return [item for item in self.items if item.expected is None]
+
     @classmethod
     def create(
         cls,

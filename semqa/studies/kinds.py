@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
 from semqa.studies.answers import Answers
+from semqa.studies.attrscore import AttrScore
+from semqa.studies.q2 import Q2
+from semqa.studies.tofueval import TofuEval
 
 if TYPE_CHECKING:
     from semqa.studies.kind import Kind
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (Ais(), Answers())}
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (Ais(), Answers(), TofuEval(), AttrScore(), Q2())
+}
 """By the name that commands give them."""
 
 

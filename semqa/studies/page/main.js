@@ -8,6 +8,7 @@ import { showOwner } from "./owner.js";
 
 const DRAFT_AFTER = 700;
 const RETRY_AFTER = 3000;
+const LOOK_AGAIN = 20_000;
 const READ = "semqa.study.read";
 
 const clock = new Clock();
@@ -15,6 +16,7 @@ let view = null;
 let task = null;
 let drawn = null;
 let waiting = null;
+let looking = null;
 let sending = false;
 
 async function begin() {
@@ -61,7 +63,7 @@ function say(heading, text, ...more) {
   for (const id of ["progress", "back", "open-guide", "open-keys"]) find(id).hidden = true;
   guide(false);
   find("count").textContent = "";
-  find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more);
+  find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more.filter(Boolean));
   find("message").hidden = false;
   find("message").focus();
   ready();
@@ -103,6 +105,7 @@ function ended(problem) {
 }
 
 function show(given) {
+  clearTimeout(looking);
   if (given.end === "failed") {
     say("Thank you, this is the end", "This study needs raters whose first answers are close to ours. Yours were not, so there are no further items for you. Thank you for your time; the people who run the study can tell you more.");
     return;
@@ -110,7 +113,13 @@ function show(given) {
   if (given.end) {
     const last = given.last;
     const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Look at the last item again") : null;
-    say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    if (given.more) {
+      const look = make("button", { type: "button", class: "main", onclick: () => next() }, "Look for new items");
+      say("Done for now. Thank you!", "You have finished your items. Others are still at work: where two of them disagree, you may be asked. Leave this page open, or come back later.", make("p", {}, look), back);
+      looking = setTimeout(next, LOOK_AGAIN);
+    } else {
+      say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    }
     return;
   }
   task = given;
@@ -128,13 +137,23 @@ function show(given) {
   bar.setAttribute("aria-valuenow", given.done);
   bar.firstElementChild.style.width = `${(100 * given.done) / given.total}%`;
   if (given.stage === 0) window.scrollTo(0, 0);
+  else find("asked").querySelector(".open")?.scrollIntoView({ block: "nearest" });
   find("item").focus({ preventScroll: true });
   announce(`Item ${given.number} of ${given.total}. ${given.stages.at(-1).title}`);
   ready();
 }
 
-function change() {
+// Something was entered, or an earlier stage is to be changed.
+function change({ edit } = {}) {
   find("problem").hidden = true;
+  if (edit !== undefined) {
+    task.draft = drawn.values();
+    drawn = view.draw(task, { parts: find("parts"), asked: find("asked") }, change, edit);
+    find("questions").querySelector(".open").scrollIntoView({ block: "nearest" });
+    find("questions").focus({ preventScroll: true });
+    announce(`Change: ${task.stages.find((stage) => stage.number === edit).title}`);
+    ready();
+  }
   clearTimeout(waiting);
   waiting = setTimeout(keep, DRAFT_AFTER);
 }
@@ -156,10 +175,18 @@ async function submit() {
   sending = true;
   find("go").disabled = true;
   try {
-    const body = { stage: task.stage, values: drawn.values(), seconds: clock.seconds };
+    const stage = drawn.stage ?? task.stage;
+    const body = { stage, values: drawn.values(), seconds: clock.seconds };
     const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
     sending = false;
-    if (said.finished) {
+    if (stage !== task.stage) {
+      // An earlier stage was changed; what was begun in the open one is kept.
+      const begun = said.stages.at(-1).questions.map(({ id }) => id);
+      said.draft = Object.fromEntries(Object.entries(body.values).filter(([id]) => begun.includes(id)));
+      told("Saved");
+      show(said);
+      keep();
+    } else if (said.finished) {
       told("Saved");
       await next();
     } else {
@@ -200,7 +227,15 @@ function keys() {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || find("keys").open) return;
+  if (event.isComposing || find("keys").open) return;
+  // In a text of several lines, Enter begins a new one.
+  const lines = event.target.matches("textarea.lines");
+  if (lines && event.key === "Enter" && event.ctrlKey !== event.metaKey) {
+    event.preventDefault();
+    submit();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || (lines && event.key === "Enter")) return;
   const writes = event.target.matches("textarea, input:not([type=radio]):not([type=checkbox])");
   if (event.key === "Enter" && !event.shiftKey && !event.target.closest("button, a")) {
     if (event.repeat || find("work").hidden) return;
