@@ -51,19 +51,20 @@ class Timing(NamedTuple):
 class Server:
     """A server in a process of its own."""
 
-    def __init__(self, folder: str) -> None:
-        command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", folder]
+    def __init__(self, folder: str, *more: str) -> None:
+        command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", folder, *more]
         self.log = Path(folder, "log").open("w+", encoding="utf-8")  # noqa: SIM115  (as long as it)
         self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
         self.port = self._port()
 
     def _port(self) -> int:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while time.monotonic() < until and self.process.poll() is None:
             self.log.seek(0)
             if found := re.search(r"semqa is at http://[^:]+:([0-9]+)/", self.log.read()):
                 return int(found[1])
             time.sleep(0.05)
+        self.process.terminate()
         sys.exit("the server did not start")
 
     def status(self, name: str) -> int:

@@ -14,12 +14,14 @@ import semqa
 from semqa.cli import (
     answer,
     bench,
+    chat,
     collections,
     data,
     harness,
     index,
     keys,
     models,
+    questions,
     report,
     score,
     serve,
@@ -43,12 +45,14 @@ app = typer.Typer(
 )
 _ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Measuring", "Models"
 app.command(name="answer", rich_help_panel=_ASK)(answer.answer)
+app.command(name="chat", rich_help_panel=_ASK)(chat.chat)
 app.command(name="verify", rich_help_panel=_ASK)(verify.verify)
 app.command(name="index", rich_help_panel=_ASK)(index.index)
 app.add_typer(collections.app, name="collections", rich_help_panel=_ASK)
 app.command(name="serve", rich_help_panel=_SERVE)(serve.serve)
 app.add_typer(keys.app, name="keys", rich_help_panel=_SERVE)
 app.add_typer(data.app, name="data", rich_help_panel=_MEASURE)
+app.add_typer(questions.app, name="questions", rich_help_panel=_MEASURE)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command(name="score", rich_help_panel=_MEASURE)(score.score)
 app.command(name="report", rich_help_panel=_MEASURE)(report.report)

@@ -35,7 +35,7 @@ _Folder = Annotated[
 @app.command()
 def new(
     kind: Annotated[
-        str, typer.Argument(help="Kind of task: ais, semqa or writing.", metavar="KIND")
+        str, typer.Argument(help="ais, semqa, tofueval, attrscore, q2 or writing.", metavar="KIND")
     ],
     inputs: Annotated[
         list[str],
@@ -116,7 +116,8 @@ def new(
         pilot,
         batch,
     )
-    names = _names(raters or str(settings.per_item))
+    one_more = settings.design in chosen.adjudicated
+    names = _names(raters or str(settings.per_item + one_more))
     given = [Input(Path(path), name) for name, path in map(_split, inputs)]
     given += [Input(path, gold=True) for path in gold or ()]
     given += [Input(answers)] if answers is not None else []
@@ -219,13 +220,43 @@ def raters(
         say(f"{missing} ratings have no rater. Add one with --add NAME.")
 
 
+@app.command(name="import")
+def take_in(
+    folder: _Folder,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Ratings of this study's items, as released.", metavar="FILE", show_default=False
+        ),
+    ],
+    rater: Annotated[str, typer.Option(help="Whose ratings these are.")] = "released",
+) -> None:
+    """Take finished ratings, such as released ones, into a study."""
+    _require()
+    from semqa.studies.kind import Input
+
+    store = _store(folder)
+    try:
+        found = store.study.kind.imported(store.study, [Input(path) for path in files])
+        if not found:
+            raise InputError("There are no ratings in these files.")
+        store.take_in(rater, found)
+    finally:
+        store.close()
+    say(f"{folder}: {len(found)} items as rated by {rater}.")
+
+
 @app.command()
 def export(
     folder: _Folder,
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", help="File; - for standard output.", metavar="FILE", show_default=False
+            "--out",
+            "-o",
+            help="File; - for standard output; or a folder for the released files.",
+            metavar="FILE",
+            show_default=False,
         ),
     ],
     form: Annotated[
@@ -233,10 +264,17 @@ def export(
         typer.Option("--format", help="csv or jsonl.", show_default="by the file's name"),
     ] = None,
 ) -> None:
-    """Write the ratings in the form in which such ratings are released."""
+    """Write the ratings in the form in which such ratings are released.
+
+    Into a folder (a name without an ending), the files that the study was made of are written with its
+    verdicts.
+    """
     _require()
     from semqa.data.files import write_atomic
 
+    if form is None and str(out) != "-" and (out.is_dir() or not out.suffix):
+        _export_released(folder, out)
+        return
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
         raise InputError(f"must be csv or jsonl, got {chosen!r}.", field="--format")
@@ -251,6 +289,23 @@ def export(
             say(f"{waiting} finished answers were not accepted by a reviewer yet: left out.")
     finally:
         store.close()
+
+
+def _export_released(folder: Path, out: Path) -> None:
+    from semqa.data.files import write_atomic
+
+    store = _store(folder)
+    try:
+        files = store.study.kind.released(store.study, store.rated())
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"Cannot make the folder {out}: {error.strerror}.") from error
+        for name, lines in files.items():
+            write_atomic(out / name, lines)
+    finally:
+        store.close()
+    say(f"{out}: {', '.join(files)}")
 
 
 @app.command()
@@ -358,7 +413,9 @@ def _store(folder: Path) -> Store:
 
 
 def _links(store: Store, address: str) -> list[str]:
-    people = [store.owner(), *(each for each in store.raters() if each.state != "removed")]
+    from semqa.studies.store import CLOSED
+
+    people = [store.owner(), *(each for each in store.raters() if each.state not in CLOSED)]
     width = max(len(each.name) for each in people)
     base = address.rstrip("/") + "/"
     return [f"{each.name:<{width}}  {base}#{each.token}" for each in people]

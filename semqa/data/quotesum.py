@@ -313,14 +313,14 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
             wrong = "occurs twice" if question.qid in qids else "has no reference"
             raise InputError(f"Question {shown(question.qid)} {wrong}.", where=display_name(path))
         qids.add(question.qid)
-        for fields in rows_of(question):
+        for fields in question_rows(question):
             groups.add(Row(f"{display_name(path)}: row {len(rows) + 1}", fields))
             rows.append(fields)
     write_jsonl(path, rows)
 
 
-def rows_of(question: Question) -> Iterator[dict[str, object]]:
-    """Return the rows of a file that a question has, one for each answer.
+def question_rows(question: Question) -> Iterator[dict[str, object]]:
+    """Yield the rows of a question, one per reference, all columns of the release in its order.
 
     Raises:
         InputError: the question does not fit the columns.

@@ -19,7 +19,7 @@ from anyio import CapacityLimiter, to_thread
 from semqa.engines import PromptedEngine, StreamingEngine
 from semqa.engines.abstention import attempt, nearest, rated
 from semqa.engines.base import PromptTooLongError
-from semqa.engines.wanted import UnwantedError, while_wanted
+from semqa.engines.cancellation import CancelledError, cancelled_when
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, EngineFailedError, TooSlowError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from semqa.engines import Engine
+    from semqa.engines import Request as Question
     from semqa.engines.generation import Generation
     from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 
@@ -79,7 +80,7 @@ class Workers:
         return self._there
 
     async def answer(
-        self, engine: Engine, question: str, sources: Sequence[Source]
+        self, engine: Engine, request: Question
     ) -> AsyncGenerator[Segment | Outcome, None]:
         """Give the segments of an answer as they come, and the outcome at the end.
 
@@ -88,8 +89,7 @@ class Workers:
 
         Args:
             engine: the engine.
-            question: the question.
-            sources: the sources.
+            request: the question and its sources.
 
         Raises:
             BusyError: too many answers wait.
@@ -112,8 +112,8 @@ class Workers:
         def work() -> None:
             try:
                 if not gone.is_set():
-                    with while_wanted(lambda: not gone.is_set()):
-                        put(_answer(engine, question, sources, put, gone))
+                    with cancelled_when(gone.is_set):
+                        put(_answer(engine, request, put, gone))
             except BaseException as error:  # noqa: BLE001  (raised again by who listens)
                 put(told(engine, error))
 
@@ -170,7 +170,7 @@ def told(engine: Engine, error: BaseException) -> BaseException:
     if (
         not of_model
         or not isinstance(error, (InputError, UnavailableError))
-        or isinstance(error, (PromptTooLongError, UnwantedError))
+        or isinstance(error, (PromptTooLongError, CancelledError))
     ):
         return error
     status = getattr(error, "status", None)
@@ -188,17 +188,16 @@ def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 
 def _answer(
     engine: Engine,
-    question: str,
-    sources: Sequence[Source],
+    request: Question,
     show: Callable[[Sequence[Segment]], None],
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = attempt(engine, question, sources)
+        answer = attempt(engine, request)
         show(answer.segments)
-        return _outcome(engine, question, sources, answer, None)
-    reader = AnswerReader(sources)
-    pieces = engine.stream(question, sources)
+        return _outcome(engine, request, answer, None)
+    reader = AnswerReader(request.sources)
+    pieces = engine.stream(*request)
     generation: Generation | None = None
     try:
         while not gone.is_set():
@@ -213,19 +212,18 @@ def _answer(
         pieces.close()
     if shown := reader.end():
         show(shown)
-    answer = reader.answer if generation is None else generation.read(sources)
-    return _outcome(engine, question, sources, answer, generation)
+    answer = reader.answer if generation is None else generation.read(request.sources)
+    return _outcome(engine, request, answer, generation)
 
 
 def _outcome(
     engine: Engine,
-    question: str,
-    sources: Sequence[Source],
+    request: Question,
     answer: QuotedAnswer,
     generation: Generation | None,
 ) -> Outcome:
-    near = nearest(engine, question, sources) if answer.abstained else ()
-    return Outcome(rated(engine, question, answer), generation, near)
+    near = nearest(engine, request) if answer.abstained else ()
+    return Outcome(rated(engine, request.understood, answer), generation, near)
 
 
 AT_ONCE = 8
@@ -306,7 +304,7 @@ class Reading:
         Args:
             request: when its client leaves, it is not.
             seconds: nor when these are over, waiting included.
-            call: what to call; it uses `check_wanted`.
+            call: what to call; it uses `check_cancelled`.
             args: of it.
             kwargs: of it.
 
@@ -319,7 +317,7 @@ class Reading:
 
         def wanted() -> _T:
             begun.set()
-            with while_wanted(lambda: not over.is_set()):
+            with cancelled_when(over.is_set):
                 return call(*args, **kwargs)
 
         # It keeps its turn until its thread ends, even if the client disconnects.

@@ -7,19 +7,21 @@ from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
 
-from semqa.metrics.agreement import krippendorff_alpha, pairwise_agreement
+from semqa.metrics.agreement import cohen_kappa, krippendorff_alpha, pairwise_agreement
 from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
 from semqa.metrics.statistics import adjust
-from semqa.studies.kind import Figures
+from semqa.studies.kind import Figures, majority
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
+    from semqa.metrics.agreement import Level
     from semqa.metrics.bootstrap import Mean
     from semqa.studies.folder import Study
     from semqa.studies.kind import Item, Rated
 
 RESAMPLES = 10_000
+ALL = "all"
 
 
 def scales_report(
@@ -84,6 +86,175 @@ def scales_report(
         "resamples": RESAMPLES,
     }
     return Figures(record, _tables(record, scales), _notes(record))
+
+
+def labels_report(
+    studies: Sequence[tuple[Study, Sequence[Rated]]],
+    label_of: Callable[[Mapping[str, Any]], str],
+    labels: Sequence[str],
+    *,
+    words: Callable[[Item], int],
+    group: Callable[[Item], str] = lambda item: item.system,
+) -> Figures:
+    """Return the figures of items that get one label each, by the most frequent one of their raters.
+
+    Agreement is that of the first raters of an item, as many as each item has: one who was asked to settle
+    a disagreement has seen only what is hard. Shares are over the items that are decided.
+
+    Args:
+        studies: with their ratings.
+        label_of: returns the label in a rater's answers.
+        labels: all of them, in the order of the table.
+        words: returns how many words of an item a rater read.
+        group: returns what shares are parted by, such as the system.
+    """
+    votes: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
+    first: dict[str, dict[Hashable, Hashable]] = defaultdict(dict)
+    groups: dict[tuple[int, tuple[str, ...]], str] = {}
+    more = 0
+    for number, (study, rated) in enumerate(studies):
+        for each in rated:
+            unit = (number, study.kind.key(each.item))
+            groups[unit] = group(each.item)
+            if len(votes[unit]) < study.settings.per_item:
+                first[each.rater][unit] = label_of(each.values)
+            else:
+                more += 1
+            votes[unit].append(label_of(each.values))
+    decided = {unit: majority(given) for unit, given in votes.items()}
+    shares = {
+        name: {label: own.count(label) for label in labels}
+        for name in dict.fromkeys(
+            (*groups.values(), *([ALL] if len(set(groups.values())) > 1 else []))
+        )
+        for own in [[v for u, v in decided.items() if name in (groups[u], ALL)]]
+    }
+    ratings = [each for _, rated in studies for each in rated]
+    agreed = rater_agreement(first)
+    timed = [(e.seconds, words(e.item)) for e in ratings if e.seconds]
+    record: dict[str, Any] = {
+        "ratings": len(ratings),
+        "raters": len({each.rater for each in ratings}),
+        "items": len(votes),
+        "undecided": sum(label is None for label in decided.values()),
+        "further_ratings": more,
+        "labels": shares,
+        "agreement": agreed,
+    }
+    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+        (
+            ("decided by most", "items", *(f"{c}" for label in labels for c in (label, "%"))),
+            [
+                [
+                    name or (ALL if len(shares) == 1 else "–"),
+                    str(total),
+                    *_counts(own, labels, total),
+                ]
+                for name, own in shares.items()
+                for total in [sum(own.values())]
+            ],
+        ),
+        agreement_table({"label": agreed}),
+    ]
+    if timed:
+        record["times"] = times_of(timed, studies[0][0].settings.seed)
+        tables.append(times_table({"all": record["times"]}))
+    notes = [
+        f"{record['ratings']} ratings of {record['items']} items by {record['raters']} raters; "
+        f"{more} of them settle what others left undecided; {record['undecided']} undecided"
+    ]
+    return Figures(record, tables, notes + unscored_notes(agreed))
+
+
+def _counts(own: Mapping[str, int], labels: Sequence[str], total: int) -> list[str]:
+    return [
+        cell
+        for label in labels
+        for cell in (str(own[label]), figure(100 * own[label] / total if total else None, 1))
+    ]
+
+
+def rater_agreement(
+    said: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
+) -> dict[str, Any]:
+    """Return how far raters agree.
+
+    Args:
+        said: label of each unit, by rater.
+        level: of measurement, for alpha.
+
+    Returns:
+        Krippendorff's alpha, the chance that two raters of a unit say the same, and Cohen's kappa of
+        each two raters on the units that both have.
+    """
+    units: dict[Hashable, list[Hashable]] = defaultdict(list)
+    for own in said.values():
+        for unit, label in own.items():
+            units[unit].append(label)
+    kappas = []
+    for one, other in combinations(sorted(said), 2):
+        both = [unit for unit in said[one] if unit in said[other]]
+        if both:
+            kappa = cohen_kappa([said[one][u] for u in both], [said[other][u] for u in both])
+            kappas.append({"raters": [one, other], "n": len(both), "kappa": kappa.to_dict()})
+    return {
+        "alpha": krippendorff_alpha(list(units.values()), level=level).to_dict(),
+        "pairwise": pairwise_agreement(list(units.values())).to_dict(),
+        "kappas": kappas,
+    }
+
+
+def agreement_table(
+    found: Mapping[str, Mapping[str, Any]],
+) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return a row per question: alpha, pairs, and the mean kappa of two raters."""
+    rows: list[Sequence[str]] = []
+    for name, own in found.items():
+        known = [(e["n"], e["kappa"]["value"]) for e in own.get("kappas", ())]
+        values = [value for _, value in known if value is not None]
+        rows.append(
+            [
+                name,
+                str(own["pairwise"]["n"]),
+                figure(own["alpha"]["value"], 3),
+                figure(own["pairwise"]["value"], 3),
+                figure(fmean(values) if values else None, 3),
+                str(len(values)),
+            ]
+        )
+    return ("agreement", "rated twice", "α", "pairs", "mean κ", "of raters' pairs"), rows
+
+
+def times_table(
+    found: Mapping[str, Mapping[str, Any]],
+) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return a row of times per name; see `times_of`."""
+    return (
+        ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd"),
+        [
+            [
+                name,
+                str(own["n"]),
+                figure(own["seconds"]["median"], 1),
+                figure(own["seconds"]["mean"], 1),
+                figure(own["seconds"]["sd"], 1),
+                figure(own["seconds_per_word"]["mean"], 2),
+                figure(own["seconds_per_word"]["sd"], 2),
+            ]
+            for name, own in found.items()
+        ],
+    )
+
+
+def unscored_notes(*agreed: Mapping[str, Any]) -> list[str]:
+    """Return why a figure of agreement is missing."""
+    reasons = {
+        own[name]["unscored"]
+        for own in agreed
+        for name in ("alpha", "pairwise")
+        if "unscored" in own[name]
+    }
+    return [f"unscored: {reason}" for reason in sorted(reasons)]
 
 
 def times_of(read: Sequence[tuple[float, int]], seed: int = 0) -> dict[str, Any]:
@@ -189,23 +360,7 @@ def _tables(
                 ],
             )
         )
-    tables.append(
-        (
-            ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd"),
-            [
-                [
-                    name,
-                    str(own["n"]),
-                    figure(own["seconds"]["median"], 1),
-                    figure(own["seconds"]["mean"], 1),
-                    figure(own["seconds"]["sd"], 1),
-                    figure(own["seconds_per_word"]["mean"], 2),
-                    figure(own["seconds_per_word"]["sd"], 2),
-                ]
-                for name, own in record["times"].items()
-            ],
-        )
-    )
+    tables.append(times_table(record["times"]))
     return tables
 
 

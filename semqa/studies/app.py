@@ -134,12 +134,13 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         from markdown_it import MarkdownIt
 
         name = request.state.owner
+        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         return {
             "title": study.settings.title,
             "role": _role(store, name),
             "name": name,
             "view": study.kind.view,
-            "guidelines": MarkdownIt("commonmark", {"html": False}).render(study.guidelines),
+            "guidelines": markdown.render(study.guidelines),
         }
 
     @app.get("/v1/next")
@@ -153,12 +154,10 @@ def _add_interface(app: FastAPI, store: Store) -> None:
         if found is not None:
             return task(store, found)
         order = store.order(name)
+        last = order[-1][0] if order else None
         end = "held" if store.held(name) else "done"
-        return {
-            "end": end,
-            "last": order[-1][0] if order else None,
-            "unread": store.unaccepted(name),
-        }
+        more, unread = store.may_follow(name), store.unaccepted(name)
+        return {"end": end, "last": last, "more": more, "unread": unread}
 
     @app.get("/v1/tasks/{number}")
     def one(request: Request, number: Number) -> dict[str, Any]:

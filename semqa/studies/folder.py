@@ -106,6 +106,11 @@ class Study:
         return [n for n, item in enumerate(self.items, 1) if item.expected is None]
 
     @property
+    def ordinary_items(self) -> list[Item]:
+        """The items that are to be rated."""
+        return [item for item in self.items if item.expected is None]
+
+    @property
     def pilot(self) -> list[int]:
         """The numbers of the items of the pilot round."""
         return self.ordinary[: self.settings.pilot]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.errors import InputError
 
@@ -26,8 +28,13 @@ Part = dict[str, Any]
 
 Format = Literal["csv", "jsonl"]
 
+_Vote = TypeVar("_Vote", bound=Hashable)
+
 MAX_TEXT = 10_000
 """Characters that a rater may write in one field."""
+
+MAX_SPANS = 100
+"""Spans that a rater may mark for one question."""
 
 
 class Input(NamedTuple):
@@ -69,10 +76,14 @@ class Option(NamedTuple):
     Attributes:
         value: what is saved.
         label: what the rater reads.
+        hint: what it means, under the label.
+        alone: of ``several``, whether it excludes the others, such as "none of them".
     """
 
     value: bool | int | str
     label: str
+    hint: str = ""
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +94,36 @@ class Question:
         id: its name in what is saved.
         text: the wording.
         answer: ``choice`` of one option; ``scale``, the same in a row; ``several`` options;
-            ``toggle``, true or false; or ``text``.
+            ``toggle``, true or false; ``text``; ``lines``, a text in which Enter begins a new
+            line; or ``spans``, marked in a text that is shown, as pairs of offsets in code points.
         options: what can be chosen.
         when: asked only if each question named here has one of these answers.
         required: whether the stage can be left without it.
         hint: a line under the wording.
+        lines_of: a question of an earlier stage; the lines of its answer are options, numbered from
+            1, before the others.
+        part: of ``spans``, the ``id`` of the part that has the text.
+        length: of ``spans``, the code points of that text.
     """
 
     id: str
     text: str
-    answer: Literal["choice", "scale", "several", "toggle", "text"]
+    answer: Literal["choice", "scale", "several", "toggle", "text", "lines", "spans"]
     options: tuple[Option, ...] = ()
     when: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     required: bool = True
     hint: str = ""
+    lines_of: str = ""
+    part: str = ""
+    length: int = 0
+
+    def with_lines(self, values: Mapping[str, Any]) -> Question:
+        """Return the question with the options that an earlier answer gives; see `lines_of`."""
+        if not self.lines_of:
+            return self
+        lines = (line.strip() for line in str(values.get(self.lines_of, "")).splitlines())
+        given = (Option(n, line) for n, line in enumerate(filter(None, lines), 1))
+        return replace(self, options=(*given, *self.options))
 
     def asked(self, values: Mapping[str, Any]) -> bool:
         """Whether these answers lead to this question."""
@@ -118,13 +145,18 @@ class Question:
             if self.required:
                 raise InputError("is not answered.", field=self.id)
             return None
-        if self.answer == "text":
+        if self.answer in ("text", "lines"):
             if not isinstance(value, str) or len(value) > MAX_TEXT:
                 raise InputError(f"must be at most {MAX_TEXT:,} characters.", field=self.id)
             return value.strip() or None
+        if self.answer == "spans":
+            return self._spans(value)
         if self.answer == "several":
             chosen = value if isinstance(value, list) else [value]
-            return [o.value for o in self.options if self._one(chosen, o.value)] or None
+            found = [o for o in self.options if self._one(chosen, o.value)]
+            if len(found) > 1 and any(option.alone for option in found):
+                raise InputError("has an option that excludes the others.", field=self.id)
+            return [option.value for option in found] or None
         if not any(same(option.value, value) for option in self.options):
             raise InputError("is not one of the options.", field=self.id)
         return value
@@ -135,16 +167,35 @@ class Question:
             raise InputError("is not among the options.", field=self.id)
         return any(same(each, value) for each in chosen)
 
+    def _spans(self, value: object) -> list[list[int]]:
+        """Return spans in order, those that touch as one."""
+        given = value if isinstance(value, list) else [value]
+        if len(given) > MAX_SPANS or not all(self._fits(each) for each in given):
+            raise InputError("must be spans of the text.", field=self.id)
+        found: list[list[int]] = []
+        for start, end in sorted(given):
+            if found and start <= found[-1][1]:
+                found[-1][1] = max(end, found[-1][1])
+            else:
+                found.append([start, end])
+        return found
+
+    def _fits(self, span: object) -> bool:
+        if not isinstance(span, list) or [type(each) for each in span] != [int, int]:
+            return False
+        return bool(0 <= span[0] < span[1] <= self.length)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what the page needs to ask it."""
         return {
             "id": self.id,
             "text": self.text,
             "answer": self.answer,
-            "options": [{"value": o.value, "label": o.label} for o in self.options],
+            "options": [option._asdict() for option in self.options],
             "when": [[name, list(wanted)] for name, wanted in self.when],
             "required": self.required,
             "hint": self.hint,
+            "part": self.part,
         }
 
 
@@ -159,13 +210,17 @@ class Stage:
 
     Attributes:
         title: what the rater does in it.
-        parts: what it shows, beside what earlier stages showed.
+        parts: what it shows, beside what earlier stages showed; a part takes the place of one with
+            the same ``id``.
         questions: what it asks; a stage none of whose questions is asked is skipped.
+        revisable: whether it may be changed though later stages were shown. None of these may
+            depend on its answers, nor show what it has to be answered without.
     """
 
     title: str
     parts: tuple[Part, ...]
     questions: tuple[Question, ...]
+    revisable: bool = False
 
     def asked(self, values: Mapping[str, Any]) -> bool:
         """Whether these answers lead to this stage."""
@@ -184,7 +239,8 @@ class Stage:
         found: dict[str, Any] = {}
         for question in self.questions:
             if question.asked({**before, **found}):
-                answer = question.check(values.get(question.id))
+                known = question.with_lines(before)
+                answer = known.check(values.get(question.id))
                 if answer is not None:
                     found[question.id] = answer
         return found
@@ -212,6 +268,18 @@ class Rated(NamedTuple):
     place: int = 0
 
 
+class Given(NamedTuple):
+    """A finished rating that comes from elsewhere.
+
+    Attributes:
+        item: number of the item.
+        values: the answers by question.
+    """
+
+    item: int
+    values: dict[str, Any]
+
+
 class Figures(NamedTuple):
     """What a study found.
 
@@ -235,6 +303,7 @@ class Kind(ABC):
         designs: how the same thing can be asked; the first is the default.
         view: the module of the page that shows the task.
         per_item: ratings an item in the paper.
+        adjudicated: designs in which an item goes to one more rater while it is `undecided`.
         reviewed: whether reviewers can accept what was saved, or send it back (`review`).
     """
 
@@ -243,6 +312,7 @@ class Kind(ABC):
     designs: tuple[str, ...] = ("standard",)
     view: str = "form"
     per_item: int = 3
+    adjudicated: tuple[str, ...] = ()
     reviewed: bool = False
 
     @abstractmethod
@@ -300,6 +370,24 @@ class Kind(ABC):
             for name, wanted in (item.expected or {}).items()
         )
 
+    def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether the answers of all raters of an item need one more rater to settle them."""
+        del item, given
+        return False
+
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
+        """Return the finished ratings in files, such as released ones.
+
+        Raises:
+            InputError: a file cannot be used, or this kind reads none.
+        """
+        del study, inputs
+        raise InputError(f"Ratings of the kind {self.name} cannot be imported.")
+
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the files that the study was made of, with its verdicts, by name."""
+        return {f"{self.name}.csv": self.export(study, ratings, "csv")}
+
     @abstractmethod
     def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
         """Return the lines of a file of ratings, in the form in which such ratings are released."""
@@ -346,6 +434,32 @@ def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) ->
 def text_part(label: str, text: str) -> Part:
     """Return a text under a label."""
     return {"kind": "text", "label": label, "text": text}
+
+
+def spans_of(spans: Iterable[Sequence[int]] | None, text: str) -> list[dict[str, Any]]:
+    """Return marked spans as exports have them: offsets in code points, and what is marked.
+
+    Example:
+        >>> spans_of([[3, 5]], "It is.")
+        [{'start': 3, 'end': 5, 'text': 'is'}]
+    """
+    return [{"start": start, "end": end, "text": text[start:end]} for start, end in spans or ()]
+
+
+def tied(votes: Iterable[Hashable]) -> bool:
+    """Whether the most frequent vote has as many as another.
+
+    Example:
+        >>> tied("ab"), tied("aba"), tied("abc"), tied("")
+        (True, False, True, False)
+    """
+    counts = [count for _, count in Counter(votes).most_common(2)]
+    return len(counts) == 2 and counts[0] == counts[1]
+
+
+def majority(votes: Sequence[_Vote]) -> _Vote | None:
+    """Return the most frequent vote; None if there is none, or another is as frequent."""
+    return None if not votes or tied(votes) else Counter(votes).most_common(1)[0][0]
 
 
 def json_bytes(row: Mapping[str, Any]) -> bytes:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 from semqa.errors import InputError
 from semqa.studies.ais import Ais
 from semqa.studies.answers import Answers
+from semqa.studies.attrscore import AttrScore
+from semqa.studies.q2 import Q2
+from semqa.studies.tofueval import TofuEval
 from semqa.studies.writing import Writing
 
 if TYPE_CHECKING:
     from semqa.studies.kind import Kind
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (Ais(), Answers(), Writing())}
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (Ais(), Answers(), TofuEval(), AttrScore(), Q2(), Writing())
+}
 """By the name that commands give them."""
 
 

@@ -1,7 +1,8 @@
 """What a rater sees of an item, and what becomes of an answer.
 
 A stage can be corrected as long as nothing was shown after it: an answer that was given with the source
-hidden must not be changed once the source was seen.
+hidden must not be changed once the source was seen. Stages that are `Stage.revisable` can be corrected
+later, too.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from semqa.errors import InputError
 from semqa.studies.kind import next_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from semqa.studies.kind import Stage
     from semqa.studies.store import Assignment, Store
 
 
@@ -45,8 +47,10 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
             {
                 "title": stages[n].title,
                 "parts": list(stages[n].parts),
-                "questions": [question.to_dict() for question in stages[n].questions],
+                "number": n,
+                "questions": [q.with_lines(found.values).to_dict() for q in stages[n].questions],
                 "locked": n != current,
+                "revisable": _revisable(stages, n, current),
                 "more": len(stages) > 1,
             }
             for n in shown
@@ -70,6 +74,11 @@ def task(store: Store, found: Assignment) -> dict[str, Any]:
 def _current(found: Assignment) -> int:
     """Return the stage that can be answered: the open one, or the last of a finished item."""
     return found.stage - 1 if found.done is not None else found.stage
+
+
+def _revisable(stages: Sequence[Stage], stage: int, current: int) -> bool:
+    """Whether a stage can be changed though the one at `current` is shown."""
+    return stage < current and all(each.revisable for each in stages[stage:current])
 
 
 def answer(
@@ -99,9 +108,13 @@ def answer(
             name: value for name, value in found.values.items() if name in upto
         }:
             return None
+        current = _current(found)
         if found.accepted:
             raise LockedError("This answer was accepted, so it can no longer be changed.")
-        if stage != _current(found):
+        if _revisable(stages, stage, current):
+            later = {name: value for name, value in found.values.items() if name not in upto}
+            return found.stage, {**checked, **later}, found.done is not None
+        if stage != current:
             raise LockedError("This answer can no longer be changed.")
         following = next_stage(stages, stage + 1, checked)
         return (stage + 1 if following is None else following), checked, following is None

@@ -11,6 +11,7 @@ import hmac
 import json
 import secrets
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import (
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from semqa.studies.folder import Settings
-    from semqa.studies.kind import Item
+    from semqa.studies.kind import Given, Item
 
 OWNER = "owner"
 REVIEWER = "reviewer"
+CLOSED = ("removed", "imported")
+"""States of raters without a link."""
 MAX_NAME = 100
 
 metadata = MetaData()
@@ -57,7 +60,7 @@ raters = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("token", Text, nullable=False, unique=True),
-    Column("state", Text, nullable=False),  # owner, reviewer, active, removed, failed
+    Column("state", Text, nullable=False),  # owner, reviewer, active, removed, failed, imported
     Column("added", BigInteger, nullable=False),
 )
 
@@ -142,7 +145,8 @@ class Rater(NamedTuple):
     Attributes:
         name: shown to the owner, and in exports.
         token: the secret of the rater's link.
-        state: ``active``, ``removed``, ``failed`` (the qualification), ``reviewer`` or ``owner``.
+        state: ``active``, ``removed``, ``failed`` (the qualification), ``imported`` (ratings from
+            elsewhere; has no link), ``reviewer``, or ``owner``.
     """
 
     name: str
@@ -215,6 +219,18 @@ class Progress(NamedTuple):
     last: int | None
 
 
+def _new(rater: str, item: int, position: int, *, qualifies: bool = False) -> dict[str, Any]:
+    """Return the row of an item that a rater gets."""
+    return {
+        "rater": rater,
+        "item": item,
+        "position": position,
+        "qualifies": qualifies,
+        "stage": 0,
+        "draft_seconds": 0.0,
+    }
+
+
 def new_study(
     folder: Path,
     settings: Settings,
@@ -243,8 +259,17 @@ def new_study(
             f"must be at least {settings.per_item}, one for each rating of an item, got {len(names)}.",
             field="raters",
         )
-    if reviewers and not kind_of(settings.kind).reviewed:
+    kind = kind_of(settings.kind)
+    if reviewers and not kind.reviewed:
         raise InputError("are for what is written: ratings have none.", field="reviewers")
+    if len(names) == settings.per_item and settings.design in kind.adjudicated:
+        raise InputError(
+            f"must be one more than the {settings.per_item} ratings of an item, to settle what "
+            f"these disagree about, got {len(names)}.",
+            field="raters",
+            hint="Other designs: "
+            + ", ".join(d for d in kind.designs if d not in kind.adjudicated),
+        )
     people = [*names, *reviewers]
     for name in people:
         check_name(name)
@@ -319,7 +344,7 @@ class Store:
         with self._database.reading() as connection:
             for row in connection.execute(select(raters)):
                 held = hashlib.sha256(row.token.encode()).digest()
-                if hmac.compare_digest(held, given) and row.state != "removed":
+                if hmac.compare_digest(held, given) and row.state not in CLOSED:
                     found = row.name
         return found
 
@@ -416,7 +441,7 @@ class Store:
         # Rows of answers stay whole: an item that was begun keeps its row, but counts for nobody.
         connection.execute(assignments.delete().where(unbegun))
         abandoned = {row.id for row in connection.execute(select(assignments.c.id).where(begun))}
-        needed = dict.fromkeys(study.ordinary, settings.per_item)
+        needed = self._needed(connection)
         had: dict[str, set[int]] = {name: set() for name in active}
         last: dict[str, int] = {}
         for row in connection.execute(select(assignments)):
@@ -437,20 +462,55 @@ class Store:
             gold = [number for number in study.gold if number not in had[name]]
             qualify = [number for number in study.gold[: settings.qualify] if number in gold]
             rows = [
-                {
-                    "rater": name,
-                    "item": item,
-                    "position": last.get(name, 0) + place,
-                    "qualifies": item in study.gold[: settings.qualify],
-                    "stage": 0,
-                    "draft_seconds": 0.0,
-                }
+                _new(
+                    name,
+                    item,
+                    last.get(name, 0) + place,
+                    qualifies=item in study.gold[: settings.qualify],
+                )
                 for place, item in enumerate(
                     with_gold(new[name], gold, len(qualify), settings.seed, name), 1
                 )
             ]
             if rows:
                 connection.execute(insert(assignments), rows)
+
+    def _needed(self, connection: Connection) -> dict[int, int]:
+        """Return how many ratings each item is to get: one more as long as it is undecided."""
+        needed = dict.fromkeys(self.study.ordinary, self.study.settings.per_item)
+        if self._adjudicates():
+            given: dict[int, list[dict[str, Any]]] = {}
+            for row in self._finished(connection):
+                given.setdefault(row.item, []).append(json.loads(row.given))
+            for number in needed:
+                if self._undecided(number, given.get(number, [])):
+                    needed[number] = len(given[number]) + 1
+        return needed
+
+    def _adjudicates(self) -> bool:
+        return self.study.settings.design in self.study.kind.adjudicated
+
+    def _undecided(self, item: int, given: Sequence[dict[str, Any]]) -> bool:
+        study = self.study
+        enough = len(given) >= study.settings.per_item
+        return enough and study.kind.undecided(study.items[item - 1], given)
+
+    def _settle(self, connection: Connection, item: int) -> None:
+        """Give an item that its raters leave undecided to one more, after all others."""
+        rows = connection.execute(select(assignments)).all()
+        given = [json.loads(row.given) for row in self._finished(connection, item)]
+        if not self._undecided(item, given):
+            return
+        active = [each.name for each in self._raters(connection) if each.state == "active"]
+        on_it = {row.rater: row.done for row in rows if row.item == item}
+        if any(done is None for name, done in on_it.items() if name in active):
+            return
+        load = Counter(row.rater for row in rows if row.done is None)
+        free = [name for name in active if name not in on_it]
+        if free:
+            chosen = min(free, key=lambda name: (load[name], active.index(name)))
+            last = max((row.position for row in rows if row.rater == chosen), default=0)
+            connection.execute(insert(assignments).values(_new(chosen, item, last + 1)))
 
     def next(self, rater: str) -> Assignment | None:
         """Return the first item that a rater has not finished, and note that the rater sees it.
@@ -493,6 +553,19 @@ class Store:
             )
         ).all()
         return not all(self._assignment(connection, row).accepted for row in rows)
+
+    def may_follow(self, rater: str) -> bool:
+        """Whether a rater who has finished may get more items, because others may disagree."""
+        if not self._adjudicates():
+            return False
+        with self._database.reading() as connection:
+            active = [each.name for each in self._raters(connection) if each.state == "active"]
+            open_ones = select(func.count()).where(
+                assignments.c.rater.in_(active),
+                assignments.c.rater != rater,
+                assignments.c.done.is_(None),
+            )
+            return bool(connection.execute(open_ones).scalar())
 
     def assignment(self, rater: str, number: int) -> Assignment:
         """Return an item of a rater.
@@ -594,6 +667,8 @@ class Store:
             )
             if found.qualifies and complete and found.done is None:  # not a correction
                 self._qualify(connection, rater)
+            elif complete and self._adjudicates() and found.item not in self.study.gold:
+                self._settle(connection, found.item)
 
     def _bounded(self, found: Assignment, seconds: float) -> float:
         passed = 0.0 if found.opened is None else (self.clock() - found.opened) / 1e6
@@ -745,6 +820,42 @@ class Store:
             )
             return True
 
+    def take_in(self, rater: str, ratings: Sequence[Given]) -> None:
+        """Save finished ratings that come from elsewhere, as those of a rater without a link.
+
+        Raises:
+            InputError: somebody else has this name, or the rater has rated one of the items.
+        """
+        with self._database.writing() as connection:
+            known = self._named(connection, rater)
+            if known is None:
+                check_name(rater)
+                self._add(connection, rater, "imported")
+            elif known.state != "imported":
+                raise InputError(f"There is a rater {rater!r} already. Give another name.")
+            saved = self.clock()
+            own = select(assignments.c.item).where(assignments.c.rater == rater)
+            had = set(connection.execute(own).scalars())
+            for place, each in enumerate(ratings, len(had) + 1):
+                if each.item in had:
+                    raise InputError(f"{rater!r} has rated item {each.item} already.")
+                had.add(each.item)
+                done = {"opened": saved, "done": saved}
+                row = {**_new(rater, each.item, place), **done}
+                made = connection.execute(insert(assignments).values(row))
+                connection.execute(
+                    insert(answers).values(
+                        assignment=made.inserted_primary_key[0],  # type: ignore[index]
+                        given=json.dumps(each.values),
+                        stage=0,
+                        complete=True,
+                        seconds=0.0,
+                        opened=saved,
+                        saved=saved,
+                    )
+                )
+            self._deal(connection)
+
     # Qualification
 
     def _qualify(self, connection: Connection, rater: str) -> None:
@@ -773,34 +884,17 @@ class Store:
             gold: return those of gold items instead of the others.
         """
         numbers = set(self.study.gold if gold else self.study.ordinary)
-        people = self.raters()
-        failed = {each.name for each in people if each.state == "failed"}
-        places = {
-            each.name: place for place, each in enumerate(p for p in people if p.state != REVIEWER)
-        }
-        reviewed = len(places) < len(people)
-        latest = select(
-            func.max(answers.c.number).label("number"), func.count().label("revisions")
-        ).group_by(answers.c.assignment)
-        newest = latest.subquery()
+        people = [each for each in self.raters() if each.state != REVIEWER]
+        places = {each.name: place for place, each in enumerate(people)}
+        reviewed = self.reviewed()
         with self._database.reading() as connection:
-            rows = connection.execute(
-                select(answers, assignments.c.rater, assignments.c.item, assignments.c.done)
-                .join(newest, newest.c.number == answers.c.number)
-                .join(assignments, assignments.c.id == answers.c.assignment)
-                .where(answers.c.complete)
-                .order_by(answers.c.number)
-            ).all()
-            finished: dict[int, int] = {}
-            for one in connection.execute(
-                select(answers.c.assignment, func.count().label("times"))
-                .where(answers.c.complete)
-                .group_by(answers.c.assignment)
-            ):
-                finished[one.assignment] = one.times
+            rows = self._finished(connection)
+            times = select(answers.c.assignment, func.count().label("times"))
+            counted = times.where(answers.c.complete).group_by(answers.c.assignment)
+            finished = {row.assignment: row.times for row in connection.execute(counted)}
             accepted = {
-                one.answer: one.accepted
-                for one in connection.execute(select(reviews).order_by(reviews.c.number))
+                row.answer: row.accepted
+                for row in connection.execute(select(reviews).order_by(reviews.c.number))
             }
         return [
             Rated(
@@ -813,27 +907,43 @@ class Store:
                 places[row.rater],
             )
             for row in rows
-            if row.item in numbers
-            and row.rater not in failed
-            and (not reviewed or accepted.get(row.number, False))
+            if row.item in numbers and (not reviewed or accepted.get(row.number, False))
         ]
+
+    def _finished(self, connection: Connection, item: int | None = None) -> Sequence[Row[Any]]:
+        """Return the latest answers to each item that is finished, but of raters who failed."""
+        latest = select(func.max(answers.c.number).label("number"))
+        newest = latest.group_by(answers.c.assignment).subquery()
+        found = (
+            select(answers, assignments.c.rater, assignments.c.item)
+            .join(newest, newest.c.number == answers.c.number)
+            .join(assignments, assignments.c.id == answers.c.assignment)
+            .join(raters, raters.c.name == assignments.c.rater)
+            .where(answers.c.complete, raters.c.state != "failed")
+            .order_by(answers.c.number)
+        )
+        if item is not None:
+            found = found.where(assignments.c.item == item)
+        return connection.execute(found).all()
 
     def wanted(self) -> int:
         """Return how many ratings the study is to have."""
-        active = sum(each.state == "active" for each in self.raters())
-        rest = len(self.study.ordinary) - len(self.study.pilot)
-        return len(self.study.pilot) * active + rest * self.study.settings.per_item
+        with self._database.reading() as connection:
+            active = sum(each.state == "active" for each in self._raters(connection))
+            needed = self._needed(connection)
+        pilot = len(self.study.pilot)
+        return pilot * active + sum(n for item, n in needed.items() if item not in self.study.pilot)
 
     def missing(self) -> int:
         """Return how many ratings no active rater has, nor has given."""
         left_out = {*self.study.gold, *self.study.pilot}
-        wanted = (len(self.study.ordinary) - len(self.study.pilot)) * self.study.settings.per_item
         with self._database.reading() as connection:
+            needed = self._needed(connection)
+            wanted = sum(n for item, n in needed.items() if item not in left_out)
             states = {each.name: each.state for each in self._raters(connection)}
             rows = connection.execute(select(assignments)).all()
         held = sum(
-            states[row.rater] == "active"
-            or (states[row.rater] == "removed" and row.done is not None)
+            states[row.rater] == "active" or (states[row.rater] in CLOSED and row.done is not None)
             for row in rows
             if row.item not in left_out
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import as_row, decode_json, encode_row, read_rows
-from semqa.data.quotesum import MAX_NUMBER, Question, Reference, read_questions, rows_of
+from semqa.data.quotesum import MAX_NUMBER, Question, Reference, question_rows, read_questions
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.renumber import Renumbering
@@ -182,7 +182,7 @@ class Writing(Kind):
                 "left_out": rated.values.get("left_out", []),
                 "comment": rated.values.get("comment", ""),
             }
-            yield from map(encode_row, rows_of(_question(rated, extra)))
+            yield from map(encode_row, question_rows(_question(rated, extra)))
 
     def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         """Return how much was written, quoted and covered, and in what time."""

@@ -40,7 +40,7 @@ def blocks() -> list[tuple[str, str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("antarctica.jsonl", "quotesum.jsonl"):
+    for name in ("antarctica.jsonl", "attrscore.csv", "quotesum.jsonl"):
         shutil.copy(EXAMPLES / name, tmp_path / name)
     for name, data in FILES.items():
         (tmp_path / name).write_bytes(data)

@@ -187,7 +187,7 @@ def read_responses(
         raise InputError("There are no responses below the header.", where=name)
     digest = hashlib.sha256(raw).hexdigest()
     if inconsistent is None:
-        inconsistent = _class_by_name(name)
+        inconsistent = class_by_name(name)
     if set(STEP_COLUMNS) <= set(names):
         scores = scores_of_steps(rows, inconsistent)
         responses = tuple(score.response for score in scores)
@@ -226,7 +226,13 @@ def _table(file: InputFile) -> tuple[list[str], list[Row]]:
     return [name for name in names if name], rows
 
 
-def _class_by_name(name: str) -> bool | None:
+def class_by_name(name: str) -> bool | None:
+    """Return whether a file's name says that its responses are inconsistent; None if it says nothing.
+
+    Example:
+        >>> class_by_name("dodeca_inconsistent.csv"), class_by_name("mine.csv")
+        (True, None)
+    """
     found = {bool(match[1]) for match in _CLASS.finditer(Path(name).stem.lower())}
     return found.pop() if len(found) == 1 else None
 

@@ -386,7 +386,7 @@ def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
         columns = find_columns(file, ("doc_id", "topic", "key_points"), aliases)
         for record in file.records:
             row = {name: record.cells[at].strip() for name, at in columns.items()}
-            points = _points(row["key_points"], record.where)
+            points = key_points_of(row["key_points"], record.where)
             of = row.get("dataset") or dataset
             found.append(KeyPoints(of, row["doc_id"], row["topic"], points, record.where))
     return found
@@ -432,8 +432,13 @@ def _csv_documents(path: Path | str) -> Iterable[tuple[str, str, str]]:
         yield record.where, record.cells[columns["doc_id"]], record.cells[columns["source"]]
 
 
-def _points(cell: str, where: str) -> tuple[str, ...]:
-    if not cell:
+def key_points_of(cell: str, where: str) -> tuple[str, ...]:
+    """Read a cell of key points; see `read_key_points`.
+
+    Raises:
+        InputError: it is no list of strings.
+    """
+    if not cell.strip():
         return ()
     value: object = None
     if len(cell) <= _LONGEST_CELL:

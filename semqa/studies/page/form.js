@@ -1,8 +1,11 @@
 // A task as a form: what the stages show, and their questions. One question is current: digits choose
-// its answer, and the next one becomes current.
+// its answer, and the next one becomes current. One stage is open: the last, or an earlier one that is
+// being changed.
 
 import { make } from "../dom.js";
+import { Points } from "../points.js";
 import { visible } from "../visible.js";
+import { markable } from "./marks.js";
 import { drawPart } from "./parts.js";
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
@@ -12,20 +15,48 @@ function said(questions, values) {
   const rows = questions.flatMap(({ id, text, options, answer }) => {
     const value = values[id];
     if (value === undefined || value === null || (answer === "toggle" && !value)) return [];
+    if (answer === "spans") return [];
     const labels = answer === "toggle" ? ["Yes"] : options.filter((option) => [value].flat().some((each) => same(each, option.value))).map((option) => option.label);
     return [make("dt", {}, visible(text)), make("dd", { dir: "auto" }, visible(options.length || answer === "toggle" ? labels.join(", ") : value))];
   });
   return make("dl", { class: "given" }, ...rows);
 }
 
-export function draw(task, { parts, asked }, changed) {
+// Show the parts of the stages; a later one takes the place of one with its id. What is shown already
+// stays as it is, with what was searched in it and how far it was scrolled.
+function drawParts(place, stages) {
+  const wanted = new Map();
+  for (const { number, parts } of stages) for (const [at, part] of parts.entries()) wanted.set(part.id ?? `${number} ${at}`, part);
+  const texts = [...wanted.values()].map((part) => JSON.stringify(part));
+  const old = [...place.children];
+  [...wanted.values()].forEach((part, at) => {
+    if (old[at]?.drawnFrom === texts[at] && !part.words) return;
+    const element = drawPart(part);
+    element.drawnFrom = texts[at];
+    if (old[at]) old[at].replaceWith(element);
+    else place.append(element);
+  });
+  for (const element of old.slice(wanted.size)) element.remove();
+}
+
+export function draw(task, { parts, asked }, changed, editing = task.stage) {
   const values = { ...task.values, ...task.draft };
   const open = [];
-  parts.replaceChildren(...task.stages.flatMap((stage) => stage.parts).map(drawPart));
+  const marking = [];
+  // The stage that is being changed says what its parts show.
+  drawParts(parts, [...task.stages, ...task.stages.filter((stage) => stage.number === editing)]);
   asked.replaceChildren(...task.stages.map((stage, at) => {
-    const drawn = stage.locked ? [said(stage.questions, task.values)] : stage.questions.map((question, place) => field(question, `q${at}-${place}`));
-    return make("section", { class: "stage" }, make("h2", { class: task.stages.length > 1 || stage.more ? null : "sr" }, visible(stage.title)), ...drawn);
+    const here = stage.number === editing;
+    const drawn = here ? stage.questions.map((question, place) => field(question, `q${at}-${place}`)) : [said(stage.questions, task.values)];
+    const change = !here && (stage.revisable || stage.number === task.stage)
+      ? make("button", { type: "button", class: "quiet change", "aria-label": `${stage.revisable ? "Change" : "Back to"}: ${stage.title}`, onclick: () => changed({ edit: stage.number }) }, stage.revisable ? "Change" : "Back to this")
+      : null;
+    return make("section", { class: here ? "stage open" : "stage" }, make("h2", { class: task.stages.length > 1 || stage.more ? null : "sr" }, visible(stage.title), change), ...drawn);
   }));
+  for (const entry of open.filter(({ question }) => question.answer === "spans")) {
+    const place = parts.querySelector(`[data-part="${CSS.escape(entry.question.part)}"]`);
+    if (place) marking.push({ entry, marker: null, place });
+  }
 
   function field(question, id) {
     const inputs = [];
@@ -34,8 +65,9 @@ export function draw(task, { parts, asked }, changed) {
     const hint = question.hint ? make("p", { class: "hint", id: `${id}-hint` }, visible(question.hint)) : null;
     const described = hint ? `${id}-hint` : null;
     let element;
-    if (question.answer === "text") {
-      const input = make("textarea", { id, rows: 1, maxlength: 10_000, dir: "auto", "aria-describedby": described });
+    if (question.answer === "text" || question.answer === "lines") {
+      const lines = question.answer === "lines";
+      const input = make("textarea", { id, rows: lines ? 7 : 1, class: lines ? "lines" : null, maxlength: 10_000, dir: "auto", "aria-describedby": described });
       input.value = values[question.id] ?? "";
       input.addEventListener("input", () => set(input.value));
       inputs.push(input);
@@ -46,20 +78,30 @@ export function draw(task, { parts, asked }, changed) {
       input.addEventListener("change", () => set(input.checked));
       inputs.push(input);
       element = make("div", { class: "question toggles" }, make("label", { for: id }, input, make("span", {}, visible(question.text)), make("kbd", {}, "f")), hint);
+    } else if (question.answer === "spans") {
+      element = make("div", { class: "question marks", role: "group", "aria-labelledby": `${id}-text` },
+        make("p", { class: "legend", id: `${id}-text` }, visible(question.text)), hint,
+        make("ul", { class: "chips" }),
+        make("button", { type: "button", class: "quiet", onclick: () => mark(entry, true) }, "Mark with the keyboard ", make("kbd", {}, "m")));
     } else {
       const several = question.answer === "several";
       const labels = choices.map((option, at) => {
         const input = make("input", { type: several ? "checkbox" : "radio", name: id, id: `${id}-${at}` });
         input.checked = several ? (values[question.id] ?? []).some((each) => same(each, option.value)) : same(values[question.id], option.value);
         input.addEventListener("change", () => {
+          if (several && input.checked) {
+            for (const [n, other] of choices.entries()) if (n !== at && (option.alone || other.alone)) inputs[n].checked = false;
+          }
           set(several ? choices.filter((_, n) => inputs[n].checked).map((each) => each.value) : option.value);
         });
         inputs.push(input);
-        return make("label", { for: `${id}-${at}` }, make("span", { class: "choose" }, input, at < 9 ? make("kbd", {}, String(at + 1)) : null), make("span", {}, visible(option.label)));
+        const meant = option.hint ? make("span", { class: "hint" }, visible(option.hint)) : null;
+        const digit = at < 9 ? make("kbd", {}, String(at + 1)) : null;
+        return make("label", { for: `${id}-${at}` }, make("span", { class: "choose" }, input, digit), make("span", {}, make("span", {}, visible(option.label)), meant));
       });
       element = make("fieldset", { class: `question ${question.answer}`, "aria-describedby": described }, legend, hint, make("div", { class: "options" }, ...labels));
     }
-    const entry = { question, element, inputs };
+    const entry = { question, element, inputs, set };
     open.push(entry);
     element.addEventListener("focusin", () => mark(entry));
     function set(value) {
@@ -72,7 +114,7 @@ export function draw(task, { parts, asked }, changed) {
 
   const wanted = ({ question }) => question.when.every(([name, among]) => among.some((value) => same(values[name] ?? (isToggle(name) ? false : undefined), value)));
   const isToggle = (name) => open.some(({ question }) => question.id === name && question.answer === "toggle");
-  const empty = ({ question }) => values[question.id] === undefined || values[question.id] === null || values[question.id] === "";
+  const empty = ({ question }) => values[question.id] === undefined || values[question.id] === null || values[question.id] === "" || values[question.id].length === 0;
   const visibleOnes = () => open.filter((entry) => !entry.element.hidden);
   const missing = () => visibleOnes().find((entry) => entry.question.required && entry.question.answer !== "toggle" && empty(entry));
   let current = null;
@@ -80,16 +122,44 @@ export function draw(task, { parts, asked }, changed) {
   function reveal() {
     for (const entry of open) entry.element.hidden = !wanted(entry);
     if (current?.element.hidden) mark(missing() ?? null);
+    for (const each of marking) drawMarks(each);
   }
 
-  function mark(entry) {
+  // What is marked for a question; its text can be marked as long as it is asked.
+  function drawMarks(each) {
+    const { entry, place } = each;
+    if (entry.element.hidden) return;
+    const spans = () => values[entry.question.id] ?? [];
+    each.marker ??= markable(place, place.closest(".part").querySelector("h2").textContent, {
+      get: spans,
+      set: (found) => {
+        mark(entry);
+        entry.set(found.length ? found : undefined);
+      },
+    });
+    each.marker.paint();
+    const points = new Points(task.stages.flatMap((stage) => stage.parts).find((part) => part.id === entry.question.part).text);
+    entry.element.querySelector(".chips").replaceChildren(...spans().map((span) => {
+      const text = visible(points.slice(...span));
+      const remove = () => entry.set(spans().filter((other) => other !== span));
+      return make("li", {}, make("q", { dir: "auto" }, text), make("button", { type: "button", class: "icon", title: "Remove", "aria-label": `Remove the mark: ${text}`, onclick: remove }, "✕"));
+    }));
+  }
+
+  function mark(entry, enter = false) {
     current?.element.classList.remove("current");
     current = entry;
     current?.element.classList.add("current");
+    if (enter) marking.find((each) => each.entry === entry)?.marker?.focus();
   }
 
   function focus(entry) {
     mark(entry);
+    if (entry.question.answer === "spans") {
+      entry.element.scrollIntoView({ block: "nearest" });
+      mark(entry, true);
+      return;
+    }
     const checked = entry.inputs.find((input) => input.checked) ?? entry.inputs[0];
     checked.focus({ preventScroll: true });
     entry.element.scrollIntoView({ block: "nearest" });
@@ -99,8 +169,11 @@ export function draw(task, { parts, asked }, changed) {
   mark(missing() ?? visibleOnes().find((entry) => entry.question.options.length) ?? null);
 
   return {
+    stage: editing,
     values() {
       const ids = new Set(visibleOnes().map(({ question }) => question.id));
+      // What was begun in the stage that waits while this one is changed.
+      if (editing !== task.stage) for (const { id } of task.stages.at(-1).questions) ids.add(id);
       return Object.fromEntries(Object.entries(values).filter(([name, value]) => ids.has(name) && value !== undefined));
     },
     // Whether all is answered; if not, the first question that is not gets the focus.
@@ -115,8 +188,20 @@ export function draw(task, { parts, asked }, changed) {
         flags.inputs[0].click();
         return true;
       }
+      const texts = marking.filter(({ entry }) => !entry.element.hidden);
+      if (event.key === "m" && texts.length) {
+        const at = texts.findIndex(({ entry }) => entry === current);
+        mark(texts[(document.activeElement === texts[at]?.place ? at + 1 : Math.max(at, 0)) % texts.length].entry, true);
+        return true;
+      }
+      const field = parts.querySelector(".search");
+      if (event.key === "/" && field) {
+        field.focus();
+        field.select();
+        return true;
+      }
       const digit = Number(event.key);
-      if (!current || !(digit >= 1 && digit <= current.inputs.length) || current.question.answer === "text") return false;
+      if (!current || !(digit >= 1 && digit <= current.inputs.length) || current.inputs[0].matches("textarea")) return false;
       current.inputs[digit - 1].click();
       if (current.question.answer !== "several") {
         const rest = missing();
@@ -127,6 +212,9 @@ export function draw(task, { parts, asked }, changed) {
     keys: [
       ["1 – 9", "Choose an answer to the marked question"],
       ...(open.some(({ question }) => question.answer === "toggle") ? [["f", "Say that something is wrong with the task"]] : []),
+      ...(marking.length ? [["m", "Go to the text to mark; again: to the next one"], ["← → ↑ ↓", "There: move by word, by sentence"], ["Space", "There: begin and end a mark"], ["Delete", "There: remove the mark"]] : []),
+      ...(open.some(({ question }) => question.answer === "lines") ? [["Ctrl Enter", "Save from a text of several lines"]] : []),
+      ...(parts.querySelector(".search") ? [["/", "Search the document; Enter goes to the next place"]] : []),
     ],
   };
 }

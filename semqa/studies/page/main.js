@@ -8,7 +8,7 @@ import { showOwner } from "./owner.js";
 
 const DRAFT_AFTER = 700;
 const RETRY_AFTER = 3000;
-const ASK_AFTER = 15_000;
+const LOOK_AGAIN = 20_000;
 const READ = "semqa.study.read";
 
 const clock = new Clock();
@@ -16,6 +16,7 @@ let view = null;
 let task = null;
 let drawn = null;
 let waiting = null;
+let looking = null;
 let sending = false;
 // Whether something is not kept yet, and what keeps it.
 let dirty = false;
@@ -69,7 +70,7 @@ function say(heading, text, ...more) {
   for (const id of ["progress", "back", "open-guide", "open-keys"]) find(id).hidden = true;
   guide(false);
   find("count").textContent = "";
-  find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more);
+  find("message").replaceChildren(make("h2", {}, heading), make("p", {}, text), ...more.filter(Boolean));
   find("message").hidden = false;
   find("message").focus();
   ready();
@@ -111,6 +112,7 @@ function ended(problem) {
 }
 
 function show(given) {
+  clearTimeout(looking);
   drawn?.end?.();
   drawn = task = null;
   dirty = false;
@@ -121,10 +123,18 @@ function show(given) {
   if (given.end) {
     const last = given.last;
     const back = last ? make("button", { type: "button", class: "second", onclick: () => visit(last) }, "Look at the last item again") : null;
-    if (given.end === "held") say("Thank you! Now it is the reviewer’s turn", "You have finished the first round. When a reviewer has read your answers, you go on here by yourself: with the next items, or with those that came back.");
-    else if (given.unread) say("All done. Thank you!", "A reviewer is still reading. If an answer comes back to you, it appears here. You can close this page, and open your link again later.", back);
-    else say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
-    if (given.end === "held" || given.unread) hold();
+    const leave = "Leave this page open, or come back later.";
+    if (given.end === "held") {
+      say("Thank you! Now it is the reviewer’s turn", `You have finished the first round. When a reviewer has read your answers, you go on here: with the next items, or with those that came back. ${leave}`);
+    } else if (given.unread) {
+      say("All done. Thank you!", `A reviewer is still reading. If an answer comes back to you, it appears here. ${leave}`, back);
+    } else if (given.more) {
+      const look = make("button", { type: "button", class: "main", onclick: () => next() }, "Look for new items");
+      say("Done for now. Thank you!", `You have finished your items. Others are still at work: where two of them disagree, you may be asked. ${leave}`, make("p", {}, look), back);
+    } else {
+      say("Done. Thank you!", "You have finished all of your items. You can close this page.", back);
+    }
+    if (given.end === "held" || given.unread || given.more) looking = setTimeout(next, LOOK_AGAIN);
     return;
   }
   task = given;
@@ -144,28 +154,24 @@ function show(given) {
   bar.setAttribute("aria-valuenow", given.done);
   bar.firstElementChild.style.width = `${(100 * given.done) / given.total}%`;
   if (given.stage === 0) window.scrollTo(0, 0);
+  else find("asked").querySelector(".open")?.scrollIntoView({ block: "nearest" });
   if (drawn.focus) drawn.focus();
   else find("item").focus({ preventScroll: true });
   announce(`Item ${given.number} of ${given.total}. ${given.stages.at(-1).title}`);
   ready();
 }
 
-// Wait until a reviewer has read what was written.
-async function hold() {
-  for (;;) {
-    await new Promise((done) => setTimeout(done, ASK_AFTER));
-    if (task) return;
-    const said = await persist("v1/next").catch(ended);
-    if (task || !said) return;
-    if (!said.end || (said.end === "done" && !said.unread)) {
-      show(said);
-      return;
-    }
-  }
-}
-
-function change() {
+// Something was entered, or an earlier stage is to be changed.
+function change({ edit } = {}) {
   find("problem").hidden = true;
+  if (edit !== undefined) {
+    task.draft = drawn.values();
+    drawn = view.draw(task, { parts: find("parts"), asked: find("asked") }, change, edit);
+    find("questions").querySelector(".open").scrollIntoView({ block: "nearest" });
+    find("questions").focus({ preventScroll: true });
+    announce(`Change: ${task.stages.find((stage) => stage.number === edit).title}`);
+    ready();
+  }
   dirty = true;
   if (drawn?.writes) told("");
   waiting ??= setTimeout(keep, DRAFT_AFTER);
@@ -211,9 +217,19 @@ async function submit() {
   waiting = null;
   await keeping;
   try {
-    const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body: draft() });
+    const stage = drawn.stage ?? task.stage;
+    const body = { ...draft(), stage };
+    const said = await persist(`v1/tasks/${task.id}/answers`, { method: "POST", body });
     sending = false;
-    if (said.finished) {
+    if (stage !== task.stage) {
+      // An earlier stage was changed; what was begun in the open one is kept.
+      const begun = said.stages.at(-1).questions.map(({ id }) => id);
+      said.draft = Object.fromEntries(Object.entries(body.values).filter(([id]) => begun.includes(id)));
+      told("Saved");
+      show(said);
+      dirty = true;
+      keep();
+    } else if (said.finished) {
       told("Saved");
       await next();
     } else {
@@ -256,11 +272,12 @@ function keys() {
 }
 
 document.addEventListener("keydown", (event) => {
-  const control = event.ctrlKey || event.metaKey;
   if (event.altKey || event.isComposing || event.defaultPrevented || find("keys").open) return;
-  const free = !find("work").hidden && drawn !== null && !drawn.locked;
-  if (event.key === "Enter" && !event.shiftKey && control === Boolean(drawn?.writes) && (control || !event.target.closest("button, a"))) {
-    if (event.repeat || !free) return;
+  const control = event.ctrlKey !== event.metaKey;
+  // In a text of several lines, Enter begins a new one.
+  const lines = drawn?.writes || event.target.matches("textarea.lines");
+  if (event.key === "Enter" && !event.shiftKey && control === Boolean(lines) && (control || !event.target.closest("button, a"))) {
+    if (event.repeat || find("work").hidden || !drawn || drawn.locked) return;
     event.preventDefault();
     submit();
     return;

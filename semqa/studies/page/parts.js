@@ -4,6 +4,8 @@ import { make } from "../dom.js";
 import { pieces as cut } from "../pieces.js";
 import { Points } from "../points.js";
 import { visible } from "../visible.js";
+import { words } from "./marks.js";
+import { searchable } from "./search.js";
 
 const COLOURS = 7;
 const LINK = /^https?:\/\//i;
@@ -14,13 +16,26 @@ export const numberChip = (number) => make("span", { class: `number ${colour(num
 const body = (text) => make("p", { class: "prose", dir: "auto" }, visible(text));
 
 function block(part, ...children) {
-  return make("section", { class: `part part-${part.kind}${part.main ? " major" : ""}` }, make("h2", {}, visible(part.label ?? "")), ...children);
+  return make("section", { id: part.id ? `part-${part.id}` : null, class: `part part-${part.kind}${part.main ? " major" : ""}` }, make("h2", {}, visible(part.label ?? "")), ...children);
 }
 
 const DRAW = {
   text(part) {
     const title = part.title ? make("h3", { dir: "auto" }, visible(part.title)) : null;
-    return block(part, title, body(part.text), address(part.url));
+    let text = [body(part.text)];
+    if (part.words) text = [make("p", { class: "prose", dir: "auto", "data-part": part.id }, ...words(part.text))];
+    else if (part.search) text = searchable(part.text, part.label);
+    return block(part, title, ...text, address(part.url));
+  },
+
+  // Sentences of a text, one of which is in focus.
+  sentences(part) {
+    const drawn = part.sentences.flatMap((sentence, at) => {
+      const number = make("sup", { class: "place" }, String(at + 1));
+      const here = at === part.at;
+      return [make(here ? "mark" : "span", { class: here ? "focus" : null, "aria-current": here ? "true" : null }, number, visible(sentence)), " "];
+    });
+    return block({ ...part, main: true }, make("p", { class: "prose", dir: "auto" }, ...drawn));
   },
 
   turns(part) {

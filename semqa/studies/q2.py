@@ -1,0 +1,316 @@
+"""Q² (Honovich et al. 2021): does a response say nothing but what its knowledge says?
+
+Two people judge each response; where they differ, a third one does, who sees nothing of what they said.
+The design ``independent`` asks as many as are wanted and settles nothing.
+
+Inputs are files as `semqa.attribution.q2.reading` has them: one response per row, or one per system in
+columns ``<system>_response``. Labels in them are not shown; in a gold file they are the right answers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.q2.reading import class_by_name, read_responses
+from semqa.attribution.q2.responses import Response
+from semqa.data.csv_rows import encode_record
+from semqa.errors import InputError
+from semqa.studies.kind import (
+    Figures,
+    Format,
+    Given,
+    Input,
+    Item,
+    Kind,
+    Option,
+    Part,
+    Question,
+    Rated,
+    Stage,
+    json_bytes,
+    majority,
+    spans_of,
+    text_part,
+    tied,
+)
+from semqa.studies.tables import (
+    column,
+    encoded,
+    kept_tables,
+    read_kept,
+    with_cells,
+    with_columns,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from semqa.data.csv_rows import CsvFile, CsvRecord
+    from semqa.studies.folder import Study
+
+ADJUDICATED, INDEPENDENT = "adjudicated", "independent"
+
+_CONSISTENT = Question(
+    "consistent",
+    "Is all that the response claims in the knowledge?",
+    "choice",
+    (
+        Option(True, "Consistent", "The knowledge says it, or it makes no claim about the world."),
+        Option(False, "Inconsistent", "A claim is missing from the knowledge, or differs there."),
+    ),
+)
+_WRONG = (("consistent", (False,)),)
+_HOW = "Drag over the words, or click the first and the last."
+
+
+class Q2(Kind):
+    """Consistency of responses with the knowledge they were given."""
+
+    name = "q2"
+    title = "Does the response keep to what is known?"
+    designs = (ADJUDICATED, INDEPENDENT)
+    per_item = 2
+    adjudicated = (ADJUDICATED,)
+
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        """Make an item of each response."""
+        del design
+        return [item for each in inputs for item in _items(each)]
+
+    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
+        """Keep the tables."""
+        return kept_tables(inputs)
+
+    def key(self, item: Item) -> tuple[str, ...]:
+        """Return what tells a response from others."""
+        return str(item.data["file"]), item.item, item.system
+
+    def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
+        """Return the one stage."""
+        del design
+        response, knowledge = str(item.data["response"]), str(item.data["knowledge"])
+        before = [text_part(*each) for each in _before(item)]
+        parts: tuple[Part, ...] = (
+            *before,
+            {**text_part("Response", response), "id": "response", "words": True, "main": True},
+            {**text_part("Knowledge", knowledge), "id": "knowledge", "words": True},
+        )
+        asked = (
+            _CONSISTENT,
+            Question(
+                "claims",
+                "Mark what is wrong in the response",
+                "spans",
+                when=_WRONG,
+                hint=_HOW,
+                part="response",
+                length=len(response),
+            ),
+            Question(
+                "evidence",
+                "Mark what the knowledge says instead, if it does",
+                "spans",
+                when=_WRONG,
+                required=False,
+                hint=_HOW,
+                part="knowledge",
+                length=len(knowledge),
+            ),
+            Question("remark", "A remark, if you like", "text", required=False),
+        )
+        return (Stage("Compare the response with the knowledge", parts, asked),)
+
+    def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether as many raters find a response consistent as inconsistent."""
+        del item
+        return tied(values["consistent"] for values in given)
+
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
+        """Return the labels of files as ratings."""
+        places = {study.kind.key(item): n for n, item in enumerate(study.items, 1)}
+        found = []
+        for each in inputs:
+            file = read_responses(each.path)
+            for item, response in zip(_items(each), file.responses, strict=True):
+                if response.inconsistent is None:
+                    continue
+                place = places.get(self.key(item))
+                if place is None or study.items[place - 1].data["response"] != response.text:
+                    raise InputError("is not a response of the study.", where=response.where)
+                found.append(Given(place, {"consistent": not response.inconsistent}))
+        return found
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return a line per rating, or the table that the study was made of, with labels."""
+        if form == "jsonl":
+            return [json_bytes(_row(each)) for each in ratings]
+        kept = read_kept(study)
+        if len(kept) == 1:
+            ((name, file),) = kept.items()
+            return _labelled(name, file, verdicts(study, ratings))
+        return _plain(study, verdicts(study, ratings))
+
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the tables with labels.
+
+        Of a table without labels whose name says its class, the responses that raters put into the
+        other class go to the end of the table with the other name.
+        """
+        said = verdicts(study, ratings)
+        found: dict[str, Iterable[bytes]] = {}
+        classes: dict[str, tuple[CsvFile, list[CsvRecord]]] = {}
+        moved: list[tuple[str, CsvFile, CsvRecord]] = []
+        for name, file in read_kept(study).items():
+            own = class_by_name(name)
+            if own is None or column(file, "response") is None or column(file, "label") is not None:
+                found[name] = _labelled(name, file, said)
+                continue
+            stay: list[CsvRecord] = []
+            for row, record in enumerate(file.records):
+                if said.get((name, str(row), "")) in (None, not own):
+                    stay.append(record)
+                else:
+                    moved.append((_other_class(name), file, record))
+            classes[name] = (file, stay)
+        for name, file, record in moved:
+            classes.setdefault(name, (file, []))[1].append(record)
+        return found | {name: encoded(file, rows) for name, (file, rows) in classes.items()}
+
+    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+        """Return the share of consistent responses by system, agreement, and what was settled."""
+        from semqa.attribution.q2.meta import Judged, annotation_counts
+        from semqa.studies.analysis import labels_report
+
+        found = labels_report(
+            studies,
+            lambda values: "consistent" if values["consistent"] else "inconsistent",
+            ("consistent", "inconsistent"),
+            words=lambda item: len(f"{item.data['response']} {item.data['knowledge']}".split()),
+        )
+        judged = [
+            Judged(_response(study, item, said), {})
+            for study, ratings in studies
+            for said in [verdicts(study, ratings)]
+            for item in study.items
+        ]
+        record = {**found.record, "contexts": annotation_counts(judged)}
+        return Figures(record, found.tables, found.notes)
+
+
+def verdicts(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], bool | None]:
+    """Return what most raters say of each response, by key; None if they are undecided."""
+    votes: dict[tuple[str, ...], list[bool]] = {}
+    for each in ratings:
+        votes.setdefault(study.kind.key(each.item), []).append(each.values["consistent"])
+    return {key: majority(given) for key, given in votes.items()}
+
+
+def _items(given: Input) -> list[Item]:
+    try:
+        file = read_responses(given.path)
+    except InputError as error:
+        error.hint = None  # it names an option of another command
+        raise
+    if file.kind == "steps":
+        raise InputError("This table has questions, not responses to rate.", where=file.name)
+    rows = list(read_table(given.path))
+    found = []
+    for number, response in enumerate(file.responses):
+        # A table of several systems has one row per context.
+        row = rows[number if response.context is None else int(response.context)].fields
+        data: dict[str, Any] = {
+            "file": given.path.name,
+            "response": response.text,
+            "knowledge": response.knowledge,
+        }
+        for name in ("topic", "message"):
+            if isinstance(said := row.get(name), str) and said.strip():
+                data[name] = said
+        expected = None
+        if given.gold:
+            if response.inconsistent is None:
+                raise InputError("A gold response needs a label.", where=response.where)
+            expected = {"consistent": not response.inconsistent}
+        place = response.id if response.context is None else response.context
+        found.append(Item(place, response.system or "", data, expected))
+    return found
+
+
+def _before(item: Item) -> list[tuple[str, str]]:
+    labels = {"topic": "Topic", "message": "What was said before"}
+    return [(label, str(item.data[name])) for name, label in labels.items() if name in item.data]
+
+
+def _response(study: Study, item: Item, said: Mapping[tuple[str, ...], bool | None]) -> Response:
+    verdict = said.get(study.kind.key(item))
+    context = f"{item.data['file']}#{item.item}"
+    text, knowledge = str(item.data["response"]), str(item.data["knowledge"])
+    wrong = None if verdict is None else not verdict
+    return Response(context, text, knowledge, wrong, item.system or None, context)
+
+
+def _cell(verdict: bool | None) -> str:
+    """Return a label as the released tables have it: 1 is inconsistent."""
+    return "" if verdict is None else str(int(not verdict))
+
+
+def _labelled(
+    name: str, file: CsvFile, said: Mapping[tuple[str, ...], bool | None]
+) -> Iterable[bytes]:
+    """Return a table with labels of what was rated; other labels stay."""
+    systems = {key[2] for key in said if key[0] == name}
+    labels = {
+        system: f"{system}_label" if column(file, "response") is None else "label"
+        for system in systems
+    }
+    wide = with_columns(file, sorted(set(labels.values())))
+    records = []
+    for row, record in enumerate(wide.records):
+        cells = {
+            place: _cell(said[name, str(row), system])
+            for system, label in labels.items()
+            if (name, str(row), system) in said and (place := column(wide, label)) is not None
+        }
+        records.append(with_cells(record, cells))
+    return encoded(wide, records)
+
+
+PLAIN = ("id", "system", "topic", "message", "response", "knowledge", "label")
+"""The columns of an export of several tables, or of JSON lines."""
+
+
+def _plain(study: Study, said: Mapping[tuple[str, ...], bool | None]) -> Iterable[bytes]:
+    yield encode_record(PLAIN).encode()
+    for item in study.items:
+        key = study.kind.key(item)
+        if key not in said:
+            continue
+        data = item.data
+        cells = {**data, "id": "/".join(filter(None, key)), "system": item.system}
+        cells["label"] = _cell(said[key])
+        yield encode_record([str(cells.get(name, "")) for name in PLAIN]).encode()
+
+
+def _row(rated: Rated) -> dict[str, Any]:
+    data, values = rated.item.data, rated.values
+    return {
+        "file": data["file"],
+        "context": rated.item.item,
+        "system": rated.item.system,
+        "response": data["response"],
+        "knowledge": data["knowledge"],
+        "label": int(not values["consistent"]),
+        "rater": rated.rater,
+        "claims": spans_of(values.get("claims"), str(data["response"])),
+        "evidence": spans_of(values.get("evidence"), str(data["knowledge"])),
+        "remark": values.get("remark", ""),
+        "seconds": round(rated.seconds, 1),
+    }
+
+
+def _other_class(name: str) -> str:
+    wrong = "inconsistent" in name.lower()
+    old, new = ("inconsistent", "consistent") if wrong else ("consistent", "inconsistent")
+    return re.sub(old, new, name, flags=re.IGNORECASE)

@@ -1,0 +1,606 @@
+"""TofuEval (Tang et al. 2024): summaries of a dialogue on a topic, judged sentence by sentence.
+
+For each sentence: is it consistent with the document, and if not, what is wrong, and which types of
+error are these? Then: does the summary keep to the topic (1 to 5), and which of the topic's key points
+does it make? Where a topic has no key points, the rater writes them first, with the summary hidden. In
+the design ``key-points`` that is all that is asked, once a topic; its export is the list of key points
+that the other design takes.
+
+Inputs, told apart by their columns: annotated sentences as released (their labels are not shown), or JSON
+lines with ``doc_id``, ``topic``, ``summary`` and perhaps ``model_name``; documents (``doc_id``, ``source``); key
+points (``doc_id``, ``topic``, ``key_points``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.tofueval.data import (
+    ERROR_TYPES,
+    AnnotatedSentence,
+    SummaryKey,
+    by_summary,
+    error_types,
+    key_points_of,
+    read_annotations,
+    read_categories,
+    read_documents,
+    read_key_points,
+)
+from semqa.attribution.tofueval.judging import (
+    completeness,
+    read_texts,
+    read_wanted,
+)
+from semqa.data.csv_rows import encode_record, read_csv
+from semqa.data.jsonl import read_rows, shown
+from semqa.errors import InputError
+from semqa.studies.kind import (
+    Figures,
+    Format,
+    Given,
+    Input,
+    Item,
+    Kind,
+    Option,
+    Part,
+    Question,
+    Rated,
+    Stage,
+    expected_of,
+    json_bytes,
+    majority,
+    text_part,
+)
+from semqa.studies.tables import column, encoded, kept_tables, read_kept, with_cells, with_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from semqa.attribution.tofueval.data import KeyPoints
+    from semqa.data.csv_rows import CsvFile
+    from semqa.studies.folder import Study
+
+SENTENCES, KEY_POINTS = "sentences", "key-points"
+NONE = 0
+"""The answer that a summary makes no key point."""
+
+_TYPES = tuple(
+    Option(error.name, error.name, f"The sentence {error.definition}.") for error in ERROR_TYPES
+)
+_RELEVANCE = Question(
+    "relevance",
+    "How well does the summary keep to the topic?",
+    "scale",
+    tuple(
+        Option(level, label)
+        for level, label in enumerate(("Not at all", "Hardly", "About half", "Mostly", "Fully"), 1)
+    ),
+)
+_WRITTEN = Question(
+    "key_points",
+    "What would a complete summary on this topic have to say?",
+    "lines",
+    hint="One point per line, each a short sentence.",
+)
+_NO_POINT = Option(NONE, "None of them", alone=True)
+
+
+class TofuEval(Kind):
+    """Consistency by sentence, relevance, and completeness by key points."""
+
+    name = "tofueval"
+    title = "Does the summary say what was said?"
+    designs = (SENTENCES, KEY_POINTS)
+    per_item = 2
+
+    def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
+        """Make an item of each summary, or of each topic."""
+        files = _Files(inputs)
+        return files.topics() if design == KEY_POINTS else files.summaries()
+
+    def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
+        """Keep annotated sentences and key points."""
+        return kept_tables([each for each in inputs if _role(each) != "documents"])
+
+    def key(self, item: Item) -> tuple[str, ...]:
+        """Return what tells a summary from others."""
+        return tuple(str(item.data[name]) for name in _KEY)
+
+    def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
+        """Return a stage per sentence, and one for the whole."""
+        data = item.data
+        topic = text_part("Topic", str(data["topic"]))
+        document: Part = {
+            **text_part("Document", str(data["document"])),
+            "id": "document",
+            "search": True,
+        }
+        if design == KEY_POINTS:
+            return (Stage("Write the key points", (topic, document), (_WRITTEN,)),)
+        texts = [text for _, text, _ in data["sentences"]]
+
+        def summary(at: int | None) -> Part:
+            return {
+                "id": "summary",
+                "kind": "sentences",
+                "label": "Summary",
+                "sentences": texts,
+                "at": at,
+            }
+
+        points = data.get("points")
+        stages: list[Stage] = []
+        if points is None:
+            hidden = text_part("Summary", "Hidden until the key points are written.")
+            parts: tuple[Part, ...] = (topic, {**hidden, "id": "summary"}, document)
+            stages.append(Stage("Write the key points first", parts, (_WRITTEN,)))
+        stages += [
+            Stage(
+                f"Sentence {place + 1} of {len(texts)}",
+                (topic, summary(place), document)
+                if not stages and not place
+                else (summary(place),),
+                _about(number, text),
+                revisable=True,
+            )
+            for place, (number, text, _) in enumerate(data["sentences"])
+        ]
+        asked = [_RELEVANCE]
+        if points is None or points:
+            asked.append(_covered(points))
+        asked.append(Question("remark", "A remark, if you like", "text", required=False))
+        stages.append(Stage("The summary as a whole", (summary(None),), tuple(asked)))
+        return tuple(stages)
+
+    def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
+        """Return annotated sentences, or key points, as ratings."""
+        places = {self.key(item): n for n, item in enumerate(study.items, 1)}
+        files = _Files(inputs)
+        if study.settings.design == KEY_POINTS:
+            given = [(files.topic_of(each), _points_values(each)) for each in files.points]
+        else:
+            given = [(item, _released_values(own)) for item, own in files.annotated()]
+        found = []
+        for item, values in given:
+            if self.key(item) not in places:
+                raise InputError(
+                    f"{item.item} ({item.system}) is not in the study."
+                    if item.system
+                    else f"{item.item} is not in the study."
+                )
+            if values:
+                found.append(Given(places[self.key(item)], values))
+        return found
+
+    def export(self, study: Study, ratings: Sequence[Rated], form: Format) -> Iterable[bytes]:
+        """Return lines per sentence and rater, or the released columns with verdicts."""
+        if form == "jsonl":
+            return [json_bytes(row) for each in ratings for row in _rows(study, each)]
+        kept = _kept(study)
+        if len(kept) == 1:
+            ((name, file),) = kept.items()
+            return _labelled(study, name, file, ratings)
+        if study.settings.design == KEY_POINTS:
+            return _plain_points(study, ratings)
+        return _plain(study, ratings)
+
+    def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
+        """Return the tables that the study was made of, with verdicts."""
+        return {
+            name: _labelled(study, name, file, ratings) for name, file in _kept(study).items()
+        } or super().released(study, ratings)
+
+    def report(self, studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
+        """Return rates of errors, their types, relevance, completeness, and agreement."""
+        from semqa.studies.tofueval_report import report
+
+        return report(studies)
+
+
+_KEY = ("dataset", "split", "doc_id", "topic", "model")
+
+
+def _about(number: int, text: str) -> tuple[Question, ...]:
+    """Return the questions about a sentence; on a small screen it is out of sight above them."""
+    wrong = ((f"s{number}", ("no",)),)
+    return (
+        Question(
+            f"s{number}",
+            "Does the document bear out all of this sentence?",
+            "choice",
+            (Option("yes", "Yes: it is consistent"), Option("no", "No: something in it is wrong")),
+            hint=f"“{text}”",
+        ),
+        Question(f"s{number}_why", "What is wrong with it?", "text", when=wrong),
+        Question(
+            f"s{number}_types",
+            "Which types of error are these?",
+            "several",
+            _TYPES,
+            when=wrong,
+            hint="As many as apply.",
+        ),
+    )
+
+
+def _covered(points: Sequence[str] | None) -> Question:
+    given = tuple(Option(n, point) for n, point in enumerate(points or (), 1))
+    return Question(
+        "covered",
+        "Which of these key points does the summary make?",
+        "several",
+        (*given, _NO_POINT),
+        hint="In its own words will do. Tick each one.",
+        lines_of=_WRITTEN.id if points is None else "",
+    )
+
+
+def points_of(item: Item, values: Mapping[str, Any]) -> list[str]:
+    """Return the key points that a rater compared a summary with."""
+    given = item.data.get("points")
+    if given is not None:
+        return list(given)
+    return [line.strip() for line in values.get(_WRITTEN.id, "").splitlines() if line.strip()]
+
+
+def made(item: Item, values: Mapping[str, Any]) -> list[bool] | None:
+    """Return for each key point whether a rater says that the summary makes it; None if not asked."""
+    if "covered" not in values:
+        return None
+    return [n in values["covered"] for n in range(1, len(points_of(item, values)) + 1)]
+
+
+# Reading
+
+
+def _role(given: Input) -> str:
+    """Return what a file has in it."""
+    suffix = given.path.suffix.lower()
+    if suffix == ".json":
+        return "categories"
+    if suffix == ".csv":
+        names = {name.strip().casefold() for name in read_csv(given.path).header}
+    else:
+        first = next(iter(read_rows(given.path)), None)
+        names = set() if first is None else set(first.fields)
+    for role, columns in _ROLES.items():
+        if names & columns:
+            return role
+    raise InputError(
+        "This file has neither sentences, summaries, key points, documents nor topics.",
+        where=str(given.path),
+    )
+
+
+_ROLES = {
+    "sentences": {"summ_sent", "sentence"},
+    "summaries": {"summary"},
+    "points": {"key_points"},
+    "documents": {"source", "document", "text"},
+    "topics": {"topic"},
+}
+"""By what columns files are known; the first that fits."""
+
+
+class _Files:
+    """The inputs of a study, by what is in them."""
+
+    def __init__(self, inputs: Sequence[Input]) -> None:
+        self._by_role: dict[str, list[Input]] = {}
+        for each in inputs:
+            self._by_role.setdefault(_role(each), []).append(each)
+        self.points = read_key_points(self._paths("points"))
+        self.documents = read_documents(self._paths("documents"))
+        self._categories = read_categories(self._paths("categories"))
+
+    def _paths(self, role: str) -> list[Path]:
+        return [each.path for each in self._by_role.get(role, ())]
+
+    def summaries(self) -> list[Item]:
+        """Return an item per summary."""
+        points = {(each.doc_id, each.topic): each.points for each in self.points}
+        items = [item for item, _ in self.annotated()]
+        items += [item for each in self._by_role.get("summaries", ()) for item in _written(each)]
+        return [self._whole(item, points) for item in items]
+
+    def annotated(self) -> Iterator[tuple[Item, list[AnnotatedSentence]]]:
+        """Yield the summaries of annotated files, with their sentences."""
+        for given in self._by_role.get("sentences", ()):
+            sentences = read_annotations([given.path])
+            rows = {id(sentence): row for row, sentence in enumerate(sentences)}
+            for (split, key), own in by_summary(sentences).items():
+                texts: dict[int, tuple[str, list[int]]] = {}
+                for sentence in own:
+                    text, places = texts.setdefault(sentence.index, (sentence.text, []))
+                    if text != sentence.text:
+                        raise InputError(
+                            f"Sentence {sentence.index} of this summary is there already, with "
+                            "another text.",
+                            where=sentence.where,
+                        )
+                    places.append(rows[id(sentence)])
+                held = [[index, text, places] for index, (text, places) in sorted(texts.items())]
+                expected = {f"s{e.index}": _WORD[e.inconsistent] for e in own}
+                item = _item(key, split, held, expected if given.gold else None)
+                item.data["file"] = given.path.name  # type: ignore[index]
+                yield item, own
+
+    def topics(self) -> list[Item]:
+        """Return an item per document and topic."""
+        found = {(e.doc_id, e.topic): self.topic_of(e) for e in self.points}
+        for item in self.summaries():
+            doc_id, topic = str(item.data["doc_id"]), str(item.data["topic"])
+            found.setdefault((doc_id, topic), _topic(str(item.data["dataset"]), doc_id, topic))
+        for given in self._by_role.get("topics", ()):
+            for doc_id, topic in read_wanted(given.path):
+                found.setdefault((doc_id, topic), _topic("", doc_id, topic))
+        return [self._whole(item, {}) for item in found.values()]
+
+    def topic_of(self, points: KeyPoints) -> Item:
+        """Return the item of a topic."""
+        return _topic(points.dataset, points.doc_id, points.topic)
+
+    def _whole(self, item: Item, points: Mapping[tuple[str, str], Sequence[str]]) -> Item:
+        """Return an item with its document, key points and category."""
+        data = dict(item.data)
+        document = self.documents.get(str(data["doc_id"]))
+        if document is None:
+            raise InputError(
+                f"The document {shown(str(data['doc_id']))} is missing: give a file with doc_id and "
+                "source."
+            )
+        data["document"] = document.text
+        known = points.get((str(data["doc_id"]), str(data["topic"])))
+        if known is not None:
+            data["points"] = list(known)
+        own, common = self._categories.get(str(data["dataset"]), {}), self._categories.get("", {})
+        if category := own.get(str(data["topic"])) or common.get(str(data["topic"])):
+            data["category"] = category
+        return replace(item, data=data)
+
+
+def _item(
+    key: SummaryKey, split: str, sentences: list[list[Any]], expected: dict[str, Any] | None
+) -> Item:
+    data = {
+        "dataset": key.dataset,
+        "split": split,
+        "doc_id": key.doc_id,
+        "topic": key.topic,
+        "model": key.model,
+        "sentences": sentences,
+    }
+    return Item(f"{key.doc_id}: {key.topic}", key.model, data, expected)
+
+
+def _topic(dataset: str, doc_id: str, topic: str) -> Item:
+    data = {"dataset": dataset, "split": "", "doc_id": doc_id, "topic": topic, "model": ""}
+    return Item(f"{doc_id}: {topic}", "", data)
+
+
+def _written(given: Input) -> list[Item]:
+    """Return the summaries of JSON lines."""
+    sentences: dict[SummaryKey, list[list[Any]]] = {}
+    for each in read_texts([given.path], "sentence"):
+        sentences.setdefault(each.key, []).append([each.index, each.text, []])
+    rows = read_rows(given.path)
+    return [
+        _item(key, "", held, expected_of(row, gold=given.gold))
+        for (key, held), row in zip(sentences.items(), rows, strict=True)
+    ]
+
+
+_WORD = {False: "yes", True: "no"}
+"""How the released files write whether a sentence is inconsistent."""
+
+
+def _released_values(own: Sequence[AnnotatedSentence]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for each in own:
+        name = f"s{each.index}"
+        values[name] = _WORD[each.inconsistent]
+        if each.inconsistent:
+            values |= {f"{name}_why": each.explanation.strip(), f"{name}_types": [*each.errors]}
+    return values
+
+
+def _points_values(given: KeyPoints) -> dict[str, Any]:
+    return {_WRITTEN.id: "\n".join(_one_line(given.points))} if given.points else {}
+
+
+def _one_line(points: Iterable[str]) -> list[str]:
+    return [" ".join(point.split()) for point in points]
+
+
+# Writing
+
+
+def consensus(study: Study, ratings: Sequence[Rated]) -> dict[tuple[str, ...], AnnotatedSentence]:
+    """Return what raters say together of each sentence, by the summary's key and the number.
+
+    A sentence is inconsistent if at least half of its raters say so. Its explanations are theirs, one per
+    line; its types those that at least half of them name, or else all.
+    """
+    given: dict[tuple[str, ...], tuple[Item, list[Mapping[str, Any]]]] = {}
+    for each in ratings:
+        key = study.kind.key(each.item)
+        given.setdefault(key, (each.item, []))[1].append(each.values)
+    found = {}
+    for key, (item, values) in given.items():
+        for number, text, _ in item.data["sentences"]:
+            name = f"s{number}"
+            said = [each for each in values if name in each]
+            wrong = [each for each in said if each[name] == "no"]
+            if not said:
+                continue
+            inconsistent = majority([each[name] for each in said]) != "yes"
+            named = Counter(t for each in wrong for t in each.get(f"{name}_types", ()))
+            types = [t for t, count in named.items() if 2 * count >= len(wrong)] or list(named)
+            why = dict.fromkeys(each.get(f"{name}_why", "") for each in wrong)
+            dataset, split, doc_id, topic, model = key
+            found[(*key, str(number))] = AnnotatedSentence(
+                SummaryKey(dataset, doc_id, topic, model),
+                number,
+                text,
+                inconsistent,
+                tuple(types) if inconsistent else (),
+                "\n".join(filter(None, why)) if inconsistent else "",
+                split,
+            )
+    return found
+
+
+def _kept(study: Study) -> dict[str, CsvFile]:
+    """Return the kept tables that an export of this design is made of."""
+    wanted = "key_points" if study.settings.design == KEY_POINTS else "sent_label"
+    return {
+        name: file for name, file in read_kept(study).items() if column(file, wanted) is not None
+    }
+
+
+def _labelled(study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
+    """Return a table with what raters said; rows of what was not rated stay."""
+    if study.settings.design == KEY_POINTS:
+        return _with_points(file, ratings)
+    said = consensus(study, ratings)
+    at: dict[int, AnnotatedSentence] = {}
+    for item in study.items:
+        if item.data.get("file") == name:
+            for number, _, rows in item.data["sentences"]:
+                if (verdict := said.get((*study.kind.key(item), str(number)))) is not None:
+                    at |= dict.fromkeys(rows, verdict)
+    wide = with_columns(file, ["exp", "type"])
+    records = []
+    for row, record in enumerate(wide.records):
+        if (verdict := at.get(row)) is not None:
+            record = with_cells(record, _cells(wide, record.cells, verdict))  # noqa: PLW2901
+        records.append(record)
+    return encoded(wide, records)
+
+
+def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> dict[int, str]:
+    """Return the cells that say something else than a verdict does, as it says it."""
+    new: dict[str, tuple[str, Callable[[str], object]]] = {
+        "sent_label": (_WORD[verdict.inconsistent], lambda cell: cell.strip().casefold()),
+        "exp": (verdict.explanation, str.strip),
+        "type": (", ".join(verdict.errors), lambda cell: frozenset(error_types(cell))),
+    }
+    found = {}
+    for name, (value, meaning) in new.items():
+        place = column(file, name)
+        assert place is not None  # noqa: S101 - was looked for, or added
+        if meaning(cells[place]) != meaning(value):
+            found[place] = value
+    return found
+
+
+def _with_points(file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
+    """Return a table of key points with those of the first rater of each topic."""
+    said = _first_points(ratings)
+    doc, topic, cell = (column(file, name) for name in ("doc_id", "topic", "key_points"))
+    doc = column(file, "meeting_id") if doc is None else doc
+    assert doc is not None and topic is not None and cell is not None  # noqa: S101, PT018 - was read
+    records = []
+    for record in file.records:
+        points = said.get((record.cells[doc].strip(), record.cells[topic].strip()))
+        if points is not None and points != _one_line(key_points_of(record.cells[cell], "")):
+            record = with_cells(record, {cell: points_cell(points)})  # noqa: PLW2901
+        records.append(record)
+    return encoded(file, records)
+
+
+COLUMNS = (
+    "doc_id",
+    "topic",
+    "model_name",
+    "sent_idx",
+    "summ_sent",
+    "sent_label",
+    "exp",
+    "type",
+    "dataset",
+    "split",
+)
+"""The columns of an export of summaries that come from no released table."""
+
+
+def _plain(study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+    yield encode_record(COLUMNS).encode()
+    for sentence in consensus(study, ratings).values():
+        key = sentence.key
+        cells = (
+            key.doc_id,
+            key.topic,
+            key.model,
+            str(sentence.index),
+            sentence.text,
+            _WORD[sentence.inconsistent],
+            sentence.explanation,
+            ", ".join(sentence.errors),
+            key.dataset,
+            sentence.split,
+        )
+        yield encode_record(cells).encode()
+
+
+def _plain_points(study: Study, ratings: Sequence[Rated]) -> Iterable[bytes]:
+    del study
+    yield encode_record(("doc_id", "topic", "key_points")).encode()
+    for (doc_id, topic), points in _first_points(ratings).items():
+        yield encode_record((doc_id, topic, points_cell(points))).encode()
+
+
+def _first_points(ratings: Sequence[Rated]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in ratings:
+        key = str(each.item.data["doc_id"]), str(each.item.data["topic"])
+        found.setdefault(key, points_of(each.item, each.values))
+    return found
+
+
+def points_cell(points: Sequence[str]) -> str:
+    """Return key points as the released table has them: a list of numbered sentences.
+
+    Example:
+        >>> points_cell(["It was late.", "It rained."])
+        "['1. It was late.', '2. It rained.']"
+    """
+    return repr([f"{number}. {point}" for number, point in enumerate(points, 1)])
+
+
+def _rows(study: Study, rated: Rated) -> Iterator[dict[str, Any]]:
+    """Yield a line per sentence, and one for the whole summary."""
+    data, values = rated.item.data, rated.values
+    key = {"dataset": data["dataset"], "split": data["split"], "doc_id": data["doc_id"]}
+    key |= {"topic": data["topic"]}
+    rater = {"rater": rated.rater}
+    whole: dict[str, Any] = {}
+    if study.settings.design == SENTENCES:
+        key |= {"model_name": data["model"]}
+        for number, text, _ in data["sentences"]:
+            name = f"s{number}"
+            if name in values:
+                yield {
+                    **key,
+                    "sent_idx": number,
+                    "summ_sent": text,
+                    "sent_label": values[name],
+                    "exp": values.get(f"{name}_why", ""),
+                    "type": ", ".join(values.get(f"{name}_types", ())),
+                    **rater,
+                }
+        covered = made(rated.item, values)
+        if "relevance" in values:
+            whole["relevance"] = values["relevance"]
+        if covered is not None:
+            whole |= {"made": covered, "completeness": completeness(covered).value}
+    points = points_of(rated.item, values)
+    if points:
+        whole["key_points"] = points
+    if whole:
+        remark = values.get("remark", "")
+        yield {**key, **whole, "remark": remark, **rater, "seconds": round(rated.seconds, 1)}

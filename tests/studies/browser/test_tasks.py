@@ -1,0 +1,224 @@
+"""Whole studies of TofuEval, AttrScore and Q² in browsers, each with something killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from semqa.studies.folder import Study
+from tests.studies.browser.conftest import Sight, serving
+from tests.studies.browser.test_rating import begin, saved
+from tests.studies.made import make_study
+from tests.studies.tasks import attrscore_inputs, q2_inputs, tofueval_inputs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def semqa(*arguments: object) -> str:
+    """Run the command, as the owner of a study does."""
+    command = [sys.executable, "-m", "semqa", "study", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def lines(study: Study) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in semqa("export", study.folder, "-o", "-", "--format", "jsonl").splitlines()]  # fmt: skip
+
+
+def report(study: Study) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(semqa("report", study.folder, "--json"))
+    return found
+
+
+def open_stage(page: Page) -> str:
+    return page.locator(".stage.open h2").inner_text()
+
+
+def finished(page: Page) -> bool:
+    return page.locator("#message > h2").is_visible()
+
+
+def look(page: Page) -> None:
+    """Ask for new items, as a rater does who has finished before the others."""
+    button = page.get_by_role("button", name="Look for new items")
+    if button.is_visible():
+        drawn = page.locator("html").get_attribute("data-ready")
+        button.click()
+        page.wait_for_selector(f'html:not([data-ready="{drawn}"])')
+
+
+def test_tofueval(tmp_path: Path, sight: Sight) -> None:
+    """The server is killed while one rater is between two sentences."""
+    inputs = tofueval_inputs(tmp_path / "in", systems="A")
+    study = make_study(tmp_path, "tofueval", inputs, raters="ann,eve", per_item=2)
+    with serving(study.folder) as served:
+        ann, eve = (sight.open(served.links[name]) for name in ("ann", "eve"))
+        for page in (ann, eve):
+            begin(page)
+            assert page.locator("mark.focus").inner_text().startswith("1The roof")
+            saved(page, "1", "Enter")
+            assert page.locator("mark.focus").inner_text() == "2The building is unsafe."
+        # Ann searches the document, and finds an error.
+        ann.keyboard.press("/")
+        ann.keyboard.type("UNSAFE")
+        ann.keyboard.press("Enter")
+        assert ann.locator(".finding [role=status]").inner_text() == "1 of 1"
+        ann.keyboard.press("Escape")
+        ann.keyboard.press("2")
+        ann.keyboard.type("Ortiz only thinks so.")
+        with ann.expect_response(lambda r: r.url.endswith("/draft") and r.ok):
+            ann.keyboard.press("Enter")  # a type is missing: it gets the focus
+            ann.keyboard.press("3")
+        served.kill()
+        eve.keyboard.press("1")
+        eve.keyboard.press("Enter")
+        eve.get_by_text("No connection").wait_for()
+        ann.context.close()
+    with serving(study.folder, served.port) as again:
+        eve.locator(".stage.open h2", has_text="Sentence 3").wait_for()
+        ann = sight.open(again.links["ann"])
+        begin(ann)
+        assert ann.locator(".stage.open textarea").input_value() == "Ortiz only thinks so."
+        assert ann.locator(".stage.open .several input").nth(2).is_checked()
+        saved(ann, "Enter")
+        # She changes her mind about the first sentence, and goes on with the third.
+        ann.keyboard.press("1")
+        drawn = ann.locator("html").get_attribute("data-ready")
+        ann.get_by_role("button", name="Change: Sentence 1").click()
+        ann.wait_for_selector(f'html:not([data-ready="{drawn}"])')
+        assert ann.locator("mark.focus").inner_text().startswith("1The roof")
+        ann.locator(".stage.open label", has_text="No: something").click()
+        ann.locator(".stage.open textarea").fill("It says since March.")
+        ann.locator(".stage.open label", has_text="Contradiction").click()
+        drawn = ann.locator("html").get_attribute("data-ready")
+        ann.locator("#go").click()
+        ann.wait_for_selector(f'html:not([data-ready="{drawn}"])')
+        assert open_stage(ann).lower() == "sentence 3 of 3"
+        assert ann.locator(".stage.open input").first.is_checked()  # what she had begun there
+        for page in (ann, eve):
+            saved(page, "1", "Enter")
+            page.keyboard.press("4")
+            page.locator("label", has_text="None of them").click()
+            page.locator("label", has_text="roof leaks").click()
+            page.locator("label", has_text="420,000").click()
+            saved(page, "Enter")
+            page.get_by_text("Done. Thank you!").wait_for()
+    rows = lines(study)
+    said = {
+        (r["rater"], r["sent_idx"]): (r["sent_label"], r["type"]) for r in rows if "sent_idx" in r
+    }
+    assert said == {
+        ("ann", 1): ("no", "Contradiction"),
+        ("ann", 2): ("no", "Stating Opinion as Fact"),
+        ("ann", 3): ("yes", ""),
+        **{("eve", number): ("yes", "") for number in (1, 2, 3)},
+    }
+    assert [row["made"] for row in rows if "made" in row] == [[True, True, False, False]] * 2
+    assert report(study)["systems"]["model_A"]["completeness"]["value"] == 0.5
+    semqa("export", study.folder, "-o", tmp_path / "out.csv")
+    rates = [sys.executable, "-m", "semqa", "eval", "tofueval", "rates", str(tmp_path / "out.csv")]
+    assert (
+        "Contradiction" in subprocess.run(rates, check=True, capture_output=True, text=True).stdout
+    )
+
+
+def test_attrscore(tmp_path: Path, sight: Sight) -> None:
+    """A browser is killed in the middle; one rater has the keyboard alone, the other a phone."""
+    inputs = attrscore_inputs(tmp_path / "in")
+    study = make_study(
+        tmp_path, "attrscore", inputs, raters="ann,eve", per_item=2, design="independent"
+    )
+    with serving(study.folder) as served:
+        ann = sight.open(served.links["ann"])
+        eve = sight.open(served.links["eve"], 390, 844)
+        begin(ann)
+        begin(eve)
+        for number in range(3):
+            # The text to mark gets the focus. The second word, and the whole second sentence or the rest.
+            for key in ("3", "ArrowRight", "Space", "Space"):
+                ann.keyboard.press(key)
+            assert ann.locator(".chips li").count() == 1
+            if number == 1:
+                with ann.expect_response(lambda r: r.url.endswith("/draft") and r.ok):
+                    for key in ("Home", "Space", "End", "Space"):
+                        ann.keyboard.press(key)
+                ann.context.close()
+                ann = sight.open(served.links["ann"])
+                begin(ann)
+                assert ann.locator(".chips li").count() == 1
+                assert ann.locator(".word:not(.on)").count() == 0
+            saved(ann, "Enter")
+        ann.get_by_text("Done. Thank you!").wait_for()
+        while not finished(eve):
+            drawn = eve.locator("html").get_attribute("data-ready")
+            eve.locator("label", has_text="Attributable").click()
+            eve.locator("#go").click()  # nothing is marked yet
+            eve.get_by_text("Please answer the marked question.").wait_for()
+            words = eve.locator("#part-reference .word")
+            words.nth(4).click()
+            words.nth(2).click()
+            eve.locator("#go").click()
+            eve.wait_for_selector(f'html:not([data-ready="{drawn}"])')
+        assert eve.evaluate("document.documentElement.scrollWidth") <= 390
+    rows = lines(study)
+    assert len(rows) == 6
+    for row in rows:
+        (span,) = row["evidence"]
+        words = row["reference"].split()
+        assert row["reference"][span["start"] : span["end"]] == span["text"]
+        assert span["text"].split() in (words[1:2], words, words[2:5])
+        assert row["label"] == ("Contradictory" if row["rater"] == "ann" else "Attributable")
+    assert report(study)["undecided"] == 3
+    semqa("export", study.folder, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "claims.csv").is_file()
+
+
+def test_q2(tmp_path: Path, sight: Sight) -> None:
+    """Two raters differ throughout; the third gets all of it, though her browser is killed once."""
+    inputs = q2_inputs(tmp_path / "in")
+    study = make_study(tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2)
+    with serving(study.folder) as served:
+        pages = {name: sight.open(served.links[name]) for name in ("ann", "ben", "eve")}
+        for page in pages.values():
+            begin(page)
+        killed = False
+        for _ in range(3):
+            for name, page in list(pages.items()):
+                if finished(page):
+                    look(page)
+                while not finished(page):
+                    if name == "ann":
+                        saved(page, "1", "Enter")
+                        continue
+                    if name == "eve" and not killed:
+                        killed = True
+                        with page.expect_response(lambda r: r.url.endswith("/draft") and r.ok):
+                            page.keyboard.press("2")
+                        page.context.close()
+                        page = pages[name] = sight.open(served.links[name])  # noqa: PLW2901
+                        begin(page)
+                        page.keyboard.press("m")
+                    else:
+                        page.keyboard.press("2")
+                    for key in ("Space", "ArrowRight", "Space", "m", "Space", "Space"):
+                        page.keyboard.press(key)
+                    assert page.locator(".chips li").count() == 2
+                    saved(page, "Enter")
+        for page in pages.values():
+            assert page.locator("#message > h2").inner_text() == "Done. Thank you!"
+    rows = lines(study)
+    assert sorted({row["rater"] for row in rows}) == ["ann", "ben", "eve"]
+    by_response: dict[str, list[int]] = {}
+    for row in rows:
+        by_response.setdefault(row["response"], []).append(row["label"])
+        if row["label"]:
+            assert row["claims"][0]["text"] == " ".join(row["response"].split(" ")[:2])
+            assert row["evidence"][0]["text"] == row["knowledge"].split()[0]
+    # Wherever ann was one of two, a third was asked.
+    assert all(labels in ([1, 1], [0, 1, 1]) for labels in map(sorted, by_response.values()))
+    found = report(study)
+    assert found["undecided"] == 0
+    assert found["further_ratings"] == sum(len(labels) == 3 for labels in by_response.values())

@@ -1,0 +1,467 @@
+"""TofuEval, AttrScore and Q² over HTTP: stages, marked spans, disagreements, exports and reports."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.attribution.attrscore.files import read_examples
+from semqa.attribution.q2.reading import read_responses
+from semqa.attribution.tofueval import read_annotations
+from semqa.attribution.tofueval.data import read_key_points
+from semqa.errors import InputError
+from semqa.studies.folder import Study
+from semqa.studies.kind import Format, Input, Option, Question, Stage
+from semqa.studies.store import Store
+from tests.studies.made import Person, make_study, served, write_lines
+from tests.studies.tasks import (
+    CLAIMS,
+    MEETING,
+    POINTS,
+    TALK,
+    TOPIC,
+    attrscore_inputs,
+    q2_inputs,
+    tofueval_inputs,
+    write_csv,
+)
+
+
+def exported(study: Study, form: Format) -> bytes:
+    store = Store(study)
+    try:
+        return b"".join(study.kind.export(study, store.rated(), form))
+    finally:
+        store.close()
+
+
+def rows_of(study: Study) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in exported(study, "jsonl").splitlines()]
+
+
+def cells_of(study: Study) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(exported(study, "csv").decode(), newline="")))
+
+
+def reported(study: Study) -> dict[str, Any]:
+    store = Store(study)
+    try:
+        return study.kind.report([(study, store.rated())]).record
+    finally:
+        store.close()
+
+
+# What the base learnt
+
+
+def test_spans_are_kept_in_order_and_joined() -> None:
+    question = Question("s", "Mark", "spans", part="p", length=10)
+    assert question.check([[5, 7], [0, 2], [6, 10]]) == [[0, 2], [5, 10]]
+
+
+@pytest.mark.parametrize(
+    "spans", [[[0, 11]], [[3, 3]], [[-1, 2]], [[0, 1, 2]], [["0", "1"]], [[True, 2]], "all", [0, 1]]
+)
+def test_spans_that_are_not_in_the_text_are_refused(spans: object) -> None:
+    with pytest.raises(InputError):
+        Question("s", "Mark", "spans", part="p", length=10).check(spans)
+
+
+def test_an_option_that_stands_alone_excludes_the_others() -> None:
+    question = Question("q", "Which?", "several", (Option(1, "one"), Option(0, "none", alone=True)))
+    assert question.check([0]) == [0]
+    with pytest.raises(InputError):
+        question.check([0, 1])
+
+
+def test_the_lines_of_an_answer_are_options_later() -> None:
+    later = Stage("", (), (Question("q", "", "several", (Option(0, "none"),), lines_of="w"),))
+    assert later.check({"q": [2]}, {"w": "one\n\n two "}) == {"q": [2]}
+    with pytest.raises(InputError):
+        later.check({"q": [3]}, {"w": "one\n\n two "})
+
+
+# TofuEval
+
+
+def rate_sentences(person: Person, task: Any, *labels: str) -> Any:
+    for number, label in enumerate(labels, 1):
+        values: dict[str, Any] = {f"s{number}": label}
+        if label == "no":
+            values[f"s{number}_why"] = "Only Ortiz says so."
+            values[f"s{number}_types"] = ["Contradiction"]
+        task = person.answer(task, **values)
+    return task
+
+
+@pytest.fixture
+def summaries(tmp_path: Path) -> Study:
+    inputs = tofueval_inputs(tmp_path / "in", systems="A")
+    return make_study(tmp_path, "tofueval", inputs, raters="ann,ben", per_item=2)
+
+
+def test_a_summary_is_rated_sentence_by_sentence(summaries: Study) -> None:
+    with served(summaries) as site:
+        ann = site.person("ann")
+        task = ann.next()
+        assert [stage["title"] for stage in task["stages"]] == ["Sentence 1 of 3"]
+        task = rate_sentences(ann, task, "yes", "no")
+        shown = [part for stage in task["stages"] for part in stage["parts"]]
+        assert [part["at"] for part in shown if part.get("id") == "summary"] == [0, 1, 2]
+        ann.answer(task, 400, s3="no")  # neither explanation nor type
+        task = ann.answer(task, s3="yes")
+        ann.answer(task, 400, relevance=4)
+        ann.answer(task, 400, relevance=4, covered=[1, 0])
+        done = ann.answer(task, relevance=4, covered=[1, 3])
+        assert done["finished"]
+
+
+def test_an_earlier_sentence_can_be_changed(summaries: Study) -> None:
+    with served(summaries) as site:
+        ann = site.person("ann")
+        task = rate_sentences(ann, ann.next(), "yes", "no")
+        first = {**task, "stage": 0}
+        again = ann.answer(first, s1="no", s1_why="It says April.", s1_types=["Contradiction"])
+        assert again["stage"] == 2
+        assert again["values"]["s2_types"] == ["Contradiction"]
+        again = ann.answer(again, s3="yes")
+        done = ann.answer(again, relevance=5, covered=[0])
+        assert done["finished"]
+        done = ann.answer(first, s1="yes")
+        assert done["finished"]
+        assert "s1_why" not in done["values"]
+        assert done["values"]["relevance"] == 5
+
+
+def test_key_points_are_written_before_the_summary_is_seen(tmp_path: Path) -> None:
+    inputs = tofueval_inputs(tmp_path / "in", points=False, systems="A")
+    study = make_study(tmp_path, "tofueval", inputs, raters="ann,ben", per_item=1)
+    with served(study) as site:
+        person = next(p for n in ("ann", "ben") if "end" not in (p := site.person(n)).next())
+        task = person.next()
+        assert "unsafe." in MEETING
+        assert "The building is unsafe." not in json.dumps(task)
+        task = person.answer(task, key_points="The roof leaks.\n\nIt costs 420,000.\n")
+        person.answer({**task, "stage": 0}, 409, key_points="Another.")
+        task = rate_sentences(person, task, "yes", "yes", "yes")
+        options = task["stages"][-1]["questions"][1]["options"]
+        assert [o["label"] for o in options] == [
+            "The roof leaks.",
+            "It costs 420,000.",
+            "None of them",
+        ]
+        assert person.answer(task, relevance=5, covered=[2])["finished"]
+    (whole,) = [row for row in rows_of(study) if "made" in row]
+    assert whole["made"] == [False, True]
+    assert whole["completeness"] == 0.5
+
+
+def test_sentences_are_exported_as_released(summaries: Study, tmp_path: Path) -> None:
+    with served(summaries) as site:
+        for name, second in (("ann", "no"), ("ben", "yes")):
+            person = site.person(name)
+            task = rate_sentences(person, person.next(), "yes", second, "yes")
+            person.answer(task, relevance=3 if name == "ann" else 2, covered=[1, 3])
+    path = tmp_path / "out.csv"
+    path.write_bytes(exported(summaries, "csv"))
+    sentences = read_annotations([path])
+    # Half of the raters found an error: it counts.
+    assert [each.inconsistent for each in sentences] == [False, True, False]
+    assert sentences[1].errors == ("Contradiction",)
+    assert sentences[1].explanation == "Only Ortiz says so."
+    lines = [row for row in rows_of(summaries) if "sent_idx" in row]
+    assert [(row["rater"], row["sent_label"]) for row in lines if row["sent_idx"] == 2] == [
+        ("ann", "no"),
+        ("ben", "yes"),
+    ]
+    record = reported(summaries)
+    assert record["systems"]["model_A"]["relevant"]["value"] == 0.5
+    assert record["systems"]["model_A"]["completeness"]["value"] == 0.5
+    assert record["agreement"]["sentence"]["pairwise"]["value"] == pytest.approx(2 / 3)
+    assert record["agreement"]["key point"]["pairwise"]["value"] == 1
+    assert record["errors"]["exploded"] == {"Contradiction": 1}
+
+
+def test_written_key_points_are_those_that_another_study_takes(tmp_path: Path) -> None:
+    inputs = tofueval_inputs(tmp_path / "in", points=False)
+    study = make_study(tmp_path, "tofueval", inputs, raters="ann", per_item=1, design="key-points")
+    with served(study) as site:
+        ann = site.person("ann")
+        ann.answer(ann.next(), key_points="\n".join(POINTS))
+        assert ann.next()["end"] == "done"
+    path = tmp_path / "points.csv"
+    path.write_bytes(exported(study, "csv"))
+    (found,) = read_key_points([path])
+    assert (found.topic, found.points) == (TOPIC, POINTS)
+
+
+# AttrScore
+
+
+def test_evidence_is_marked_and_exported(tmp_path: Path) -> None:
+    study = make_study(
+        tmp_path, "attrscore", attrscore_inputs(tmp_path / "in"), raters="ann,ben",
+        per_item=2, design="independent",
+    )  # fmt: skip
+    with served(study) as site:
+        for name in ("ann", "ben"):
+            person = site.person(name)
+            while "end" not in (task := person.next()):
+                texts = {part["label"]: part["text"] for part in task["stages"][0]["parts"]}
+                label = next(
+                    row["label"] for row in CLAIMS if row["reference"] == texts["Reference"]
+                )
+                assert label not in json.dumps(task["stages"][0]["parts"])
+                if label == "Extrapolatory":
+                    label = "Contradictory" if name == "ann" else label
+                if label != "Extrapolatory":
+                    person.answer(task, 400, label=label)
+                person.answer(task, label=label, evidence=[[4, 10]])
+    rows = rows_of(study)
+    assert {row["evidence"][0]["text"] for row in rows if row["evidence"]} == {
+        row["reference"][4:10] for row in CLAIMS
+    }
+    path = tmp_path / "out.csv"
+    path.write_bytes(exported(study, "csv"))
+    assert [each.label for each in read_examples(path)] == ["Attributable", "Contradictory", None]
+    record = reported(study)
+    assert record["undecided"] == 1
+    assert record["against_labels"]["confusion"]["counts"] == [
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+        [0, 0, 0, 1],
+    ]
+    assert set(record["against_labels_by_domain"]) == {"history", "industry"}
+
+
+# Q²
+
+
+def test_a_third_rater_settles_what_two_disagree_about(tmp_path: Path) -> None:
+    study = make_study(tmp_path, "q2", q2_inputs(tmp_path / "in"), raters="ann,ben,eve", per_item=2)
+    said: dict[str, list[str]] = {}
+    with served(study) as site:
+        people = {name: site.person(name) for name in ("ann", "ben", "eve")}
+        more = True
+        while more:
+            more = False
+            for name, person in people.items():
+                task = person.next()
+                if "end" in task:
+                    continue
+                more = True
+                text = next(
+                    p["text"] for p in task["stages"][0]["parts"] if p.get("id") == "response"
+                )
+                said.setdefault(text, []).append(name)
+                # All find an error in what is far off; only the first finds one in the others.
+                wrong = text.startswith(("how", "skates")) or len(said[text]) == 1
+                values = (
+                    {"consistent": False, "claims": [[0, 3]]} if wrong else {"consistent": True}
+                )
+                person.answer(task, **values)
+        for person in people.values():
+            assert (end := person.next())["end"] == "done"
+            assert end["more"] is False
+        assert site.store.missing() == 0
+    assert {text: len(names) for text, names in said.items()} == {
+        TALK[0]["near_response"]: 3,
+        TALK[0]["far_response"]: 2,
+        TALK[1]["near_response"]: 3,
+        TALK[1]["far_response"]: 2,
+    }
+    assert all(len(set(names)) == len(names) for names in said.values())
+    cells = cells_of(study)
+    assert [(row["near_label"], row["far_label"]) for row in cells] == [("0", "1"), ("0", "1")]
+    record = reported(study)
+    assert record["further_ratings"] == 2
+    assert record["undecided"] == 0
+    assert record["labels"]["far"] == {"consistent": 0, "inconsistent": 2}
+    assert record["contexts"]["exactly_one"] == 2
+    # The third does not count in the agreement of the two.
+    assert record["agreement"]["pairwise"]["value"] == 0.5
+    path = tmp_path / "out.csv"
+    path.write_bytes(exported(study, "csv"))
+    assert [each.inconsistent for each in read_responses(path).responses] == [
+        False, True, False, True,
+    ]  # fmt: skip
+
+
+def test_who_settles_is_found_anew_if_that_rater_leaves(tmp_path: Path) -> None:
+    inputs = q2_inputs(tmp_path / "in")
+    study = make_study(tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2)
+    with served(study) as site:
+        names = ("ann", "ben", "eve")
+        for name in names:
+            person = site.person(name)
+            while "end" not in (task := person.next()) and task["number"] <= 2:
+                values: dict[str, Any] = {"consistent": name == "ann", "claims": [[0, 1]]}
+                person.answer(task, **values)
+        site.store.add_raters(["dan"])
+        site.store.remove_rater("eve")
+        assert site.store.missing() == 0
+
+
+def test_two_raters_cannot_settle_their_own_disagreements(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="one more"):
+        make_study(tmp_path, "q2", q2_inputs(tmp_path / "in"), raters="ann,ben", per_item=2)
+
+
+def test_labels_of_a_gold_file_are_the_right_answers(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    row = {"response": "It opened in 1913.", "knowledge": "It opened in 1931.", "label": "1"}
+    gold = Input(write_csv(tmp_path / "in" / "gold.csv", list(row), [row]), gold=True)
+    inputs = [*q2_inputs(tmp_path / "in"), gold]
+    study = make_study(
+        tmp_path, "q2", inputs, raters="ann,ben,eve", per_item=2, qualify=1, threshold=1.0
+    )
+    with served(study) as site:
+        ann = site.person("ann")
+        ann.answer(ann.next(), consistent=True)
+        assert ann.next() == {"end": "failed"}
+    assert "gold" not in exported(study, "csv").decode()
+
+
+# Released files through import and export
+
+
+def through(study: Study, paths: list[Path], out: Path) -> None:
+    store = Store(study)
+    try:
+        store.take_in("released", study.kind.imported(study, [Input(path) for path in paths]))
+        out.mkdir()
+        for name, lines in study.kind.released(study, store.rated()).items():
+            (out / name).write_bytes(b"".join(lines))
+    finally:
+        store.close()
+
+
+def same_bytes(paths: list[Path], out: Path) -> None:
+    assert sorted(path.name for path in paths) == sorted(path.name for path in out.iterdir())
+    for path in paths:
+        assert (out / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.fixture
+def released() -> Path:
+    import os
+
+    root = Path(os.environ.get("SEMQA_TEST_DATA", "../shared")) / "data"
+    if not (root / "q2").is_dir():
+        pytest.skip(f"needs the released files: {root} is not there (SEMQA_TEST_DATA)")
+    return root
+
+
+@pytest.mark.parametrize(
+    "names", [("cross_annotation",), ("dodeca_consistent", "dodeca_inconsistent")]
+)
+def test_released_labels_of_q2_come_out_as_they_went_in(
+    released: Path, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    paths = [released / "q2" / f"{name}.csv" for name in names]
+    study = make_study(tmp_path, "q2", [Input(p) for p in paths], per_item=2)
+    through(study, paths, tmp_path / "out")
+    same_bytes(paths, tmp_path / "out")
+
+
+def test_labels_that_were_not_in_the_study_are_written_as_released(
+    released: Path, tmp_path: Path
+) -> None:
+    """The study is made of the table without its labels, so that every one comes from a rating."""
+    path = released / "q2" / "cross_annotation.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns = list(rows[0])
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    with (bare / path.name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows({**row, "dodeca_label": "", "memnet_label": ""} for row in rows)
+    study = make_study(tmp_path, "q2", [Input(bare / path.name)], per_item=2)
+    through(study, [path], tmp_path / "out")
+    same_bytes([path], tmp_path / "out")
+    record = reported(study)
+    assert record["contexts"]["inconsistent"] == {"dodeca": 186, "memnet": 274}
+    assert record["contexts"]["exactly_one"] == 244
+
+
+def test_responses_that_change_their_class_change_their_file(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    rows = [{"response": f"{n} is so", "knowledge": f"{n} is so."} for n in ("one", "two", "three")]
+    paths = [
+        write_csv(folder / "a_consistent.csv", ["response", "knowledge"], rows[:2]),
+        write_csv(folder / "a_inconsistent.csv", ["response", "knowledge"], rows[2:]),
+    ]
+    study = make_study(
+        tmp_path, "q2", [Input(p) for p in paths], raters="ann", per_item=1, design="independent"
+    )
+    with served(study) as site:
+        ann = site.person("ann")
+        while "end" not in (task := ann.next()):
+            ann.answer(task, consistent="two" not in json.dumps(task["stages"]), claims=[[0, 3]])
+        found = study.kind.released(study, site.store.rated())
+    texts = {name: b"".join(lines).decode() for name, lines in found.items()}
+    assert texts["a_consistent.csv"].splitlines()[1:] == [
+        "one is so,one is so.",
+        "three is so,three is so.",
+    ]
+    assert texts["a_inconsistent.csv"].splitlines()[1:] == ["two is so,two is so."]
+
+
+def test_released_sentences_come_out_as_they_went_in(released: Path, tmp_path: Path) -> None:
+    folder = released / "tofueval"
+    paths = [folder / f"mediasum_factual_eval_{split}.csv" for split in ("dev", "test")]
+    ids = dict.fromkeys(each.key.doc_id for each in read_annotations(paths))
+    rows = [{"doc_id": each, "source": "Not part of the release."} for each in ids]
+    documents = write_lines(tmp_path / "documents.jsonl", rows)
+    given = [*paths, documents, folder / "mediasum_topic_category.json"]
+    study = make_study(tmp_path, "tofueval", [Input(p) for p in given], per_item=2)
+    through(study, paths, tmp_path / "out")
+    same_bytes(paths, tmp_path / "out")
+    whole = [r for r in reported(study)["rates"] if (r["model"], r["category"]) == ("all", "all")]
+    found = {each["level"]: (each["errors"], each["n"]) for each in whole if each["split"] == "all"}
+    assert found == {"sentence": (526, 2546), "summary": (371, 893)}
+
+
+def test_released_key_points_come_out_as_they_went_in(released: Path, tmp_path: Path) -> None:
+    path = released / "tofueval" / "mediasum_completeness_final.csv"
+    ids = dict.fromkeys(each.doc_id for each in read_key_points([path]))
+    rows = [{"doc_id": each, "source": "Not part of the release."} for each in ids]
+    documents = write_lines(tmp_path / "documents.jsonl", rows)
+    study = make_study(
+        tmp_path, "tofueval", [Input(path), Input(documents)], per_item=1, design="key-points"
+    )
+    through(study, [path], tmp_path / "out")
+    same_bytes([path], tmp_path / "out")
+
+
+def test_labels_of_attrscore_come_out_as_they_went_in(tmp_path: Path) -> None:
+    """AttrEval is not among the data of the tests; this is a file of its form."""
+    paths = [each.path for each in attrscore_inputs(tmp_path / "in")]
+    study = make_study(tmp_path, "attrscore", [Input(p) for p in paths], per_item=2)
+    through(study, paths, tmp_path / "out")
+    same_bytes(paths, tmp_path / "out")
+
+
+def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
+    paths = [each.path for each in attrscore_inputs(tmp_path / "in")]
+    study = make_study(tmp_path, "attrscore", [Input(p) for p in paths], per_item=2)
+    store = Store(study)
+    given = study.kind.imported(study, [Input(path) for path in paths])
+    store.take_in("released", given)
+    assert store.owner_of(store.rater("released").token) is None
+    assert sum(each.total for each in store.progress() if each.rater.state == "active") == len(
+        CLAIMS
+    )
+    with pytest.raises(InputError, match="already"):
+        store.take_in("released", given)
+    with pytest.raises(InputError, match="already"):
+        store.take_in("ann", given)
+    store.close()
