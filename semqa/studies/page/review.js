@@ -11,6 +11,7 @@ const STATES = { waiting: "to read", accepted: "accepted", returned: "sent back"
 
 let rows = [];
 let open = null;
+const groupsOpen = new Set();
 
 export async function showReviews() {
   document.body.classList.add("reviews");
@@ -27,9 +28,12 @@ function tell(text, bad = false) {
 }
 
 async function refresh() {
-  rows = (await call("v1/reviews")).answers;
+  const found = (await call("v1/reviews")).answers;
   tell("");
-  list();
+  if (JSON.stringify(found) !== JSON.stringify(rows) || !find("review-list")) {
+    rows = found;
+    list();
+  }
   // Whoever waits with nothing to read sees what comes in.
   if (!open) await first();
 }
@@ -46,12 +50,15 @@ function list() {
   const waiting = rows.filter(({ state }) => state === "waiting").length;
   find("count").textContent = `${waiting} to read, ${rows.filter(({ state }) => state === "accepted").length} of ${rows.length} accepted`;
   const groups = [...new Set(rows.map(label))].map((name) => {
-    const items = rows.filter((row) => label(row) === name).map((row) => {
+    const own = rows.filter((row) => label(row) === name);
+    const items = own.map((row) => {
       const now = open?.id === row.id;
       return make("li", {}, make("button", { type: "button", class: `pickable ${row.state}`, "aria-current": now ? "true" : null, onclick: () => read(row.id) },
         make("span", { class: "who" }, visible(row.writer)), make("span", { class: "state" }, row.state === "waiting" && row.again ? "revised" : STATES[row.state]), make("span", { class: "what" }, short(row.item, 90))));
     });
-    return make("section", {}, make("h2", {}, name), make("ul", {}, ...items));
+    const wanted = own.some((row) => row.state === "waiting" || row.id === open?.id) || groupsOpen.has(name);
+    return make("details", { open: wanted, ontoggle: (event) => (event.target.open ? groupsOpen.add(name) : groupsOpen.delete(name)) },
+      make("summary", {}, `${name}, ${own.filter(({ state }) => state === "accepted").length} of ${own.length} accepted`), make("ul", {}, ...items));
   });
   const nav = find("review-list") ?? make("nav", { id: "review-list", "aria-label": "Answers", class: "review-list" });
   const focused = nav.contains(document.activeElement) ? [...nav.querySelectorAll("button")].indexOf(document.activeElement) : -1;
