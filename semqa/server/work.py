@@ -194,7 +194,7 @@ def _answer(
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = attempt(engine, question, sources)
+        answer = rated(engine, question, attempt(engine, question, sources))
         show(answer.segments)
         return _outcome(engine, question, sources, answer, None)
     reader = AnswerReader(sources)

@@ -35,6 +35,8 @@ _NEXT_PART = re.compile(
 _BRACKETS = re.compile(r"[\[\]]+")
 _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
+_NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
+"""How an item begins that brings its own number or letter; bullets are not quoted."""
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
@@ -345,7 +347,8 @@ def _text(
         if new_source and several and _quotable(title):
             lines.append(f"{mark(each.source, title)}:")
         if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
-            lines.append(f"- {marks}" if each.kind == "item" else marks)
+            bullet = each.kind == "item" and not _NUMBERED.match(text)
+            lines.append(f"- {marks}" if bullet else marks)
         else:
             lines[-1] += f" {marks}"
         last = each
