@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "rate", "read", "write"]
 
-LONGEST_LIST, LIST_SHARE = 12, 0.3
+LONGEST_LIST, LIST_SHARE = 12, 0.4
 """Items of a list that is quoted whole, if this share of it is quoted anyway."""
 
 LEAST_WORDS = 3
@@ -137,7 +137,7 @@ def read(
         part = judge(match(text, sources, encoder), model)
         blended = blend(judgement, part)  # a part alone may not say what it is about
         if not _REFERS.search(text):
-            blended = replace(blended, nearness=part.nearness)
+            blended = replace(blended, relevance=part.relevance)
         judged.append((text, blended))
     return Reading(found, judgement, tuple(judged))
 
@@ -161,7 +161,9 @@ def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder |
         UnavailableError: the encoder cannot be had, or packages are missing.
     """
     found = match(question, sources, encoder)
-    return judge(found).nearness if found.by_meaning else 0.0
+    if not found.by_meaning or not found.places:
+        return 0.0
+    return max(0.0, *(float(found.column(name).max()) for name in ("near", "near_group")))
 
 
 def rate(
