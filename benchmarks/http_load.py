@@ -51,8 +51,8 @@ class Timing(NamedTuple):
 class Server:
     """A server in a process of its own."""
 
-    def __init__(self, folder: str) -> None:
-        command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", folder]
+    def __init__(self, folder: str, *more: str) -> None:
+        command = [sys.executable, "-m", "semqa", "serve", "--port", "0", "--data", folder, *more]
         self.log = Path(folder, "log").open("w+", encoding="utf-8")  # noqa: SIM115  (as long as it)
         self.process = subprocess.Popen(command, stderr=self.log, stdout=subprocess.DEVNULL)
         self.port = self._port()

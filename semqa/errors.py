@@ -5,6 +5,7 @@ vLLM set `field` to the name that their user typed; nothing parses a message.
 """
 
 __all__ = [
+    "ForbiddenError",
     "InputError",
     "MissingExtraError",
     "NotFoundError",
@@ -61,6 +62,10 @@ class InputError(SemqaError):
 
 class NotFoundError(InputError):
     """What the user named does not exist, or is not theirs to see: the two look the same."""
+
+
+class ForbiddenError(InputError):
+    """What the user named is there for them, but not for this."""
 
 
 class UnavailableError(SemqaError):

@@ -22,6 +22,7 @@ from semqa.data.sources import read_sources
 from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
 from semqa.documents.extract import kind_of
+from semqa.engines import Request
 from semqa.engines.abstention import abstention, attempt
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsScorer
@@ -466,7 +467,7 @@ def answer_questions(
         try:
             found = find(question)
             given = [source for _, source in found]
-            answer = attempt(engine, question.question, given) if found else abstention()
+            answer = attempt(engine, Request(question.question, given)) if found else abstention()
         except MissingExtraError:
             raise
         except SemqaError as error:

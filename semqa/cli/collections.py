@@ -26,6 +26,17 @@ Name = Annotated[
 ]
 
 
+OtherKey = Annotated[
+    str,
+    typer.Option(
+        "--with",
+        help="Id of the other key, from semqa keys list.",
+        metavar="ID",
+        show_default=False,
+    ),
+]
+
+
 @app.command(name="list")
 def list_collections(
     data: DataFolder = None,
@@ -45,8 +56,11 @@ def list_collections(
     elif found:
         from semqa.cli.tables import print_tables, things_table
 
-        rows = [(each.name, each.documents, each.passages, each.created) for each in found]
-        print_tables(things_table(("collection", "documents", "passages", "created"), rows))
+        rows = [
+            (each.name, each.documents, each.passages, each.created, each.access) for each in found
+        ]
+        headers = ("collection", "documents", "passages", "created", "access")
+        print_tables(things_table(headers, rows))
     if damaged:
         raise typer.Exit(1)
 
@@ -62,12 +76,21 @@ def show(
 ) -> None:
     """Show the documents of a collection."""
     whose = find_owner(owner, api_key, data, database, revoked=True)
-    collection = _existing(name, data).collection(whose, name)
+    library = _existing(name, data)
+    collection = library.collection(whose, name)
     documents = sorted(collection.documents(), key=lambda each: each.name)
+    shares = library.shares(whose, name) if collection.access == "own" else []
     if as_json:
-        record = {**asdict(collection.info()), "items": [asdict(each) for each in documents]}
+        record = {
+            **asdict(collection.info()),
+            "shared": [asdict(each) for each in shares],
+            "items": [asdict(each) for each in documents],
+        }
         write_result(json_line(record, indent=2))
-    elif not documents:
+        return
+    for each in shares:
+        say(f"shared with {each.owner} to {each.access}, as {each.name}")
+    if not documents:
         say(f"{name}: no documents")
     else:
         from semqa.cli.tables import print_tables, things_table
@@ -75,6 +98,47 @@ def show(
         headers = ("document", "kind", "passages", "characters", "added")
         rows = [(d.name, d.kind, d.passages, d.characters, d.added) for d in documents]
         print_tables(things_table(headers, rows))
+
+
+@app.command()
+def share(
+    name: Name,
+    other: OtherKey,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let it put and remove documents, too.")
+    ] = False,
+    alias: Annotated[
+        str | None,
+        typer.Option("--as", help="What it is called there.", show_default="NAME", metavar="NAME"),
+    ] = None,
+    data: DataFolder = None,
+    owner: OwnerId = None,
+    api_key: OwnerKey = None,
+    database: Database = None,
+) -> None:
+    """Let another key of a server read a collection.
+
+    Without --owner, the collection is one that semqa index made for no key.
+    """
+    whose = find_owner(owner, api_key, data, database)
+    library = _existing(name, data)
+    library.share(whose, name, find_owner(other, None, data, database), alias or name, write=write)
+    say(f"{name}: {other} may {'read and write' if write else 'read'} it, as {alias or name}")
+
+
+@app.command()
+def unshare(
+    name: Name,
+    other: OtherKey,
+    data: DataFolder = None,
+    owner: OwnerId = None,
+    api_key: OwnerKey = None,
+    database: Database = None,
+) -> None:
+    """Share a collection with a key no longer."""
+    whose = find_owner(owner, api_key, data, database)
+    _existing(name, data).unshare(whose, name, other)
+    say(f"{name}: not shared with {other} any more")
 
 
 @app.command()

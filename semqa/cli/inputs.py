@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from semqa.errors import InputError
@@ -12,12 +13,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.quotes import Source
+    from semqa.retrieval.passages import Collection as CollectionIndex
+    from semqa.retrieval.passages import Found
 
 __all__ = [
+    "Given",
+    "SourceFinder",
     "check_not_an_input",
     "check_stdin_once",
     "check_text",
-    "found_sources",
     "gather_sources",
 ]
 
@@ -42,36 +46,86 @@ def gather_sources(files: Sequence[Path], sources: Path | None) -> tuple[Source,
     return (*given, *(read_sources_jsonl(sources) if sources is not None else ()))
 
 
-def found_sources(
-    question: str,
-    collection: str,
-    data: Path | None,
-    passages: int,
-    reranker: str | None,
-    owner: str = "",
-) -> tuple[Source, ...]:
-    """Return the passages of a collection that speak to a question best.
+@dataclass(frozen=True)
+class Given:
+    """A source of a question, and where it is from.
+
+    Attributes:
+        source: the source.
+        path: the file that it is the whole of, if any.
+        found: the passage of a collection that it is, if any.
+    """
+
+    source: Source
+    path: Path | None = None
+    found: Found | None = None
+
+
+class SourceFinder:
+    """Finds the sources of each question: documents that were named, and passages of a collection.
+
+    Args:
+        files: documents, each a source.
+        sources: a file of sources as JSON lines.
+        collection: the name of a collection; with neither of these, sources come from standard input.
+        data: the data folder.
+        passages: passages of the collection to read for a question.
+        reranker: a cross-encoder that reorders them.
+        owner: whose collection it is.
 
     Raises:
-        InputError: there is no such collection, or nothing in it speaks to the question.
+        InputError: there are no sources, one is not usable, or there is no such collection.
     """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        sources: Path | None,
+        *,
+        collection: str | None,
+        data: Path | None,
+        passages: int,
+        reranker: str | None,
+        owner: str = "",
+    ) -> None:
+        self.given: tuple[Given, ...] = ()
+        if collection is None or files or sources is not None:
+            read = gather_sources(files, sources)
+            paths = [*(None if str(path) == "-" else path for path in files)]
+            paths += [None] * (len(read) - len(paths))
+            self.given = tuple(Given(*both) for both in zip(read, paths, strict=True))
+        self.collection = collection
+        self._passages = passages
+        self._held = None
+        if collection is not None:
+            self._held = _open_collection(collection, data, reranker, owner)
+
+    def find(self, query: str) -> tuple[Given, ...]:
+        """Return the sources of a question, numbered from 1: documents first, then passages.
+
+        Args:
+            query: the question, with what it refers to.
+
+        Returns:
+            Nothing if there is only a collection, and no passage of it has to do with the question.
+        """
+        found = () if self._held is None else self._held.search(query, self._passages)
+        return (*self.given, *(Given(each.source, found=each) for each in found))
+
+
+def _open_collection(
+    name: str, data: Path | None, reranker: str | None, owner: str
+) -> CollectionIndex:
     from semqa.data.home import data_folder
     from semqa.retrieval.passages import Library
 
     where = data_folder(data) / "library"
     if not where.is_dir():
         raise InputError(
-            f"Collection {collection!r} not found: there are none in {where}.",
+            f"Collection {name!r} not found: there are none in {where}.",
             hint="Make one with: semqa index DIR",
         )
-    library = Library(where, reranker=reranker)
-    found = library.collection(owner, collection).search(question, passages)
-    if not found:
-        raise InputError(
-            f"No passage of {collection!r} has anything to do with the question.",
-            hint="Use words of the documents, or add documents with: semqa index DIR",
-        )
-    return tuple(each.source for each in found)
+    return Library(where, reranker=reranker).collection(owner, name)
 
 
 def check_stdin_once(*paths: Path | None) -> None:

@@ -14,6 +14,7 @@ import semqa
 from semqa.cli import (
     answer,
     bench,
+    chat,
     collections,
     data,
     harness,
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 _ASK, _SERVE, _MEASURE, _TRAIN = "Answers", "Server", "Measuring", "Models"
 app.command(name="answer", rich_help_panel=_ASK)(answer.answer)
+app.command(name="chat", rich_help_panel=_ASK)(chat.chat)
 app.command(name="verify", rich_help_panel=_ASK)(verify.verify)
 app.command(name="index", rich_help_panel=_ASK)(index.index)
 app.add_typer(collections.app, name="collections", rich_help_panel=_ASK)

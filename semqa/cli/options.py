@@ -16,8 +16,10 @@ __all__ = [
     "COLLECTIONS",
     "RERANKER_HELP",
     "AsJson",
+    "CollectionName",
     "DataFolder",
     "EngineName",
+    "PassageCount",
     "RerankerName",
     "SourceOption",
     "SourcesOption",
@@ -81,6 +83,27 @@ DataFolder = Annotated[
         help="Folder of collections and conversations.",
         show_default="~/.local/share/semqa",
         metavar="DIR",
+        rich_help_panel=COLLECTIONS,
+    ),
+]
+
+CollectionName = Annotated[
+    str | None,
+    typer.Option(
+        "--collection",
+        help="Answer from this collection (see semqa index), besides other sources.",
+        show_default=False,
+        metavar="NAME",
+    ),
+]
+
+PassageCount = Annotated[
+    int,
+    typer.Option(
+        "--passages",
+        min=1,
+        max=100,
+        help="Passages of the collection to read.",
         rich_help_panel=COLLECTIONS,
     ),
 ]

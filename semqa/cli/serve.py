@@ -248,6 +248,9 @@ def serve(
         float,
         _option("Seconds to wait for a client to read.", _LIMITS, "write_timeout"),
     ] = 30.0,
+    workers: Annotated[
+        int, _option("Processes that answer; they share the data.", _SERVER, "workers", min=1)
+    ] = 1,
     drain: Annotated[
         float, _option("Seconds to finish open answers on shutdown.", _LIMITS, "drain")
     ] = 30.0,
@@ -268,6 +271,17 @@ def serve(
 
     log_to()
     _log.info(f"semqa {semqa.__version__} starts")  # libraries and models take seconds to load
+    listening, worker = None, 0
+    if workers > 1:
+        from semqa.server.processes import fork_workers
+        from semqa.server.running import listen, reserve
+
+        # Taken, but not listened at: the parent answers nothing.
+        reserved = reserve(host, port)
+        port = reserved.getsockname()[1]
+        worker = fork_workers(workers)
+        reserved.close()
+        listening = listen(host, port, shared=True)
     from semqa.data.home import data_folder
     from semqa.server.app import create_app
     from semqa.server.running import Running
@@ -316,17 +330,20 @@ def serve(
     first_engine = app.state.shelf.get(engines[0])
     if options.constraint is None or options.constraint.value != "off":
         warm_up(first_engine)
-    _warn(host, settings.api_keys, app.state.store)
+    if not worker:
+        _warn(host, settings.api_keys, app.state.store)
 
     def ready() -> None:
+        app.state.warming.begin()
+        if worker:
+            return
         address, data = http_address(host, running.port), str(settings.data)
         _log.info(
             f"semqa is at {address} with its data in {data}; Ctrl-C ends it",
             extra={"address": address, "data": data},
         )
-        app.state.warming.begin()
 
-    running = Running(app, settings, ready)
+    running = Running(app, settings, ready, listening)
     try:
         running.run()
     finally:

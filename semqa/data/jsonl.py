@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -284,3 +285,25 @@ def encode_row(row: Mapping[str, object]) -> bytes:
         return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
     except (TypeError, ValueError, RecursionError) as err:
         raise InputError(f"A row with {_names(dict(row))} cannot be written: {err}.") from err
+
+
+def cut_torn_line(path: Path) -> None:
+    """Make a file if missing, and cut off a last line without its end, which a crash left.
+
+    Raises:
+        InputError: it is no regular file.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file.", hint="Choose another.")
+    with path.open("ab+") as stream:
+        size = end = stream.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65_536)
+            stream.seek(start)
+            newline = stream.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end < size:
+            stream.truncate(end)

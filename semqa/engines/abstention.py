@@ -8,10 +8,8 @@ from semqa.engines.base import AbstainingEngine
 from semqa.quotes import ABSTENTION, QuotedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from semqa.engines.base import Engine
-    from semqa.quotes import Quote, Source
+    from semqa.engines.base import Engine, Request
+    from semqa.quotes import Quote
 
 __all__ = ["ABSTENTION", "abstention", "attempt", "nearest", "rated"]
 
@@ -24,32 +22,31 @@ def abstention() -> QuotedAnswer:
     return QuotedAnswer.parse(ABSTENTION, ())
 
 
-def attempt(engine: Engine, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+def attempt(engine: Engine, request: Request) -> QuotedAnswer:
     """Answer a question; where the engine can tell that no source has to do with it, say so.
 
     Raises:
         InputError: as the engine.
     """
     if isinstance(engine, AbstainingEngine):
-        return engine.attempt(question, sources) or abstention()
-    return engine.answer(question, sources)
+        return engine.attempt(*request) or abstention()
+    return engine.answer(*request)
 
 
-def nearest(engine: Engine, question: str, sources: Sequence[Source]) -> tuple[Quote, ...]:
+def nearest(engine: Engine, request: Request) -> tuple[Quote, ...]:
     """Return what comes nearest to an answer, to be offered where there is none.
 
     Args:
         engine: what abstained.
-        question: the question.
-        sources: its sources; of none, nothing is near.
+        request: the question and its sources; of no sources, nothing is near.
     """
-    if not any(source.text.strip() for source in sources):
+    if not any(source.text.strip() for source in request.sources):
         return ()
     from semqa.engines.extractive import ExtractiveEngine
 
     offers = engine if isinstance(engine, AbstainingEngine) else ExtractiveEngine()
-    found = offers.answer(question, sources).quotes
-    telling = [quote for quote in found if quote.text != sources[quote.source - 1].title]
+    found = offers.answer(*request).quotes
+    telling = [quote for quote in found if quote.text != request.sources[quote.source - 1].title]
     return tuple(telling[:NEAREST])
 
 
@@ -58,7 +55,7 @@ def rated(engine: Engine, question: str, answer: QuotedAnswer) -> QuotedAnswer:
 
     Args:
         engine: what answered.
-        question: the question.
+        question: the question, with what it refers to.
         answer: its answer.
 
     Raises:

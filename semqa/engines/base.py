@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from semqa.errors import InputError
+from semqa.history import in_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from semqa.engines.generation import Generation
+    from semqa.history import Exchange
     from semqa.prompting import Prompt, PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
@@ -47,10 +49,17 @@ class Request(NamedTuple):
     Attributes:
         question: the question, in words.
         sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+        history: earlier exchanges of the conversation, the oldest first.
     """
 
     question: str
     sources: Sequence[Source]
+    history: Sequence[Exchange] = ()
+
+    @property
+    def understood(self) -> str:
+        """The question with the earlier ones that it refers to, as one text."""
+        return in_context(self.question, self.history)
 
 
 class Engine(Protocol):
@@ -62,12 +71,15 @@ class Engine(Protocol):
 
     name: str
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Args:
             question: the question, in words.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: earlier exchanges of the conversation, the oldest first: what "it" may be.
 
         Raises:
             InputError: the question is blank or there is no source.
@@ -79,7 +91,9 @@ class Engine(Protocol):
 class AbstainingEngine(Engine, Protocol):
     """An engine that can tell when no source has to do with a question."""
 
-    def attempt(self, question: str, sources: Sequence[Source]) -> QuotedAnswer | None:
+    def attempt(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer | None:
         """Answer one question as `answer` does, or return None where no source answers it.
 
         Raises:
@@ -112,7 +126,7 @@ class StreamingEngine(Engine, Protocol):
     """An engine that shows its answer while it writes it."""
 
     def stream(
-        self, question: str, sources: Sequence[Source]
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Generator[str, None, Generation | None]:
         """Give the text of the answer piece by piece; closing the iterator stops the work.
 
@@ -129,7 +143,9 @@ class StreamingEngine(Engine, Protocol):
 class PromptedEngine(Engine, Protocol):
     """An engine that asks a language model."""
 
-    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+    def prompt(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Prompt:
         """Return what `answer` would ask the model, without asking it.
 
         Raises:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from semqa.engines.base import check_request
 from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError
+from semqa.history import in_context
 from semqa.quotes import QuotedAnswer
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.words import function_words, language_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from semqa.history import Exchange
     from semqa.quotes import Source
 
 __all__ = ["Bm25Engine", "EdgeEngine", "NearestEngine", "split_sentences"]
@@ -82,7 +84,12 @@ class EdgeEngine:
         self._edge = edge
         self._k = k
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        history: Sequence[Exchange] = (),  # noqa: ARG002
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Square brackets are deleted from the sentences, as in the paper's recipe: such a quote is
@@ -91,6 +98,7 @@ class EdgeEngine:
         Args:
             question: the question; only looked at to see that there is one.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: not looked at.
 
         Raises:
             InputError: the question is blank or there is no source.
@@ -126,19 +134,24 @@ class Bm25Engine:
 
     name = "bm25"
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Args:
             question: the question, in words.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: earlier exchanges of the conversation, the oldest first.
 
         Raises:
             InputError: the question is blank or there is no source.
         """
         check_request(question, sources)
         candidates = _candidates(sources)
-        scores = self.scores(question, [candidate.text for candidate in candidates])
+        scores = self.scores(
+            in_context(question, history), [candidate.text for candidate in candidates]
+        )
         return _quote_best(candidates, scores, sources)
 
     @staticmethod
@@ -188,19 +201,22 @@ class NearestEngine:
         self._dense = Dense(SentenceEncoder(encoder or PACKAGED_ENCODER))
         self._cached = lru_cache(CACHED_SOURCES)(self._embed)
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Args:
             question: the question, in words.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: earlier exchanges of the conversation, the oldest first.
 
         Raises:
             InputError: the question is blank, there is no source, or the encoder is not usable.
             UnavailableError: the encoder cannot be had, or packages are missing.
         """
         check_request(question, sources)
-        asked = self._dense.embed([question])[0]
+        asked = self._dense.embed([in_context(question, history)])[0]
         vectors: dict[str, NDArray[np.float32]] = {}
         for source in sources:
             check_wanted()

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from semqa.errors import InputError
 
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
     from semqa.engines.base import Engine
     from semqa.engines.model import AnswerOptions
-    from semqa.engines.openai import OpenAIOptions
-    from semqa.engines.transformers import TransformersOptions
-    from semqa.engines.vllm import VllmOptions
 
 __all__ = ["accepted_options", "batch_size_of", "check_options", "create_engine", "engines_with"]
 
@@ -45,24 +44,44 @@ def create_engine(spec: str, options: Mapping[str, object] | None = None) -> Eng
         'lead-2'
     """
     key, carried = _split(spec)
-    if key not in _FACTORIES:
+    given = _given(options)
+    family = _checked(spec, given)
+    engine: Callable[..., Engine] = getattr(import_module(family.module), family.engine)
+    if key in ("lead-K", "tail-K"):
+        return engine(key[:4], int(carried))
+    if family.settings is None:
+        return engine(**given)
+    settings = family.settings(**_settings(given))  # type: ignore[arg-type]  # checks them itself
+    return engine(carried, settings, **{k: v for k, v in given.items() if k in _BESIDES})
+
+
+def _checked(spec: str, given: Mapping[str, object]) -> _Family:
+    """Return the family of a specification, which takes all the options given.
+
+    Raises:
+        InputError: the name is unknown, or the engine does not take an option.
+    """
+    key, _ = _split(spec)
+    if key not in _FAMILIES:
         close = _nearest(spec)
         raise InputError(
             f"Unknown engine {spec!r}.",
             value=spec,
-            hint=f"Did you mean {close}?" if close else f"Choose one of {', '.join(_FACTORIES)}.",
+            hint=f"Did you mean {close}?" if close else f"Choose one of {', '.join(_FAMILIES)}.",
         )
-    given = {k: v for k, v in (options or {}).items() if v is not None}
-    factory = _FACTORIES[key]
-    accepted = factory.accepts()
+    family = _FAMILIES[key]
+    accepted = family.accepts()
+    inner = () if family.settings is None else _ASKING
     for option, value in given.items():
-        if option not in (*accepted, *factory.inner):
+        if option not in (*accepted, *inner):
+            near = difflib.get_close_matches(option, accepted, n=1)
             raise InputError(
                 f"is not an option of the engine {spec}, which takes {', '.join(accepted) or 'no options'}.",
                 field=option,
                 value=value,
+                hint=f"Did you mean {near[0]}?" if near else None,
             )
-    return factory.create(carried, given)
+    return family
 
 
 def check_options(spec: str, options: Mapping[str, object] | None = None) -> None:
@@ -78,15 +97,12 @@ def check_options(spec: str, options: Mapping[str, object] | None = None) -> Non
     Example:
         >>> check_options("transformers:gpt2", {"num_beams": 4})
     """
-    key, _ = _split(spec)
-    if key in _OPTIONS:
-        given = {k: v for k, v in (options or {}).items() if v is not None}
-        unknown = given.keys() - {*_FACTORIES[key].accepts(), *_FACTORIES[key].inner}
-        if not unknown:
-            _OPTIONS[key](_settings(options))
-            return
-    # The others are made in no time, and so is the message about an option that there is not.
-    create_engine(spec, options)
+    given = _given(options)
+    family = _checked(spec, given)
+    if family.settings is None:
+        create_engine(spec, given)  # made in no time
+    else:
+        family.settings(**_settings(given))  # type: ignore[arg-type]  # checks them itself
 
 
 def accepted_options(spec: str) -> tuple[str, ...] | None:
@@ -99,8 +115,10 @@ def accepted_options(spec: str) -> tuple[str, ...] | None:
         >>> accepted_options("extractive")
         ('max_words', 'coverage', 'encoder')
     """
-    factory = _FACTORIES.get(_split(spec)[0])
-    return None if factory is None else (*factory.accepts(), *factory.inner)
+    family = _FAMILIES.get(_split(spec)[0])
+    if family is None:
+        return None
+    return family.accepts() if family.settings is None else (*family.accepts(), *_ASKING)
 
 
 def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int:
@@ -117,14 +135,19 @@ def batch_size_of(spec: str, options: Mapping[str, object] | None = None) -> int
         >>> batch_size_of("lead-2"), batch_size_of("transformers:gpt2", {"batch_size": 4})
         (1, 4)
     """
-    key, _ = _split(spec)
-    return _OPTIONS[key](_settings(options)).batch_size if key in _OPTIONS else 1
+    family = _FAMILIES.get(_split(spec)[0])
+    if family is None or family.settings is None:
+        return 1
+    return family.settings(**_settings(_given(options))).batch_size  # type: ignore[arg-type]
 
 
-def _settings(options: Mapping[str, object] | None) -> dict[str, object]:
+def _given(options: Mapping[str, object] | None) -> dict[str, object]:
+    return {k: v for k, v in (options or {}).items() if v is not None}
+
+
+def _settings(given: Mapping[str, object]) -> dict[str, object]:
     """Return the options that an engine's record of settings has."""
-    given = {k: v for k, v in (options or {}).items() if v is not None}
-    return {k: v for k, v in given.items() if k not in (*_ASKING, "base_url")}
+    return {k: v for k, v in given.items() if k not in _BESIDES}
 
 
 def engines_with(option: str) -> tuple[str, ...]:
@@ -134,7 +157,7 @@ def engines_with(option: str) -> tuple[str, ...]:
         >>> engines_with("coverage"), engines_with("num_beams")
         (('extractive',), ('transformers:MODEL',))
     """
-    return tuple(family for family, factory in _FACTORIES.items() if option in factory.accepts())
+    return tuple(name for name, family in _FAMILIES.items() if option in family.accepts())
 
 
 def _nearest(spec: str) -> str | None:
@@ -145,37 +168,12 @@ def _nearest(spec: str) -> str | None:
         ('transformers:my/Model', 'lead-2', None)
     """
     name, mark, carried = re.fullmatch(r"([^:-]*)([:-]?)(.*)", spec, re.DOTALL).groups()  # type: ignore[union-attr]  # it always fits
-    families = {re.split("[:-]", key)[0]: key for key in _FACTORIES}
+    families = {re.split("[:-]", key)[0]: key for key in _FAMILIES}
     for family in difflib.get_close_matches(name.casefold(), families, n=1, cutoff=0.65):
         key = families[family]
         placed = f"{family}{mark}{carried}"
-        return placed if mark and carried and _split(placed)[0] in _FACTORIES else key
+        return placed if mark and carried and _split(placed)[0] in _FAMILIES else key
     return None
-
-
-def _read_transformers(settings: dict[str, object]) -> TransformersOptions:
-    from semqa.engines.transformers.options import TransformersOptions
-
-    return TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
-
-
-def _read_vllm(settings: dict[str, object]) -> VllmOptions:
-    from semqa.engines.vllm.options import VllmOptions
-
-    return VllmOptions(**settings)  # type: ignore[arg-type]  # as above
-
-
-def _read_openai(settings: dict[str, object]) -> OpenAIOptions:
-    from semqa.engines.openai.options import OpenAIOptions
-
-    return OpenAIOptions(**settings)  # type: ignore[arg-type]  # as above
-
-
-_OPTIONS: dict[str, Callable[[dict[str, object]], AnswerOptions]] = {
-    "transformers:MODEL": _read_transformers,
-    "vllm:MODEL": _read_vllm,
-    "openai:MODEL": _read_openai,
-}
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -187,105 +185,55 @@ def _split(spec: str) -> tuple[str, str]:
     return (f"{match[1]}-K", match[2]) if match else (spec, "")
 
 
-class _Factory(NamedTuple):
-    """How to make an engine.
+class _Family(NamedTuple):
+    """Engines of one name, and where they are.
 
     Attributes:
-        create: from what the specification carries, and options.
-        accepts: names the options.
-        inner: names further ones, which no user sets.
+        module: imported when an engine is created.
+        engine: its class there.
+        options: the names of its options; for a language model, the name of the class that holds
+            them, which is in the module's ``options``.
+        more: names of options that this class lacks.
     """
 
-    create: Callable[[str, Mapping[str, object]], Engine]
-    accepts: Callable[[], tuple[str, ...]]
-    inner: tuple[str, ...] = ()
+    module: str
+    engine: str
+    options: tuple[str, ...] | str = ()
+    more: tuple[str, ...] = ()
 
+    @property
+    def settings(self) -> type[AnswerOptions] | None:
+        """The class of its options, for a language model."""
+        if isinstance(self.options, tuple):
+            return None
+        found: type[AnswerOptions] = getattr(import_module(f"{self.module}.options"), self.options)
+        return found
 
-def _extractive(_: str, options: Mapping[str, object]) -> Engine:
-    from semqa.engines.extractive import ExtractiveEngine
-
-    return ExtractiveEngine(**options)  # type: ignore[arg-type]  # checked by the engine itself
-
-
-def _bm25(_: str, _options: Mapping[str, object]) -> Engine:
-    from semqa.engines.baselines import Bm25Engine
-
-    return Bm25Engine()
-
-
-def _nearest_sentences(_: str, options: Mapping[str, object]) -> Engine:
-    from semqa.engines.baselines import NearestEngine
-
-    return NearestEngine(**options)  # type: ignore[arg-type]  # checked by the encoder itself
-
-
-def _lead(number: str, _options: Mapping[str, object]) -> Engine:
-    from semqa.engines.baselines import EdgeEngine
-
-    return EdgeEngine("lead", int(number))
-
-
-def _tail(number: str, _options: Mapping[str, object]) -> Engine:
-    from semqa.engines.baselines import EdgeEngine
-
-    return EdgeEngine("tail", int(number))
-
-
-def _transformers(model: str, options: Mapping[str, object]) -> Engine:
-    from semqa.engines.transformers import TransformersEngine, TransformersOptions
-
-    settings = dict(options)
-    given = {key: settings.pop(key) for key in _ASKING if key in settings}
-    return TransformersEngine(
-        model,
-        TransformersOptions(**settings),  # type: ignore[arg-type]  # checked by the record itself
-        **given,  # type: ignore[arg-type]
-    )
-
-
-def _transformers_options() -> tuple[str, ...]:
-    from semqa.engines.transformers.options import TransformersOptions
-
-    return TransformersOptions.names_of_all()
-
-
-def _vllm(model: str, options: Mapping[str, object]) -> Engine:
-    from semqa.engines.vllm import VllmEngine, VllmOptions
-
-    settings = dict(options)
-    given = {key: settings.pop(key) for key in _ASKING if key in settings}
-    return VllmEngine(model, VllmOptions(**settings), **given)  # type: ignore[arg-type]  # as above
-
-
-def _vllm_options() -> tuple[str, ...]:
-    from semqa.engines.vllm.options import VllmOptions
-
-    return VllmOptions.names_of_all()
-
-
-def _openai(model: str, options: Mapping[str, object]) -> Engine:
-    from semqa.engines.openai import OpenAIEngine, OpenAIOptions
-
-    settings = dict(options)
-    given = {key: settings.pop(key) for key in (*_ASKING, "base_url") if key in settings}
-    return OpenAIEngine(model, OpenAIOptions(**settings), **given)  # type: ignore[arg-type]  # as above
-
-
-def _openai_options() -> tuple[str, ...]:
-    from semqa.engines.openai.options import OpenAIOptions
-
-    return (*OpenAIOptions.names_of_all(), "base_url")
+    def accepts(self) -> tuple[str, ...]:
+        """Return the names of the options that users set."""
+        if isinstance(self.options, tuple):
+            return self.options
+        names = (field.name for field in fields(cast("Any", self.settings)))
+        return (*names, *self.more)
 
 
 _ASKING = ("prompts", "say", "warm")
+"""What an engine that asks a language model takes besides, and no user sets."""
 
-_FACTORIES: dict[str, _Factory] = {
-    "extractive": _Factory(_extractive, lambda: ("max_words", "coverage", "encoder")),
-    "bm25": _Factory(_bm25, tuple),
-    "nearest": _Factory(_nearest_sentences, lambda: ("encoder",)),
-    "lead-K": _Factory(_lead, tuple),
-    "tail-K": _Factory(_tail, tuple),
-    "transformers:MODEL": _Factory(_transformers, _transformers_options, _ASKING),
-    "vllm:MODEL": _Factory(_vllm, _vllm_options, _ASKING),
-    "openai:MODEL": _Factory(_openai, _openai_options, _ASKING),
+_BESIDES = (*_ASKING, "base_url")
+"""What is not among its settings."""
+
+_FAMILIES: dict[str, _Family] = {
+    "extractive": _Family(
+        "semqa.engines.extractive", "ExtractiveEngine", ("max_words", "coverage", "encoder")
+    ),
+    "bm25": _Family("semqa.engines.baselines", "Bm25Engine"),
+    "nearest": _Family("semqa.engines.baselines", "NearestEngine", ("encoder",)),
+    "lead-K": _Family("semqa.engines.baselines", "EdgeEngine"),
+    "tail-K": _Family("semqa.engines.baselines", "EdgeEngine"),
+    "transformers:MODEL": _Family(
+        "semqa.engines.transformers", "TransformersEngine", "TransformersOptions"
+    ),
+    "vllm:MODEL": _Family("semqa.engines.vllm", "VllmEngine", "VllmOptions"),
+    "openai:MODEL": _Family("semqa.engines.openai", "OpenAIEngine", "OpenAIOptions", ("base_url",)),
 }

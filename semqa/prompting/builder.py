@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from semqa.history import Exchange
     from semqa.prompting.prompt import ExemplarSelector
 
 __all__ = ["PromptBuilder", "ShippedExemplars"]
@@ -126,6 +127,7 @@ class PromptBuilder:
         self,
         question: str,
         sources: Sequence[Source],
+        history: Sequence[Exchange] = (),
         *,
         count_tokens: Callable[[Prompt], int] | None = None,
         limit: int | None = None,
@@ -137,9 +139,12 @@ class PromptBuilder:
             question: the question, in words.
             sources: the passages; source *k* is ``sources[k - 1]``. Blank ones are left out, and
                 the others keep their numbers.
+            history: earlier exchanges of the conversation, the oldest first; the last few are
+                shown, fewer where the prompt is too long.
             count_tokens: counts the tokens of a prompt as the model will see them.
             limit: the most tokens the prompt may have. The least similar exemplars are dropped
-                until it has no more; a longer prompt is taken to have more tokens.
+                until it has no more, then the oldest exchanges; a longer prompt is taken to have
+                more tokens.
             reserved: strings that the model's tokenizer reads as control tokens, such as
                 ``<|im_start|>``. Where question, sources or exemplars hold one, spaces are put
                 between its characters, so that it stays text.
@@ -153,13 +158,19 @@ class PromptBuilder:
 
         def with_shots(count: int) -> Prompt:
             # The most useful comes first from the selector and last in the prompt.
-            return self.template.fill(question, sources, chosen[:count][::-1], self.form, spelling)
+            shown = chosen[:count][::-1]
+            return self.template.fill(question, sources, shown, self.form, spelling, history)
 
         prompt = with_shots(len(chosen))
         if count_tokens is None or limit is None or count_tokens(prompt) <= limit:
             return prompt
         prompt = with_shots(0)
         least = count_tokens(prompt)
+        if least > limit and history:
+            later = prompt.history[1:]
+            return self.build(
+                question, sources, later, count_tokens=count_tokens, limit=limit, reserved=reserved
+            )
         if least > limit:
             raise InputError(
                 f"The prompt has {least:,} tokens without any exemplar; at most {limit:,} fit.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from semqa.history import Exchange
     from semqa.quotes import Source
 
 __all__ = [
@@ -104,6 +105,7 @@ class Prompt:
         version: its version; empty for a template that states none.
         sha256: of its file.
         dropped: how many exemplars were chosen and left out, because they did not fit.
+        history: the earlier exchanges that it shows, the oldest first.
     """
 
     messages: tuple[Message, ...]
@@ -116,6 +118,7 @@ class Prompt:
     version: str
     sha256: str
     dropped: int = 0
+    history: tuple[Exchange, ...] = ()
 
     @classmethod
     def plain(cls, text: str, form: Form = "auto") -> Prompt:

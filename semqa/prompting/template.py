@@ -18,6 +18,7 @@ from jinja2.utils import missing
 import semqa
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
+from semqa.history import recent
 from semqa.prompting.prompt import Answers, Exemplar, Form, Message, Prompt, Spelling
 from semqa.quotes import Source
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from jinja2 import TemplateRuntimeError
+
+    from semqa.history import Exchange
 
 __all__ = [
     "MAX_TEMPLATE_BYTES",
@@ -342,8 +345,12 @@ class Template:
         exemplars: Sequence[Exemplar] = (),
         form: Form = "auto",
         spelling: Spelling | None = None,
+        history: Sequence[Exchange] = (),
     ) -> Prompt:
         """Make a prompt, exemplars in the order given.
+
+        The last exchanges of a conversation come after the exemplars, in the same form but without
+        sources: their answers were quoted from others.
 
         Raises:
             InputError: the template failed; the message names file and line.
@@ -351,6 +358,10 @@ class Template:
         spell = spelling or Spelling()
         task = TaskView(one_line(spell(question)), view_sources(sources, spell))
         shown = tuple(view_exemplar(exemplar, self.answers, spell) for exemplar in exemplars)
+        earlier = recent(history)
+        shown += tuple(
+            TaskView(one_line(spell(each.question)), (), spell(each.answer)) for each in earlier
+        )
         messages = self._messages(task, shown)
         return Prompt(
             messages=messages,
@@ -362,6 +373,7 @@ class Template:
             template=self.name,
             version=self.version,
             sha256=self.sha256,
+            history=earlier,
         )
 
     def _messages(self, task: TaskView, exemplars: Sequence[TaskView]) -> tuple[Message, ...]:

@@ -87,6 +87,12 @@ class AnswerReader:
         return "".join(self._text)
 
     @property
+    def sure(self) -> str:
+        """The marked text up to where it may still become a quote."""
+        text = self.text
+        return text[: len(text) - len(self._held)]
+
+    @property
     def answer(self) -> QuotedAnswer:
         """All that was added, read and checked as a whole.
 

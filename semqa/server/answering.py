@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
+from semqa.engines import Request
 from semqa.engines.abstention import abstention, rated
 from semqa.errors import InputError, MissingExtraError, UnavailableError
+from semqa.history import in_context
 from semqa.quotes import Quote, QuotedAnswer, Status
 from semqa.quotes.marks import canonical_mark
 from semqa.quotes.renumber import Renumbering, named_sources
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from semqa.engines import Engine
+    from semqa.history import Exchange
     from semqa.quotes import Segment, Source
     from semqa.server.engines import EngineShelf
     from semqa.server.measures import Measures
@@ -68,7 +71,7 @@ class Asked:
 
     Attributes:
         question: as it was asked.
-        understood: the same in the context of the conversation; what the engine is asked.
+        history: earlier questions of the conversation with their answers, the oldest first.
         given: the sources, numbered from 1.
         engine: the specification of the engine.
         renumber: whether sources are numbered anew, in the order in which they come up.
@@ -80,7 +83,7 @@ class Asked:
     """
 
     question: str
-    understood: str
+    history: tuple[Exchange, ...]
     given: tuple[Given, ...]
     engine: str
     renumber: bool = False
@@ -89,6 +92,16 @@ class Asked:
     told: str | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
+
+    @property
+    def request(self) -> Request:
+        """What the engine is asked."""
+        return Request(self.question, tuple(given.source for given in self.given), self.history)
+
+    @property
+    def understood(self) -> str:
+        """The question with the earlier ones that it refers to."""
+        return in_context(self.question, self.history)
 
 
 class Piece(NamedTuple):
@@ -189,7 +202,8 @@ class Answering:
             InputError: as the engine.
             UnavailableError: as the engine, or there is too much to do.
         """
-        sources = [given.source for given in asked.given]
+        request = asked.request
+        sources = request.sources
         renumbering = Renumbering(sources) if asked.renumber else None
         with self._measures.answer(self._shelf.kind(asked.engine)) as measured:
             if asked.told is not None or not sources:
@@ -201,7 +215,7 @@ class Answering:
                     yield Piece(segment, None)
             else:
                 engine = await self.engine(asked.engine)
-                events = self._workers.answer(engine, asked.understood, sources)
+                events = self._workers.answer(engine, request)
                 budget = _Budget(asked.max_tokens)
                 try:
                     async for event in events:

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from semqa.quotes import Quote
 from semqa.server.asking import Serializer, prepare, respond
-from semqa.server.context import Turn
+from semqa.server.context import Turn, exchanges
 from semqa.server.schemas import (
     STREAMED,
     AnswerOut,
@@ -77,7 +77,7 @@ async def answer(request: Request, body: AnswerRequest) -> Response:
     asked = await prepare(
         request,
         body.question,
-        history,
+        exchanges(history),
         given=[source.given() for source in body.sources or ()],
         collection=body.collection,
         engine=body.engine,

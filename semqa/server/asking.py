@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 
 from semqa.engines import PromptedEngine
 from semqa.errors import InputError, NotFoundError
+from semqa.history import in_context
 from semqa.server.answering import Answered, Asked, Given
-from semqa.server.context import in_context
 from semqa.server.errors import ending, failed
 from semqa.server.sse import EventStream, dumps, event, primed, while_there
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
+    from semqa.history import Exchange
     from semqa.retrieval.passages import Found, Library
     from semqa.server.answering import Piece
-    from semqa.server.context import Turn
     from semqa.server.settings import ServerSettings
 
 DEFAULT_LIMIT = 8
@@ -43,7 +43,7 @@ _STEADY = 60
 async def prepare(
     request: Request,
     question: str,
-    history: Sequence[Turn] = (),
+    history: Sequence[Exchange] = (),
     *,
     given: Sequence[Given] = (),
     collection: str | Sequence[str] | None = None,
@@ -56,7 +56,7 @@ async def prepare(
     Args:
         request: that asks; its owner's collections are searched.
         question: as it was asked.
-        history: what was said before, the oldest first.
+        history: earlier questions with their answers, the oldest first.
         given: sources of the request; they come first.
         collection: name or names; None for all, or for none if there are sources.
         engine: that is to answer; None for the default.
@@ -94,7 +94,7 @@ async def prepare(
         )
         base = address(request)
         sources += tuple(_linked(each, base) for each in found)
-    return Asked(question, understood, sources, spec, **more)
+    return Asked(question, tuple(history), sources, spec, **more)
 
 
 def address(request: Request) -> str:

@@ -151,7 +151,7 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     form = body.format
     told = side_task(turns)
     if told is not None:
-        asked = Asked("", "", (), MODEL, told=told, unused=unused)
+        asked = Asked("", (), (), MODEL, told=told, unused=unused)
     else:
         read = read_conversation(turns, "messages")
         engine, collection = named_model(body.model, request.app.state.shelf)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from semqa.errors import InputError
 from semqa.retrieval.passages import Collection, DocumentInfo, Library
+from semqa.retrieval.passages.store import Access
 from semqa.server.asking import address, page_link
 from semqa.server.work import Reading
 
@@ -33,6 +34,7 @@ class CollectionEntry(BaseModel):
     documents: int
     passages: int
     created: str = Field(description="ISO 8601, in UTC.")
+    access: Access = Field(description="own, or read or write if another shares it.")
 
 
 class CollectionList(BaseModel):

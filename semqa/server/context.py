@@ -11,51 +11,14 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.errors import InputError
-from semqa.quotes import Source
+from semqa.history import Exchange
+from semqa.quotes import QuotedAnswer, Source
 from semqa.server.answering import Given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Conversation", "Turn", "in_context", "read_conversation", "side_task", "stands_alone"]
-
-LOOKED_BACK = 2
-"""Questions before this one that a follow-up is read with."""
-
-MOST_BEFORE = 500
-"""Characters that are taken of them."""
-
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
-
-_REFERRING = frozenset(
-    word
-    for words in (
-        "he she it they him her hers them his its their theirs himself herself itself themselves",
-        "this that these those there then one ones such same else another other others former latter",
-        # German, French, Spanish and Italian, except everyday words of another of these
-        "er ihn ihm ihr ihre ihren seine seiner seinen dieser diese dieses dort damals",
-        "il elle ils elles lui leur leurs celui celle cela cette",
-        "él ella ellos ellas esto eso ese esa aquel allí",
-        "lei loro questo questa quello quella",
-    )
-    for word in words.split()
-)
-_OPENING = re.compile(
-    r"(?:and|but|so|also|or|why|how come|what about|how about|what else|und|aber|et|mais|y|pero|e)\b",
-    re.IGNORECASE,
-)
-_SMALL = frozenset(
-    word
-    for words in (
-        "a an the of in on at to for from by with about as is are was were be been do does",
-        "did has have had can could will would may might must shall should who whom whose",
-        "what which when where why how and or but not no so also more much many any some me",
-        "you i we us tell please explain name list give show exactly really",
-    )
-    for word in words.split()
-)
-FEWEST = 2
-"""Words that say something, below which a question does not stand alone."""
+__all__ = ["Conversation", "Turn", "exchanges", "read_conversation", "side_task"]
 
 
 class Turn(NamedTuple):
@@ -70,59 +33,37 @@ class Turn(NamedTuple):
     text: str
 
 
-def stands_alone(question: str) -> bool:
-    """Whether a question says itself what it is about.
-
-    Example:
-        >>> stands_alone("When was the Sydney Harbour Bridge opened?")
-        True
-        >>> stands_alone("When was it opened?"), stands_alone("And the second?")
-        (False, False)
-    """
-    if _OPENING.match(question.strip()):
-        return False
-    words = [word.casefold() for word in _WORD.findall(question)]
-    if any(word in _REFERRING for word in words):
-        return False
-    return sum(word not in _SMALL for word in words) >= FEWEST
-
-
-def in_context(question: str, history: Sequence[Turn]) -> str:
-    """Return a question with what it refers to.
-
-    A question that does not stand alone is followed by those before it, back to the last one that
-    does, at most `LOOKED_BACK`. Answers are left out: they are what is to be checked.
-
-    Example:
-        >>> in_context("When was it opened?", [Turn("user", "Who built the Harbour Bridge?")])
-        'When was it opened? (Who built the Harbour Bridge?)'
-    """
-    before: list[str] = []
-    if not stands_alone(question):
-        for turn in reversed(history):
-            if turn.role != "user" or not turn.text.strip():
-                continue
-            earlier = " ".join(turn.text.split())[:MOST_BEFORE]
-            before.insert(0, earlier if earlier.endswith(("?", ".", "!")) else f"{earlier}?")
-            if len(before) == LOOKED_BACK or stands_alone(turn.text):
-                break
-    return f"{question} ({' '.join(before)})" if before else question
-
-
 class Conversation(NamedTuple):
     """What a conversation asks for.
 
     Attributes:
         question: the last question.
-        history: what was said before it.
+        history: the questions before it, with their answers, the oldest first.
         given: passages that a chat app put into its prompt.
         unread: places of messages without effect: instructions, results of tools.
     """
 
     question: str
-    history: list[Turn]
+    history: list[Exchange]
     given: list[Given]
     unread: list[int]
+
+
+def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
+    """Return the questions of a conversation, each with what was answered, without marks.
+
+    Example:
+        >>> exchanges([Turn("user", "Who sang it?"), Turn("assistant", "[ 1 Bing ] did.")])
+        [Exchange(question='Who sang it?', answer='Bing did.')]
+    """
+    found: list[Exchange] = []
+    for turn in turns:
+        if turn.role == "user" and turn.text.strip():
+            found.append(Exchange(turn.text))
+        elif turn.role == "assistant" and found:
+            said = QuotedAnswer.parse(turn.text, ()).plain
+            found[-1] = Exchange(found[-1].question, f"{found[-1].answer} {said}".strip())
+    return found
 
 
 def read_conversation(turns: Sequence[Turn], field: str) -> Conversation:
@@ -146,7 +87,7 @@ def read_conversation(turns: Sequence[Turn], field: str) -> Conversation:
                 given += found
                 if not found:
                     unread.append(place)
-            return Conversation(question, list(turns[:at]), given, unread)
+            return Conversation(question, exchanges(turns[:at]), given, unread)
     raise InputError("must have a message of the user with a question.", field=field)
 
 

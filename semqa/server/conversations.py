@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -13,6 +12,7 @@ from semqa.data.jsonl import as_row
 from semqa.data.sources import answer_of
 from semqa.errors import InputError
 from semqa.quotes.render import to_markdown as answer_to_markdown
+from semqa.quotes.render.markdown import conversation_to_markdown, escape
 from semqa.server.store import Conversation, Store
 
 if TYPE_CHECKING:
@@ -156,25 +156,17 @@ def export_conversation(
     return Response(to_markdown(found), media_type="text/markdown; charset=utf-8", headers=headers)
 
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
-_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
-"""Where one is explained, which begins a line, or stands, which is behind a quote in bold."""
-
-
 def to_markdown(conversation: Conversation) -> str:
-    """Render a conversation; every quote is checked anew against the sources kept with it.
-
-    Each answer has footnotes of its own: ``[^2-1]`` is source 1 of the second answer.
-    """
-    parts = [f"# {_escaped(conversation.title) or 'Conversation'}\n"]
-    answers = 0
+    """Render a conversation; every quote is checked anew against the sources kept with it."""
+    said: list[tuple[str, str]] = []
     for message in conversation.messages:
         if message.role == "user":
-            parts.append(f"## {_escaped(str(message.content.get('question', '')))}\n")
-            continue
-        answers += 1
-        parts.append(_FOOTNOTE.sub(f"[^{answers}-", _answer(message.content)))
-    return "\n".join(parts)
+            said.append((str(message.content.get("question", "")), ""))
+        elif said and not said[-1][1]:
+            said[-1] = (said[-1][0], _answer(message.content))
+        else:
+            said.append(("", _answer(message.content)))
+    return conversation_to_markdown(conversation.title, said)
 
 
 def with_verdict(content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -194,7 +186,7 @@ def _answer(content: Mapping[str, Any]) -> str:
         return answer_to_markdown(_read(content), question=_question(content))
     except InputError:
         # What an older server kept, or what cannot be checked, is still the user's own.
-        return _escaped(str(content.get("plain", ""))) + "\n"
+        return escape(str(content.get("plain", ""))) + "\n"
 
 
 def _read(content: Mapping[str, Any]) -> QuotedAnswer:
@@ -204,8 +196,3 @@ def _read(content: Mapping[str, Any]) -> QuotedAnswer:
 
 def _question(content: Mapping[str, Any]) -> str:
     return str(content.get("understood") or content.get("question") or "")
-
-
-def _escaped(text: str) -> str:
-    """Return a text as one line of Markdown that shows it."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from semqa.errors import (
+    ForbiddenError,
     InputError,
     MissingExtraError,
     NotFoundError,
@@ -119,6 +120,8 @@ def as_error(error: BaseException) -> tuple[int, str]:
     if not isinstance(error, InputError) and _is_full(error):
         _log.error("no room is left on the disk", exc_info=error)
         return 507, ("No room is left on the server's disk: what was sent is not kept.")
+    if isinstance(error, ForbiddenError):
+        return 403, str(error)
     if isinstance(error, InputError):
         return (404 if isinstance(error, NotFoundError) else 400), str(error)
     if isinstance(error, TooSlowError):

@@ -185,7 +185,7 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
     form = body.format
     told = side_task(turns)
     if told is not None:
-        asked = Asked("", "", (), MODEL, told=told, unused=unused)
+        asked = Asked("", (), (), MODEL, told=told, unused=unused)
     else:
         read = read_conversation(turns, "input")
         engine, collection = named_model(body.model, request.app.state.shelf)

@@ -49,13 +49,20 @@ class Running:
         app: the application.
         settings: of the server.
         ready: is called when requests are taken.
+        listening: the socket, from `listen`; by default one is made.
 
     Raises:
         InputError: there is no such address, or something else listens there.
     """
 
-    def __init__(self, app: FastAPI, settings: ServerSettings, ready: Callable[[], None]) -> None:
-        self._listening = _listen(settings.host, settings.port)
+    def __init__(
+        self,
+        app: FastAPI,
+        settings: ServerSettings,
+        ready: Callable[[], None],
+        listening: socket.socket | None = None,
+    ) -> None:
+        self._listening = listening or listen(settings.host, settings.port)
         self.port: int = self._listening.getsockname()[1]
         config = uvicorn.Config(
             app,
@@ -90,15 +97,45 @@ class Running:
         self._server.should_exit = True
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """Return a socket that listens.
+
+    Args:
+        host: the address.
+        port: the port; 0 for a free one.
+        shared: whether several processes listen there. The system gives each connection to one of
+            them by a hash of its address; a socket that they inherit would go to whichever wakes
+            first, with all connections that wait.
+
+    Raises:
+        InputError: there is no such address, or something else listens there.
+    """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG, reuse_port=shared)
     except OSError as error:
         raise InputError(
             f"cannot listen at {host} port {port}: {error.strerror or error}. Choose another --host or "
             "--port."
         ) from error
+
+
+def reserve(host: str, port: int) -> socket.socket:
+    """Return a socket that holds a port for processes that share it, and does not listen.
+
+    Raises:
+        InputError: there is no such address, or something else listens there.
+    """
+    if port:
+        listen(host, port).close()  # unless another server has it
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        held = socket.socket(family, socket.SOCK_STREAM)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(address[:2])
+    except OSError as error:
+        raise InputError(f"cannot listen at {host}: {error.strerror or error}.") from error
+    return held
 
 
 class _Server(uvicorn.Server):

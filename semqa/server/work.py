@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from semqa.engines import Engine
+    from semqa.engines import Request as Question
     from semqa.engines.generation import Generation
     from semqa.quotes import Quote, QuotedAnswer, Segment, Source
 
@@ -79,7 +80,7 @@ class Workers:
         return self._there
 
     async def answer(
-        self, engine: Engine, question: str, sources: Sequence[Source]
+        self, engine: Engine, request: Question
     ) -> AsyncGenerator[Segment | Outcome, None]:
         """Give the segments of an answer as they come, and the outcome at the end.
 
@@ -88,8 +89,7 @@ class Workers:
 
         Args:
             engine: the engine.
-            question: the question.
-            sources: the sources.
+            request: the question and its sources.
 
         Raises:
             BusyError: too many answers wait.
@@ -113,7 +113,7 @@ class Workers:
             try:
                 if not gone.is_set():
                     with while_wanted(lambda: not gone.is_set()):
-                        put(_answer(engine, question, sources, put, gone))
+                        put(_answer(engine, request, put, gone))
             except BaseException as error:  # noqa: BLE001  (raised again by who listens)
                 put(told(engine, error))
 
@@ -188,17 +188,16 @@ def _call(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 
 def _answer(
     engine: Engine,
-    question: str,
-    sources: Sequence[Source],
+    request: Question,
     show: Callable[[Sequence[Segment]], None],
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = attempt(engine, question, sources)
+        answer = attempt(engine, request)
         show(answer.segments)
-        return _outcome(engine, question, sources, answer, None)
-    reader = AnswerReader(sources)
-    pieces = engine.stream(question, sources)
+        return _outcome(engine, request, answer, None)
+    reader = AnswerReader(request.sources)
+    pieces = engine.stream(*request)
     generation: Generation | None = None
     try:
         while not gone.is_set():
@@ -213,19 +212,18 @@ def _answer(
         pieces.close()
     if shown := reader.end():
         show(shown)
-    answer = reader.answer if generation is None else generation.read(sources)
-    return _outcome(engine, question, sources, answer, generation)
+    answer = reader.answer if generation is None else generation.read(request.sources)
+    return _outcome(engine, request, answer, generation)
 
 
 def _outcome(
     engine: Engine,
-    question: str,
-    sources: Sequence[Source],
+    request: Question,
     answer: QuotedAnswer,
     generation: Generation | None,
 ) -> Outcome:
-    near = nearest(engine, question, sources) if answer.abstained else ()
-    return Outcome(rated(engine, question, answer), generation, near)
+    near = nearest(engine, request) if answer.abstained else ()
+    return Outcome(rated(engine, request.understood, answer), generation, near)
 
 
 AT_ONCE = 8

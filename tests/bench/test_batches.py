@@ -34,7 +34,7 @@ class Model:
         self.batches: list[list[str]] = []
         self.fail_after: int | None = None
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         return self.answer_batch([Request(question, sources)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
@@ -49,7 +49,7 @@ class Model:
             for r in requests
         ]
 
-    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+    def prompt(self, question: str, sources: Sequence[Source], history: Any = ()) -> Prompt:
         assert self.prompts is not None
         return self.prompts.build(question, sources)
 

@@ -78,7 +78,7 @@ def test_questions_and_documents_of_several_kinds_are_read(write: Callable[..., 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"question": None}, "'question'"),
+        ({"question": None}, "question is missing"),
         ({"id": " "}, '"id"'),
         ({"facts": None}, '"facts" is missing'),
         ({"evidence": None}, '"evidence" is missing'),
@@ -114,7 +114,7 @@ class Fake:
         self._said = iter(said)
         self.asked: list[tuple[str, int]] = []
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         self.asked.append((question, len(sources)))
         said = next(self._said)
         if isinstance(said, Exception):

@@ -65,7 +65,7 @@ class Said:
     def __init__(self, texts: list[str]) -> None:
         self._texts = iter(texts)
 
-    def answer(self, _question: str, sources: Any) -> QuotedAnswer:
+    def answer(self, _question: str, sources: Any, history: Any = ()) -> QuotedAnswer:
         return repair(next(self._texts), sources)
 
 
@@ -221,7 +221,7 @@ def test_a_failing_example_is_recorded(tmp_path: Path, monkeypatch: pytest.Monke
     class Moody:
         name = "moody"
 
-        def answer(self, question: str, sources: Any) -> QuotedAnswer:
+        def answer(self, question: str, sources: Any, history: Any = ()) -> QuotedAnswer:
             if "bridge" in question:
                 raise InputError("no bridges today")
             return QuotedAnswer.parse("[ 1 a ]", sources)
@@ -242,7 +242,7 @@ class Moody:
         self.wrong = wrong
         self.asked: list[str] = []
 
-    def answer(self, question: str, sources: Any) -> QuotedAnswer:
+    def answer(self, question: str, sources: Any, history: Any = ()) -> QuotedAnswer:
         self.asked.append(question)
         for word in self.wrong:
             if word in question:
@@ -341,7 +341,7 @@ def test_trouble_from_outside_ends_the_run_and_is_tried_again(
     class Flaky:
         name = "flaky"
 
-        def answer(self, question: str, sources: Any) -> QuotedAnswer:
+        def answer(self, question: str, sources: Any, history: Any = ()) -> QuotedAnswer:
             calls.append(question)
             if len(calls) == 2:
                 raise UnavailableError("the server is down")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from semqa import QuotedAnswer, Source
 from semqa.engines import Request
@@ -53,23 +53,25 @@ class FakeModel:
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         return [self._generation(request) for request in requests]
 
-    def answer(self, _question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, _question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         return QuotedAnswer.parse("".join(self._pieces(sources)), sources)
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
         return [self.answer(*request) for request in requests]
 
-    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
+    def stream(
+        self, question: str, sources: Sequence[Source], history: Any = ()
+    ) -> Generator[str, None, Generation]:
         self.streamed = True
         yield from self._pieces(sources)
-        return self._generation(Request(question, sources))
+        return self._generation(Request(question, sources, history))
 
-    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+    def prompt(self, question: str, sources: Sequence[Source], history: Any = ()) -> Prompt:
         limit = self.options.get("context")
         assert limit is None or isinstance(limit, int)
         self.done.append("prompt")
         return self.prompts.build(
-            question, sources, count_tokens=lambda prompt: len(prompt.text), limit=limit
+            question, sources, history, count_tokens=lambda prompt: len(prompt.text), limit=limit
         )
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,7 @@ class Fake:
         self._then = then
         self._asked = 0
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         del question
         self._asked += 1
         if self._asked == 2:
@@ -120,8 +121,8 @@ class Fake:
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, then: BaseException) -> None:
-    made = registry._Factory(lambda _spec, _options: Fake(then), tuple)
-    monkeypatch.setitem(registry._FACTORIES, "fake", made)
+    monkeypatch.setattr(sys.modules[__name__], "made", lambda: Fake(then), raising=False)
+    monkeypatch.setitem(registry._FAMILIES, "fake", registry._Family(__name__, "made"))
 
 
 def test_ctrl_c_keeps_what_was_done(

@@ -320,3 +320,16 @@ def test_an_answer_is_seen_while_it_is_written(terminal: Terminal) -> None:
     assert "\x1b[31m" not in before
     assert "\x1b[2K" in before  # it is wiped away before the result is printed
     assert after.strip() == ""
+
+
+def test_many_questions_go_to_a_model_in_batches(invoke: Invoke, tmp_path: Path) -> None:
+    asked, out = tmp_path / "q.txt", tmp_path / "out.jsonl"
+    asked.write_text("Who?\nWhen?\nWhy not?\n", "utf-8")
+    command = ("answer", "--questions", str(asked), *SOURCES, "--engine", "fake:model")
+    assert invoke(*command, "-o", str(out)).exit_code == 0
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [row["question"] for row in rows] == ["Who?", "When?", "Why not?"]
+    assert all(row["new_tokens"] == 40 and row["prompt"]["template"] for row in rows)
+    assert FakeModel.made[0].closed
+    assert invoke(*command, "-o", str(out)).exit_code == 0
+    assert FakeModel.loads == 1

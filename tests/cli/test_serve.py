@@ -198,3 +198,42 @@ def test_help(semqa: Command) -> None:
         "--max-documents",
     ):
         assert flag in shown
+
+
+def test_workers_share_the_data_and_one_that_is_killed_is_replaced(
+    serve: Start, tmp_path: Path
+) -> None:
+    def worker(url: str) -> str:
+        """Return which worker takes this connection."""
+        text = httpx.get(f"{url}/metrics", timeout=60).text
+        return next(x for x in text.splitlines() if x.startswith("process_start_time_seconds "))
+
+    with serve("--port", "0", "--workers", "2", "--data", tmp_path / "data") as served:
+        url = served.url
+        until = time.monotonic() + 120
+        seen: set[str] = set()
+        while len(seen) < 2:  # connections go to either by chance
+            assert time.monotonic() < until
+            with suppress(httpx.TransportError):
+                seen.add(worker(url))
+        httpx.post(f"{url}/v1/collections", json={"name": "c"}, timeout=60).raise_for_status()
+        file = {"file": ("a.txt", b"The bridge was opened in 1932.")}
+        upload = httpx.post(f"{url}/v1/collections/c/documents", files=file, timeout=240)
+        upload.raise_for_status()
+        talk = httpx.post(f"{url}/v1/conversations", json={"title": "t"}, timeout=60).json()["id"]
+        body = {"question": "When was the bridge opened?", "collection": "c", "conversation": talk}
+        for number in range(1, 9):
+            reply = httpx.post(f"{url}/v1/answers", json=body, timeout=240).json()
+            assert "1932" in reply["plain"]
+            kept = httpx.get(f"{url}/v1/conversations/{talk}", timeout=60).json()["messages"]
+            assert len(kept) == 2 * number
+        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
+        if children.exists():  # Linux
+            os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+            until = time.monotonic() + 240
+            again: set[str] = set()
+            while len(again - seen) < 1:
+                assert time.monotonic() < until
+                with suppress(httpx.TransportError):
+                    again.add(worker(url))
+        assert served.end(signal.SIGTERM) == 0

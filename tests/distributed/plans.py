@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from semqa.bench import Plan
 from semqa.engines import Engine, create_engine
@@ -60,7 +61,7 @@ class _SlowEngine:
         self._plan = plan
         self._engine = create_engine("lead-1")
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         plan = self._plan
         with (plan.log / str(os.getpid())).open("a", encoding="utf-8") as log:
             log.write(question + "\n")

@@ -76,8 +76,7 @@ def test_a_killed_command_leaves_nothing_and_goes_on(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["answered"] == 400
     assert record_of(out) == record_of(tmp_path / "here")
     wait_until(lambda: not [*marked(mark)])
-    (said,) = again.stderr.decode("utf-8").splitlines()  # Ray itself says nothing
-    assert said.startswith("going on: ")
+    assert b"going on: " in again.stderr
 
 
 def test_score_is_the_same_on_a_cluster(nodes: Nodes, semqa: Command, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
@@ -35,8 +35,13 @@ sequences = st.text("abcde", max_size=70)
 
 
 def slow(target: str, prediction: str) -> tuple[float, ...]:
+    """F-measures of rouge-score, from 0 to 1: times 100 they may tie where they do not."""
     scores = reference.ROUGE.score(target, prediction)
-    return tuple(100 * scores[m].fmeasure for m in ("rouge1", "rouge2", "rougeL", "rougeLsum"))
+    return tuple(scores[m].fmeasure for m in ("rouge1", "rouge2", "rougeL", "rougeLsum"))
+
+
+def percent(scores: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(100 * score for score in scores)
 
 
 def closest(targets: list[str], prediction: str) -> RougeScores:
@@ -48,17 +53,18 @@ def closest(targets: list[str], prediction: str) -> RougeScores:
 @given(texts, texts)
 def test_equals_rouge_score(target: str, prediction: str) -> None:
     assert rouge_scores(target, prediction) == pytest.approx(
-        slow(target, prediction), rel=0, abs=1e-9
+        percent(slow(target, prediction)), rel=0, abs=1e-9
     )
 
 
 @given(st.lists(texts, min_size=1, max_size=4), texts)
+@example(["a a a a a a a", "a a"], "a a a b b b b b")  # nearly equal
 def test_the_closest_reference_is_the_first_of_the_highest_rouge_lsum(
     targets: list[str], prediction: str
 ) -> None:
     got = closest(targets, prediction)
     expected = max((slow(text, prediction) for text in targets), key=lambda row: row[3])
-    assert got == pytest.approx(expected, rel=0, abs=1e-9)
+    assert got == pytest.approx(percent(expected), rel=0, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def test_the_closest_reference_is_the_first_of_the_highest_rouge_lsum(
 )
 def test_lines_and_odd_characters(target: str, prediction: str) -> None:
     assert rouge_scores(target, prediction) == pytest.approx(
-        slow(target, prediction), rel=0, abs=1e-9
+        percent(slow(target, prediction)), rel=0, abs=1e-9
     )
 
 
@@ -85,7 +91,7 @@ def test_long_texts_of_many_lines_equal_rouge_score() -> None:
     target = "\n".join(" ".join(f"w{(7 * i * j) % 31}" for j in range(40)) for i in range(6))
     prediction = "\n".join(" ".join(f"w{(5 * i * j) % 29}" for j in range(70)) for i in range(4))
     assert rouge_scores(target, prediction) == pytest.approx(
-        slow(target, prediction), rel=0, abs=1e-9
+        percent(slow(target, prediction)), rel=0, abs=1e-9
     )
 
 
@@ -129,5 +135,5 @@ def test_more_distinct_tokens_than_characters_is_an_input_error(
     vocabulary = Vocabulary()
     assert vocabulary.learn(["x", "y", "x", "the"]) == f"{chr(first)}{chr(first + 1)}{chr(first)}\2"
     for learn in (vocabulary.learn, vocabulary.learn_bag):
-        with pytest.raises(InputError, match="got more than 1,114,108 distinct tokens, expected"):
+        with pytest.raises(InputError, match="more than 1,114,108 distinct tokens"):
             learn(["z"])

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import InputError, Source
+from semqa.history import SHOWN, Exchange
 from semqa.prompting import Exemplar, Prompt, PromptBuilder, Template
 
 SOURCES = (Source("Bing sang it in 1943.", "White Christmas"),)
@@ -152,3 +153,29 @@ def test_mistakes() -> None:
             PromptBuilder(TEMPLATE, Listed([1]), shots=shots)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="form must be one of auto, chat, completion"):
         PromptBuilder(TEMPLATE, form="talk")  # type: ignore[arg-type]
+
+
+SAID = [Exchange(f"Earlier {n}?", f"Answer {n}.") for n in range(SHOWN + 2)]
+
+
+@pytest.mark.parametrize("template", Template.names())
+def test_the_last_exchanges_stand_between_exemplars_and_the_question(template: str) -> None:
+    prompt = PromptBuilder(template, Listed([1]), shots=1).build("Who?", SOURCES, SAID)
+    assert list(prompt.history) == SAID[-SHOWN:]
+    marks = ["question 0?", *(part for each in SAID[-SHOWN:] for part in each), "Who?"]
+    chat = "\n".join(message.content for message in prompt.messages)
+    for text in (prompt.text, chat):
+        places = [text.rindex(mark) for mark in marks]
+        assert places == sorted(places)
+        assert "Earlier 0?" not in text
+    roles = [message.role for message in prompt.messages]
+    assert roles == ["system", *["user", "assistant"] * (1 + SHOWN), "user"]
+    assert [each.qid for each in prompt.exemplars] == ["q0"]
+
+
+def test_exchanges_that_do_not_fit_are_left_out_the_oldest_first() -> None:
+    builder = PromptBuilder(TEMPLATE, Listed([5]), shots=1)
+    one = words(PromptBuilder(TEMPLATE).build("Who?", SOURCES, SAID[-1:]))
+    prompt = builder.build("Who?", SOURCES, SAID, count_tokens=words, limit=one)
+    assert list(prompt.history) == SAID[-1:]
+    assert prompt.exemplars == ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from semqa import QuotedAnswer, Source
+from semqa.engines import Request
 from semqa.engines.generation import Generation
 from semqa.errors import NotFoundError
 
@@ -23,10 +24,10 @@ class Written:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.asked: list[tuple[str, Sequence[Source]]] = []
+        self.asked: list[Request] = []
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
-        self.asked.append((question, sources))
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
+        self.asked.append(Request(question, sources, history))
         return QuotedAnswer.parse(self.text, sources)
 
 
@@ -43,9 +44,9 @@ class Scripted(Written):
         self.closed = 0
 
     def stream(
-        self, question: str, sources: Sequence[Source]
+        self, question: str, sources: Sequence[Source], history: Any = ()
     ) -> Generator[str, None, Generation | None]:
-        self.asked.append((question, sources))
+        self.asked.append(Request(question, sources, history))
         try:
             for piece in self.pieces:
                 if self.delay:
@@ -70,9 +71,9 @@ class Slow(Scripted):
         self.stopped = threading.Semaphore(0)
 
     def stream(
-        self, question: str, sources: Sequence[Source]
+        self, question: str, sources: Sequence[Source], history: Any = ()
     ) -> Generator[str, None, Generation | None]:
-        self.asked.append((question, sources))
+        self.asked.append(Request(question, sources, history))
         self.begun += 1
         try:
             for n in itertools.count():

@@ -291,8 +291,12 @@ def test_anthropic_conversation_goes_on(messages: anthropic.Anthropic) -> None:
             {"role": "user", "content": "And by whom?"},
         ],
     )
-    question, sources = MODEL.asked[-1]
-    assert question == "And by whom? (When was the bridge opened?)"
+    question, sources, (said,) = MODEL.asked[-1]
+    assert question == "And by whom?"
+    assert said.question == "When was the bridge opened?"
+    assert (
+        said.answer.split() == "\n".join(b.text for b in made.content if b.type == "text").split()
+    )
     assert list(sources) == [Source("It rained.", "Weather"), Source(BRIDGE, "Bridge")]
 
 

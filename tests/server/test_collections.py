@@ -12,9 +12,10 @@ from fastapi.responses import JSONResponse
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from semqa.errors import InputError, NotFoundError
+from semqa.errors import InputError
 from semqa.retrieval.passages import Library
 from semqa.server.collections import router
+from semqa.server.errors import as_error
 from semqa.server.settings import ServerSettings
 from semqa.server.work import Reading
 from tests.documents import makers
@@ -37,7 +38,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
     @app.exception_handler(InputError)
     async def told(request: Request, error: Exception) -> JSONResponse:
-        status = 404 if isinstance(error, NotFoundError) else 400
+        status = as_error(error)[0]
         return JSONResponse({"error": {"message": str(error)}}, status)
 
     with TestClient(app) as made:
@@ -132,3 +133,49 @@ def test_owners_are_apart(client: TestClient) -> None:
 def test_bad_searches(client: TestClient, body: dict[str, object]) -> None:
     client.post("/v1/collections", json={"name": "notes"})
     assert client.post("/v1/collections/notes/search", json=body).status_code == 422
+
+
+def test_a_shared_collection_is_read_and_not_changed(client: TestClient) -> None:
+    ann, bob = {"x-owner": "ann"}, {"x-owner": "bob"}
+    client.post("/v1/collections", json={"name": "notes"}, headers=ann)
+    upload(client, ("harbour.txt", HARBOUR), **ann)
+    library = client.app.state.library  # type: ignore[attr-defined]
+    library.share("ann", "notes", "bob", "harbours")
+    (entry,) = client.get("/v1/collections", headers=bob).json()["collections"]
+    assert (entry["name"], entry["documents"], entry["access"]) == ("harbours", 1, "read")
+    at = "/v1/collections/harbours"
+    (document,) = client.get(f"{at}/documents", headers=bob).json()["documents"]
+    read = client.get(f"{at}/documents/{document['id']}", headers=bob)
+    assert read.json()["text"] == HARBOUR.decode()
+    found = client.post(f"{at}/search", json={"query": "harbour"}, headers=bob).json()["passages"]
+    assert found[0]["collection"] == "harbours"
+    refused = upload(client, ("b.txt", b"Bob."), collection="harbours", **bob)
+    assert refused.status_code == 403, refused.text
+    assert client.delete(f"{at}/documents/{document['id']}", headers=bob).status_code == 403
+    assert client.delete(at, headers=bob).status_code == 403
+    made = client.post("/v1/collections", json={"name": "harbours"}, headers=bob)
+    assert made.status_code == 400  # the name is taken
+    # Others, and the owner's name for it, see nothing.
+    for owner, name in (("bob", "notes"), ("eve", "notes"), ("eve", "harbours")):
+        gone = client.get(f"/v1/collections/{name}/documents", headers={"x-owner": owner})
+        assert gone.status_code == 404
+    library.unshare("ann", "notes", "bob")
+    assert client.get(f"{at}/documents", headers=bob).status_code == 404
+
+
+def test_who_may_write_changes_documents_and_the_owner_sees_it(client: TestClient) -> None:
+    ann, bob = {"x-owner": "ann"}, {"x-owner": "bob"}
+    client.post("/v1/collections", json={"name": "notes"}, headers=ann)
+    library = client.app.state.library  # type: ignore[attr-defined]
+    library.share("ann", "notes", "bob", "notes")
+    library.share("ann", "notes", "bob", "notes", write=True)  # again, with more
+    done = upload(client, ("b.txt", HARBOUR), **bob)
+    assert done.status_code == 201
+    listed = client.get("/v1/collections/notes/documents", headers=ann).json()["documents"]
+    assert [each["name"] for each in listed] == ["b.txt"]
+    assert client.delete("/v1/collections/notes", headers=bob).status_code == 403
+    assert client.delete("/v1/collections/notes", headers=ann).status_code == 204
+    assert client.get("/v1/collections", headers=bob).json() == {"collections": []}
+    # A new one of that name is not shared.
+    client.post("/v1/collections", json={"name": "notes"}, headers=ann)
+    assert client.get("/v1/collections/notes/documents", headers=bob).status_code == 404

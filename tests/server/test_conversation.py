@@ -13,8 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from semqa.errors import NotFoundError
+from semqa.history import Exchange, in_context, stands_alone
 from semqa.retrieval.passages import Library as Real
-from semqa.server.context import Turn, in_context, stands_alone
 from tests.server.serving import client, serving
 from tests.server.stand_ins import Conversation, Info, Library, Scripted, Store, Written
 
@@ -43,12 +43,9 @@ def test_questions_that_stand_alone(question: str, alone: bool) -> None:
 
 def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:
     history = [
-        Turn("user", "Who built the tower of Paris?"),
-        Turn("assistant", "Eiffel did."),
-        Turn("user", "Who built the bridge of Sydney?"),
-        Turn("assistant", "Bradfield did."),
-        Turn("user", "When was it opened?"),
-        Turn("assistant", "1932."),
+        Exchange("Who built the tower of Paris?", "Eiffel did."),
+        Exchange("Who built the bridge of Sydney?", "Bradfield did."),
+        Exchange("When was it opened?", "1932."),
     ]
     assert in_context("And by whom?", history) == (
         "And by whom? (Who built the bridge of Sydney? When was it opened?)"
@@ -57,7 +54,7 @@ def test_context_goes_back_to_the_last_question_that_stands_alone() -> None:
         "When was the tower of London built?"
     )
     assert in_context("Why?", []) == "Why?"
-    assert len(in_context("Why?", [Turn("user", "long words " * 1000)])) < 600
+    assert len(in_context("Why?", [Exchange("long words " * 1000)])) < 600
 
 
 def ask(server: TestClient, question: str, **more: Any) -> Any:
@@ -97,9 +94,11 @@ def test_a_follow_up_finds_what_it_asks_for_and_what_it_is_about() -> None:
     ]
     engine = Written("")
     with client(engine, library=library) as server:
-        ask(server, "What about it and the tower?", history=history)
-    (question, sources) = engine.asked[0]
-    assert question == "What about it and the tower? (Who built the bridge?)"
+        final = ask(server, "What about it and the tower?", history=history)
+    assert final["understood"] == "What about it and the tower? (Who built the bridge?)"
+    question, sources, said = engine.asked[0]
+    assert question == "What about it and the tower?"
+    assert said == (Exchange("Who built the bridge?", "Bradfield"),)
     assert {source.text for source in sources} == {BRIDGE, TOWER}
 
 
@@ -172,7 +171,8 @@ def test_a_conversation_is_kept_and_is_the_history(stream: bool) -> None:
     assert [message.role for message in kept] == ["user", "assistant"] * 2
     assert kept[0].content == {"question": "Who built the bridge?"}
     assert kept[1].content["answer"] == "[ 1 The bridge ] opened."
-    assert engine.asked[1][0] == "When was it? (Who built the bridge?)"
+    assert engine.asked[1].question == "When was it?"
+    assert engine.asked[1].history == (Exchange("Who built the bridge?", "The bridge opened."),)
 
 
 def test_a_question_is_kept_before_it_is_answered() -> None:

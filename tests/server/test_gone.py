@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -223,7 +224,7 @@ def test_a_stream_that_is_quiet_shows_that_it_lives(monkeypatch: pytest.MonkeyPa
         def answer_after(self) -> None:
             time.sleep(0.5)
 
-        def stream(self, question: str, sources: Sequence[Source]):  # type: ignore[no-untyped-def]
+        def stream(self, question: str, sources: Sequence[Source], history: Any = ()):  # type: ignore[no-untyped-def]
             self.answer_after()
             return (yield from super().stream(question, sources))
 

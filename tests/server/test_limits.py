@@ -110,7 +110,7 @@ class Prompted(Scripted):
 
     name = "prompted:x"
 
-    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+    def prompt(self, question: str, sources: Sequence[Source], history: Any = ()) -> Prompt:
         return PromptBuilder("zero-shot").build(question, sources)
 
 

@@ -28,7 +28,7 @@ class Repaired(Written):
 
     name = "repaired"
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:  # noqa: ARG002
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         return repair(self.text, sources)
 
 
@@ -38,7 +38,7 @@ class RepairedStream(Scripted):
     name = "repaired:x"
 
     def stream(
-        self, question: str, sources: Sequence[Source]
+        self, question: str, sources: Sequence[Source], history: Any = ()
     ) -> Generator[str, None, Generation | None]:
         repairer, shown = Repairer(sources), ""
         for piece in (*self.pieces, None):

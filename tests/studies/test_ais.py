@@ -57,6 +57,9 @@ def test_ratings_of_each_design_are_read_by_the_analysis(tmp_path: Path, design:
     assert levels == ((4, 3) if design == "likert" else (None, None))
     found = Ais().found([(study, ratings)])
     assert all(task.systems[0].rates["ais"].percent == 0 for task in found.tasks)
+    agreement = {each.question: each for each in found.tasks[0].agreement}
+    assert set(agreement) == ({"flag", "int", "ais"} if asked else {"flag", "ais"})
+    assert (agreement["ais"].levels is not None) is (design == "likert")
 
 
 @pytest.mark.parametrize("design", NO)

@@ -119,8 +119,8 @@ def test_one_bad_request_among_many_good_ones(client: Any, runner: int) -> None:
 @pytest.mark.parametrize(
     ("xargs", "message"),
     [
-        ({"semqa_sources": 5}, "semqa_sources: got int 5, expected a list of texts"),
-        ({"semqa_sources": ["a"], "semqa_boundry": "char"}, "write semqa_boundary"),
+        ({"semqa_sources": 5}, "semqa_sources must be a list of texts"),
+        ({"semqa_sources": ["a"], "semqa_boundry": "char"}, "Did you mean semqa_boundary?"),
         ({"semqa_sources": ["a" * 4_000_001]}, "4,000,001 bytes of text"),
         (
             {"semqa_sources": ["a"], "semqa_boundary": "x"},

@@ -18,7 +18,7 @@ Linguistics 49, 2023), tables 3, 4 and 7.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -404,6 +404,7 @@ class Agreement:
         pairs: pairwise agreement.
         fit: single answers against the consensus.
         unanimous: share of outputs that all agree on.
+        levels: Krippendorff's alpha, ordinal, of the levels; None if the design has none.
     """
 
     question: Question
@@ -413,10 +414,11 @@ class Agreement:
     pairs: Statistic
     fit: ConsensusFit
     unanimous: Statistic
+    levels: Statistic | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, each as `Statistic.to_dict` gives it."""
-        return {
+        row = {
             "question": self.question,
             "items": self.items,
             "dropped": self.dropped,
@@ -428,6 +430,9 @@ class Agreement:
             "accuracy": self.fit.accuracy.to_dict(),
             "unanimous": self.unanimous.to_dict(),
         }
+        if self.levels is not None:
+            row["krippendorff_alpha_levels"] = self.levels.to_dict()
+        return row
 
 
 def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
@@ -449,7 +454,16 @@ def agreement_of_ratings(units: Sequence[RatedUnit]) -> list[Agreement]:
         if verdict.interpretable or not (both or verdict.flagged):
             said = [r.attributable for r in unit.ratings if r.attributable is not None]
             asked["ais"].append((said, None if "ais" in unit.tied else verdict.attributable))
-    return [_agreement(question, cases) for question, cases in asked.items()]
+    found = [_agreement(question, cases) for question, cases in asked.items()]
+    return [replace(each, levels=_level_alpha(units, each.question)) for each in found]
+
+
+def _level_alpha(units: Sequence[RatedUnit], question: Question) -> Statistic | None:
+    if question == "flag":
+        return None
+    name = "interpretable_level" if question == "int" else "attributable_level"
+    given = [[n for r in unit.ratings if (n := getattr(r, name)) is not None] for unit in units]
+    return krippendorff_alpha(given, level="ordinal") if any(given) else None
 
 
 def agreement_of_counts(verdicts: Iterable[Verdict]) -> list[Agreement]:

@@ -65,6 +65,10 @@ def ais_notes(found: Report) -> Iterator[str]:
     yield f"after each rate: {name} interval, {settings.confidence:.0%}"
     for task in found.tasks:
         yield from _task_notes(task, settings)
+        levels = {SHOWN[e.question]: e.levels for e in task.agreement if e.levels is not None}
+        if levels:
+            told = ", ".join(f"{name} {shown(each.value)}" for name, each in levels.items())
+            yield f"{_name(task)}: α of the levels (ordinal): {told}"
     if any(task.agreement and task.origin == "released" for task in found.tasks):
         yield "agreement of released files is derived: k of 5 agree, where k is 3 to 5"
 

@@ -32,6 +32,7 @@ from semqa.engines.extractive.question import questions_in
 from semqa.engines.extractive.reading import bears_on, load_weights, read_request
 from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError, UnavailableError
+from semqa.history import earlier_questions, in_context
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.extractive.question import Inquiry
     from semqa.engines.extractive.reading import Reading, Weights
+    from semqa.history import Exchange
     from semqa.quotes import Source
     from semqa.retrieval.encoder import SentenceEncoder
 
@@ -123,19 +125,24 @@ class ExtractiveEngine:
         if encoder not in ("auto", "none"):
             _ = self._encoder  # says at once if it cannot be one
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Args:
             question: the question, in words.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: earlier exchanges of the conversation: a follow-up borrows their subject.
 
         Raises:
             InputError: the question is blank, there is no source, or no source has any text.
         """
-        return QuotedAnswer.parse(self.write(question, sources), sources)
+        return QuotedAnswer.parse(self.write(question, sources, history=history), sources)
 
-    def attempt(self, question: str, sources: Sequence[Source]) -> QuotedAnswer | None:
+    def attempt(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer | None:
         """Answer one question as `answer` does; None where no source has to do with it.
 
         Raises:
@@ -148,16 +155,17 @@ class ExtractiveEngine:
             True
         """
         check_request(question, sources)
+        understood = in_context(question, history)
         if documents.are_documents(sources):
-            reading = documents.read(question, sources, self._encoder_for(question))
+            reading = documents.read(understood, sources, self._encoder_for(understood))
             if not reading.answers:
                 return None
             text = documents.write(reading, sources, self.max_words)
             if not text:
                 return None
             answer = QuotedAnswer.parse(text, sources)
-            return documents.rate(question, answer, self._encoder_for(question), reading)
-        bearing = self._bearing(question, sources)
+            return documents.rate(understood, answer, self._encoder_for(understood), reading)
+        bearing = self._bearing(question, sources, history)
         if not bearing:
             return None
         return QuotedAnswer.parse(self._compose_all(bearing, sources, load_weights()), sources)
@@ -197,7 +205,13 @@ class ExtractiveEngine:
             and self._encoder is None
         )
 
-    def slots(self, question: str, sources: Sequence[Source], most: int) -> list[Slot]:
+    def slots(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        most: int,
+        history: Sequence[Exchange] = (),
+    ) -> list[Slot]:
         """Return what an answer could quote, for an engine that makes its own choice among it.
 
         There is nothing for questions that no source has to do with.
@@ -206,6 +220,7 @@ class ExtractiveEngine:
             question: the question, in words.
             sources: the passages to answer from.
             most: the most candidates of a slot.
+            history: as in `answer`.
 
         Raises:
             InputError: the question is blank or there is no source.
@@ -219,10 +234,10 @@ class ExtractiveEngine:
         """
         check_request(question, sources)
         if documents.are_documents(sources):
-            return self._document_slots(question, sources)
+            return self._document_slots(in_context(question, history), sources)
         weights = load_weights()
         slots: list[Slot] = []
-        for inquiry, readings in self._bearing(question, sources):
+        for inquiry, readings in self._bearing(question, sources, history):
             if inquiry.kind == "expansion" and self.coverage < 1.0:
                 spelled_out = _expansions(inquiry, readings)
                 slots += [
@@ -266,14 +281,15 @@ class ExtractiveEngine:
         return self._encoder
 
     def _bearing(
-        self, question: str, sources: Sequence[Source]
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange]
     ) -> list[tuple[Inquiry, list[Reading]]]:
         """Return the questions asked that the passages have to do with, by words or by meaning."""
-        read = _read(question, sources)
+        read = _read(question, sources, history)
         by_words = [(asked, found) for asked, found in read if bears_on(asked, found, sources)]
         if by_words:
             return by_words
-        near = documents.nearest(question, sources, self._encoder_for(question))
+        understood = in_context(question, history)
+        near = documents.nearest(understood, sources, self._encoder_for(understood))
         return read if near >= NEAR else []
 
     def _document_slots(self, question: str, sources: Sequence[Source]) -> list[Slot]:
@@ -289,7 +305,11 @@ class ExtractiveEngine:
         return sorted(slots, key=lambda slot: (slot.source, slot.picks[0].start))
 
     def write(
-        self, question: str, sources: Sequence[Source], weights: Weights | None = None
+        self,
+        question: str,
+        sources: Sequence[Source],
+        weights: Weights | None = None,
+        history: Sequence[Exchange] = (),
     ) -> str:
         """Return the answer as marked text.
 
@@ -297,17 +317,21 @@ class ExtractiveEngine:
             question: the question, in words.
             sources: the passages to answer from.
             weights: other weights than those that ship.
+            history: as in `answer`.
 
         Raises:
             InputError: as `answer`.
         """
         check_request(question, sources)
         if weights is None and documents.are_documents(sources):
-            reading = documents.read(question, sources, self._encoder_for(question))
+            understood = in_context(question, history)
+            reading = documents.read(understood, sources, self._encoder_for(understood))
             text = documents.write(reading, sources, self.max_words)
             if text:
                 return text
-        return self._compose_all(_read(question, sources), sources, weights or load_weights())
+        return self._compose_all(
+            _read(question, sources, history), sources, weights or load_weights()
+        )
 
     def _compose_all(
         self,
@@ -386,8 +410,11 @@ class ExtractiveEngine:
         return picks
 
 
-def _read(question: str, sources: Sequence[Source]) -> list[tuple[Inquiry, list[Reading]]]:
-    return [read_request(text, sources, context) for text, context in questions_in(question)]
+def _read(
+    question: str, sources: Sequence[Source], history: Sequence[Exchange]
+) -> list[tuple[Inquiry, list[Reading]]]:
+    asked = questions_in(question, " ".join(earlier_questions(question, history)))
+    return [read_request(text, sources, context) for text, context in asked]
 
 
 def _expansions(inquiry: Inquiry, readings: Sequence[Reading]) -> list[Pick]:

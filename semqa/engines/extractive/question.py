@@ -1,7 +1,6 @@
 """Questions: their content words and kinds of answers, and the several questions of one text.
 
-"Who kept the light, and what did it cost?" asks twice. "What did it cost? (Who kept the light?)" asks
-once: a question in parentheses at the end is the one before.
+"Who kept the light, and what did it cost?" asks twice.
 """
 
 from __future__ import annotations
@@ -157,34 +156,22 @@ class Asked(NamedTuple):
     context: str
 
 
-def questions_in(text: str) -> list[Asked]:
+def questions_in(text: str, context: str = "") -> list[Asked]:
     """Return the questions of a text, in order; one that cannot be taken apart is one.
+
+    Args:
+        text: the text.
+        context: earlier questions that it refers to.
 
     Example:
         >>> questions_in("Who kept the light, and what did the lamp cost?")[1]
         Asked(text='what did the lamp cost?', context='Who kept the light')
-        >>> questions_in("What did it cost? (Who kept the light?)")
-        [Asked(text='What did it cost?', context='Who kept the light?')]
     """
-    asked, context = _split_context(text)
-    if language_of(asked):
-        return [Asked(asked, context)]
-    cut = _NEXT.search(asked)
-    parts = [asked[: cut.start()], asked[cut.end() :]] if cut else [asked]
+    if language_of(text):
+        return [Asked(text, context)]
+    cut = _NEXT.search(text)
+    parts = [text[: cut.start()], text[cut.end() :]] if cut else [text]
     if not all(any(word not in STOPWORDS for word in split_words(part)) for part in parts):
-        parts = [asked]
+        parts = [text]
     first = Asked(parts[0], context)
     return [first, *(Asked(part, f"{parts[0]} {context}".rstrip()) for part in parts[1:])]
-
-
-def _split_context(text: str) -> tuple[str, str]:
-    stripped = text.strip()
-    if not stripped.endswith(")"):
-        return text, ""
-    depth = 0
-    for at in range(len(stripped) - 1, 0, -1):
-        depth += {")": 1, "(": -1}.get(stripped[at], 0)
-        if not depth:
-            context = stripped[at + 1 : -1]
-            return (stripped[:at].strip(), context) if "?" in context else (text, "")
-    return text, ""

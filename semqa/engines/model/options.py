@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from semqa.data.files import decode_text, open_input
 from semqa.data.jsonl import as_row, decode_json
@@ -60,8 +59,7 @@ class AnswerOptions:
         quote_from: numbers of the sources that may be quoted (from 1); None for all. So, too.
 
     Raises:
-        InputError: there is no such setting, one is out of its range, or two of them exclude each
-            other.
+        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     SWITCHES: ClassVar[tuple[str, ...]] = ("on", "off")
@@ -77,19 +75,6 @@ class AnswerOptions:
     boundary: str = "word"
     quote_bias: float = 0.0
     quote_from: tuple[int, ...] | None = None
-
-    def __new__(cls, *_: object, **settings: object) -> Self:
-        """Refuse what is no setting, with the nearest one that is."""
-        for name, value in settings.items():
-            if name not in cls.names_of_all():
-                close = difflib.get_close_matches(name, cls.names_of_all(), n=1)
-                raise InputError(
-                    f"is not a setting of {cls.__name__}.",
-                    field=name,
-                    value=value,
-                    hint=f"Did you mean {close[0]}?" if close else None,
-                )
-        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         if self.constraint not in self.SWITCHES:
@@ -136,11 +121,6 @@ class AnswerOptions:
                 value=self.quote_from,
             )
 
-    @classmethod
-    def names_of_all(cls) -> tuple[str, ...]:
-        """Return the names of all settings."""
-        return tuple(field.name for field in fields(cls))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalOptions(AnswerOptions):
@@ -151,8 +131,7 @@ class LocalOptions(AnswerOptions):
             default spans wherever `can_choose_spans`.
 
     Raises:
-        InputError: there is no such setting, one is out of its range, or two of them exclude each
-            other.
+        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     decoding: str | None = None
@@ -221,7 +200,9 @@ def check_range(
 def seed_of(seed: int, request: Request) -> int:
     """Return the seed of one request: a number of 63 bits."""
     digest = hashlib.sha256(str(seed).encode())
-    parts = (request.question, *(p for s in request.sources for p in (s.title, s.text)))
+    said = (part for exchange in request.history for part in exchange)
+    texts = (part for source in request.sources for part in (source.title, source.text))
+    parts = (request.question, *texts, *said)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(b"%d:" % len(data) + data)

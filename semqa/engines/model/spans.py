@@ -162,24 +162,25 @@ def generic_prompt(
     template: Template, prompt: Prompt, sources: Sequence[Source], spelling: Spelling
 ) -> Prompt:
     """Return a prompt with a question in place of its own that favours no span."""
-    return template.fill(_GENERIC_QUESTION, sources, prompt.exemplars, prompt.form, spelling)
+    return template.fill(
+        _GENERIC_QUESTION, sources, prompt.exemplars, prompt.form, spelling, prompt.history
+    )
 
 
 _FINAL = re.compile(r"[.!?…。！？؟۔।][\"'”’)»]*$")
 
 
-def propose(
-    question: str, sources: Sequence[Source], numbers: Sequence[int] | None = None
-) -> list[Place]:
+def propose(request: Request, numbers: Sequence[int] | None = None) -> list[Place]:
     """Return what an answer may quote, in reading order.
 
     Args:
-        question: the question, in words.
-        sources: source *k* is ``sources[k - 1]``.
+        request: the question and its sources.
         numbers: the sources that may be quoted; None for all.
     """
-    slots = ExtractiveEngine().slots(question, sources, CANDIDATES)
-    places = (_place(slot, question) for slot in slots if numbers is None or slot.source in numbers)
+    question, sources, history = request
+    slots = ExtractiveEngine().slots(question, sources, CANDIDATES, history)
+    known = request.understood
+    places = (_place(slot, known) for slot in slots if numbers is None or slot.source in numbers)
     return [place for place in places if place.candidates]
 
 
@@ -403,8 +404,7 @@ class SpanWriter:
         self, prompt: Sequence[int], generic: Sequence[int]
     ) -> Generator[Ask, list[list[float]], list[Place]]:
         """Choose what to quote: by what the proposals are worth, and what the question adds."""
-        question, sources = self._request
-        places = propose(question, sources, self._constraint.policy.sources)
+        places = propose(self._request, self._constraint.policy.sources)
         if not places:
             return []
         starts = [

@@ -146,7 +146,7 @@ def read_tokens(
     written = "".join(map(text.add, tokens[:-1] if ended else tokens)) + text.end()
     breach = None
     if options.constrained:
-        breach = find_breach(written, request.sources, options.policy, request.question)
+        breach = find_breach(written, request.sources, options.policy, request.understood)
     return Generation(
         text=written,
         prompt=prompt,

@@ -67,7 +67,7 @@ def make_task(
     Raises:
         InputError: the grammar that was asked for cannot be made.
     """
-    question, sources = request
+    question, sources = request.understood, request.sources
     if offer.way == "processor":
         keys = to_extra_args(sources, options.policy, question)
         return Task(request, prompt, offer.way, {"vllm_xargs": keys})
@@ -86,7 +86,7 @@ def make_task(
         return Task(request, prompt, offer.way, grammar_fields(grammar, offer.dialect))
     if offer.way == "pointing":
         pointing = Pointing(sources, question)
-        asked = pointing_prompt(pointing, question, prompt, spell)
+        asked = pointing_prompt(pointing, request.question, prompt, spell)
         return Task(
             request,
             asked,
@@ -99,8 +99,14 @@ def make_task(
 
 
 def pointing_prompt(pointing: Pointing, question: str, prompt: Prompt, spell: Spelling) -> Prompt:
-    """Return the prompt that asks for pointers, in the form of another."""
+    """Return the prompt that asks for pointers, in the form of another, with its history."""
     asked = f"Question: {spell(question)}\n\n{spell(pointing.listing)}"
+    if prompt.history:
+        said = "\n".join(
+            f"Question: {spell(each.question)}\nAnswer: {spell(each.answer)}"
+            for each in prompt.history
+        )
+        asked = f"Earlier in this conversation:\n{said}\n\n{asked}"
     return Prompt(
         messages=(Message("system", INSTRUCTION), Message("user", asked)),
         text=f"{INSTRUCTION}\n\n{asked}\n\nJSON:",
@@ -111,6 +117,7 @@ def pointing_prompt(pointing: Pointing, question: str, prompt: Prompt, spell: Sp
         template="pointing",
         version="1",
         sha256="",
+        history=prompt.history,
     )
 
 

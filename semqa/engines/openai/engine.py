@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from semqa.engines.openai.asking import Task, Written
     from semqa.engines.openai.capabilities import Offer
     from semqa.engines.openai.replies import Piece
+    from semqa.history import Exchange
     from semqa.prompting import PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
@@ -169,18 +170,21 @@ class OpenAIEngine:
             shared.release()
             raise
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Args:
             question: the question, in words.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: earlier exchanges of the conversation, the oldest first.
 
         Raises:
             InputError: the question is blank, there is no source, or the endpoint refuses.
             UnavailableError: there is no whole answer.
         """
-        return self.answer_batch([Request(question, sources)])[0]
+        return self.answer_batch([Request(question, sources, history)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
         """Answer several questions, at most `batch_size` at the same time.
@@ -208,7 +212,9 @@ class OpenAIEngine:
             for written in self._connection.background.run(self._asker.ask_all(tasks))
         ]
 
-    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
+    def stream(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Generator[str, None, Generation]:
         """Give the answer's text piece by piece, while the model writes it.
 
         Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
@@ -222,7 +228,7 @@ class OpenAIEngine:
             UnavailableError: as `answer`; a connection that breaks is tried again until the first
                 piece, and raises afterwards.
         """
-        (task,) = self._prepare([Request(question, sources)])
+        (task,) = self._prepare([Request(question, sources, history)])
         written: list[Written] = []
 
         async def work(show: Callable[[str], None]) -> None:
@@ -279,7 +285,9 @@ class OpenAIEngine:
         remote = self._connection.remote
         return self._connection.background.run(complete_all(remote, plain, options, schema))
 
-    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+    def prompt(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Prompt:
         """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
 
         Until it is known what the endpoint offers (`warm_up`), the one that asks for marks.
@@ -287,7 +295,7 @@ class OpenAIEngine:
         Raises:
             InputError: as `answer`.
         """
-        request = Request(question, sources)
+        request = Request(question, sources, history)
         prompt = self._prompt(request)
         offer = self._connection.ways.get(self.options.constraint)
         if offer is None or offer.way != "pointing":
@@ -340,9 +348,9 @@ class OpenAIEngine:
         ]
 
     def _check(self, request: Request) -> None:
-        check_request(*request)
+        check_request(request.question, request.sources)
         self.options.check_sources(len(request.sources))
-        texts = [request.question]
+        texts = [request.question, *(text for each in request.history for text in each)]
         for source in request.sources:
             texts += [source.title, source.text]
         for text in texts:
@@ -360,11 +368,12 @@ class OpenAIEngine:
 
     def _generation(self, written: Written) -> Generation:
         task, piece, text, repairs, repeated = written
-        question, sources = task.request
         breach = None
         if task.way != "off":
             judged = piece.text if task.way == "processor" else text
-            breach = find_breach(judged, sources, self.options.policy, question)
+            breach = find_breach(
+                judged, task.request.sources, self.options.policy, task.request.understood
+            )
             if repeated is not None:
                 breach = f"{repeated} quotes the same text again; the answer ends before it"
         usage = piece.usage or Usage()
@@ -382,7 +391,8 @@ class OpenAIEngine:
 
 
 def _control_tokens(request: Request) -> set[str]:
-    texts = [request.question, *(t for s in request.sources for t in (s.title, s.text))]
+    texts = [request.question, *(text for each in request.history for text in each)]
+    texts += [text for each in request.sources for text in (each.title, each.text)]
     return {found for text in texts for found in _CONTROL.findall(text)}
 
 

@@ -26,8 +26,7 @@ class OpenAIOptions(AnswerOptions):
         attempts: how often a request is made that fails for reasons that may pass.
 
     Raises:
-        InputError: there is no such setting, one is out of its range, or two of them exclude each
-            other.
+        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     SWITCHES: ClassVar[tuple[str, ...]] = (

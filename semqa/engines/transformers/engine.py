@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from semqa.engines.generation import Generation
     from semqa.engines.transformers.decoding import Watcher
     from semqa.engines.transformers.spans import SpanDecoder
+    from semqa.history import Exchange
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
@@ -179,18 +180,21 @@ class TransformersEngine:
         other._lock = self._lock
         return other
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Args:
             question: the question, in words.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: earlier exchanges of the conversation, the oldest first.
 
         Raises:
             InputError: the question is blank, there is no source, the prompt does not fit into the
                 model's context, or the policy asks for what cannot be written.
         """
-        return self.answer_batch([Request(question, sources)])[0]
+        return self.answer_batch([Request(question, sources, history)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
         """Answer several questions, `batch_size` at a time, those of similar length together.
@@ -225,7 +229,9 @@ class TransformersEngine:
                 written[place] = row
         return [self._generation(task, row) for task, row in zip(tasks, written, strict=True)]
 
-    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
+    def stream(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Generator[str, None, Generation]:
         """Give the answer's text piece by piece, while the model writes it.
 
         Joined, the pieces are the text of what `answer` returns. With beams, which are not decided
@@ -237,7 +243,7 @@ class TransformersEngine:
         Raises:
             InputError: as `answer`, at the first piece.
         """
-        request = Request(question, sources)
+        request = Request(question, sources, history)
         if self.options.num_beams > 1:
             (generation,) = self.generate([request])
             yield generation.text
@@ -299,16 +305,19 @@ class TransformersEngine:
         spelled = Spelling(self._encoder.reserved)
         return [Prompt.plain(spelled(prompt), self._prompts.form) for prompt in prompts]
 
-    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+    def prompt(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Prompt:
         """Return the prompt of a question, with the exemplars that fit.
 
         Raises:
             InputError: as `answer`.
         """
-        self._check(Request(question, sources))
+        self._check(Request(question, sources, history))
         return self._prompts.build(
             question,
             sources,
+            history,
             count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
             limit=self._limits.prompt,
             reserved=self._encoder.reserved,
@@ -353,7 +362,7 @@ class TransformersEngine:
         return self._encoder.encode(generic)
 
     def _check(self, request: Request) -> None:
-        check_request(*request)
+        check_request(request.question, request.sources)
         self.options.check_sources(len(request.sources))
 
     def _constrain(self, request: Request) -> CopyConstraint | None:
@@ -365,7 +374,7 @@ class TransformersEngine:
             self._decoder.vocabulary,
             request.sources,
             self.options.policy,
-            question=request.question,
+            question=request.understood,
         )
         try:
             constraint.start(self.options.max_new_tokens - self._decoder.forced)

@@ -48,8 +48,7 @@ class TransformersOptions(LocalOptions):
             left out of account, for quotes repeat it on purpose.
 
     Raises:
-        InputError: there is no such setting, one is out of its range, or two of them exclude each
-            other.
+        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     dtype: str = "auto"

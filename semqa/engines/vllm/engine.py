@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from semqa.engines.generation import Generation
+    from semqa.history import Exchange
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
@@ -146,19 +147,22 @@ class VllmEngine:
             return None  # vLLM is started otherwise where tokens are drawn
         return VllmEngine(self._loaded, options, prompts=prompts, name=self.name)
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> QuotedAnswer:
         """Answer one question.
 
         Args:
             question: the question, in words.
             sources: the passages to answer from; source *k* is ``sources[k - 1]``.
+            history: earlier exchanges of the conversation, the oldest first.
 
         Raises:
             InputError: the question is blank, there is no source, the prompt does not fit into the
                 model's context, or the policy asks for what cannot be written.
             UnavailableError: vLLM stopped working.
         """
-        return self.answer_batch([Request(question, sources)])[0]
+        return self.answer_batch([Request(question, sources, history)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
         """Answer several questions; vLLM works on all of them together.
@@ -190,7 +194,9 @@ class VllmEngine:
             for task, row in zip(tasks, rows, strict=True)
         ]
 
-    def stream(self, question: str, sources: Sequence[Source]) -> Generator[str, None, Generation]:
+    def stream(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Generator[str, None, Generation]:
         """Give the answer's text piece by piece, while the model writes it.
 
         Joined, the pieces are the text of what `answer` returns. Closing the iterator stops the
@@ -202,7 +208,7 @@ class VllmEngine:
         Raises:
             InputError, UnavailableError: as `answer`, at the first piece or at a later one.
         """
-        (task,) = self._prepare([Request(question, sources)], streamed=self._spans is None)
+        (task,) = self._prepare([Request(question, sources, history)], streamed=self._spans is None)
         text, row, ended = self._text(task), list[int](), None
         ends = self._loaded.vocabulary.eos_ids
         for written in self._follow(task):
@@ -257,7 +263,9 @@ class VllmEngine:
         rows = self._loaded.service.run([(ids, params) for ids in encoded])
         return [read_text(row.tokens, self._loaded.vocabulary) for row in rows]
 
-    def prompt(self, question: str, sources: Sequence[Source]) -> Prompt:
+    def prompt(
+        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Prompt:
         """Return the prompt of a question, with the exemplars that fit.
 
         Raises:
@@ -268,6 +276,7 @@ class VllmEngine:
         return self._prompts.build(
             question,
             sources,
+            history,
             count_tokens=lambda prompt: len(self._encoder.encode(prompt)),
             limit=self._loaded.context - self.options.max_new_tokens,
             reserved=self._encoder.reserved,
@@ -300,7 +309,7 @@ class VllmEngine:
 
         options, extra = self.options, None
         if options.constrained:
-            extra = to_extra_args(request.sources, options.policy, request.question)
+            extra = to_extra_args(request.sources, options.policy, request.understood)
         try:
             return SamplingParams(
                 max_tokens=options.max_new_tokens,
@@ -320,7 +329,7 @@ class VllmEngine:
 
         request, vocabulary = task.request, self._loaded.vocabulary
         constraint = CopyConstraint(
-            vocabulary, request.sources, self.options.policy, question=request.question
+            vocabulary, request.sources, self.options.policy, question=request.understood
         )
         writer = SpanWriter(
             vocabulary,

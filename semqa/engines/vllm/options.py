@@ -58,8 +58,7 @@ class VllmOptions(LocalOptions):
         engine_args: further arguments of vLLM's ``AsyncEngineArgs``, by name.
 
     Raises:
-        InputError: there is no such setting, one is out of its range, or two of them exclude each
-            other.
+        InputError: a setting is out of its range, or two of them exclude each other.
     """
 
     batch_size: int = 64

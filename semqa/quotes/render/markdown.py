@@ -9,15 +9,17 @@ from semqa.quotes.quote import Claim, Dropped, Quote
 from semqa.quotes.render.common import blocks, cells, dropped_words, verdict_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Block, Judged, Part
 
-__all__ = ["to_markdown"]
+__all__ = ["conversation_to_markdown", "escape", "to_markdown"]
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
+_FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)
+"""Where one is explained, which begins a line, or stands, which is behind a quote in bold."""
 
 
 def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
@@ -45,16 +47,35 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
         <BLANKLINE>
     """
     body = [_block(block) for block in blocks(answer, question)]
-    verdict = f"*{_escape(verdict_text(answer, question))}*"
+    verdict = f"*{escape(verdict_text(answer, question))}*"
     used = sorted({quote.source for quote in answer.quotes if quote.verified})
     notes = []
     for number in used:
         source = answer.sources[number - 1]
-        name = _escape(source.title.strip() or f"Source {number}")
+        name = escape(source.title.strip() or f"Source {number}")
         link = source.url if source.url and _is_link(source.url) else None
         notes.append(f"[^{number}]: {name}" + (f" <{link}>" if link else ""))
     told = _judged(judged) if judged is not None else []
     return "\n\n".join(filter(None, [*body, verdict, *told, "\n".join(notes)])) + "\n"
+
+
+def conversation_to_markdown(title: str, said: Iterable[tuple[str, str]]) -> str:
+    """Join a conversation's answers, each under its question.
+
+    Each answer has footnotes of its own: ``[^2-1]`` is source 1 of the second answer.
+
+    Args:
+        title: plain text.
+        said: questions as plain text, each with its answer as `to_markdown` returns it; either may
+            be empty.
+    """
+    parts = [f"# {escape(title).strip() or 'Conversation'}\n"]
+    for number, (question, answer) in enumerate(said, 1):
+        if question:
+            parts.append(f"## {escape(question).strip()}\n")
+        if answer:
+            parts.append(_FOOTNOTE.sub(f"[^{number}-", answer))
+    return "\n".join(parts)
 
 
 def _block(block: Block) -> str:
@@ -63,7 +84,7 @@ def _block(block: Block) -> str:
     if block.kind == "text":
         return "\n\n".join(filter(None, map(_line, block.lines)))
     rows = [
-        [f"**{_escape(cell)}**" if cell else "" for cell in cells(part)] + [_mark(part)]
+        [f"**{escape(cell)}**" if cell else "" for cell in cells(part)] + [_mark(part)]
         for line in block.lines
         for part in line
         if isinstance(part, Quote)
@@ -79,30 +100,31 @@ def _line(line: Sequence[Part]) -> str:
 
 def _shown(part: Part) -> str:
     if isinstance(part, str):
-        return _escape(part)
+        return escape(part)
     if isinstance(part, Claim):
-        return _escape(part.text)
+        return escape(part.text)
     if isinstance(part, Dropped):
-        return f"~~{_escape(dropped_words(part))}~~ *(dropped)*"
+        return f"~~{escape(dropped_words(part))}~~ *(dropped)*"
     if part.verified:
-        return f"**{_escape(part.text)}**{_mark(part)}"
-    return f"~~{_escape(part.text)}~~ *({part.status.value})*"
+        return f"**{escape(part.text)}**{_mark(part)}"
+    return f"~~{escape(part.text)}~~ *({part.status.value})*"
 
 
 def _mark(quote: Quote) -> str:
-    return f"[^{quote.source}]" + (f" *({_escape(quote.note)})*" if quote.note else "")
+    return f"[^{quote.source}]" + (f" *({escape(quote.note)})*" if quote.note else "")
 
 
 def _judged(judged: Judged) -> list[str]:
     rows = [
-        f"- {sentence.sign} **{sentence.support}** {_escape(sentence.text)}"
-        + (f" *{_escape(sentence.held_against)}*" if sentence.held_against else "")
+        f"- {sentence.sign} **{sentence.support}** {escape(sentence.text)}"
+        + (f" *{escape(sentence.held_against)}*" if sentence.held_against else "")
         for sentence in judged.sentences
     ]
-    return [_escape(judged.headline), "\n".join(rows)]
+    return [escape(judged.headline), "\n".join(rows)]
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Return a text as one line of Markdown that shows it."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))
 
 

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Judged
 
-__all__ = ["answer_text", "judged_text", "sources_text", "summary_text", "to_ansi"]
+__all__ = [
+    "answer_text",
+    "judged_text",
+    "source_colour",
+    "sources_text",
+    "summary_text",
+    "to_ansi",
+]
 
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
@@ -104,7 +111,7 @@ def answer_text(answer: QuotedAnswer, question: str = "") -> Text:
             text.append(_unverified(part.source, dropped_words(part), "dropped"), _UNVERIFIED)
         elif part.verified:
             text.append(f"[ {part.source} ", style="dim")
-            text.append(safe_text(part.text), style=f"bold {_colour(part.source)}")
+            text.append(safe_text(part.text), style=f"bold {source_colour(part.source)}")
             text.append(" ]", style="dim")
             if part.note:
                 text.append(f" ({part.note})", style=_CHANGED)
@@ -124,7 +131,7 @@ def sources_text(answer: QuotedAnswer) -> Text:
         source = answer.sources[number - 1]
         if text:
             text.append("\n")
-        text.append(f"[{number}] ", style=f"bold {_colour(number)}")
+        text.append(f"[{number}] ", style=f"bold {source_colour(number)}")
         figures = [q.relevance for q in answer.quotes if q.verified and q.source == number]
         told = ", ".join(percent(figure) for figure in figures if figure is not None)
         if told:
@@ -142,7 +149,7 @@ def sources_text(answer: QuotedAnswer) -> Text:
                     text.append(gap, style="dim")
                     continue
                 shown = safe_text(re.sub(r"\s+", " ", piece.text))
-                text.append(shown, style=_colour(number) if piece.quotes else "dim")
+                text.append(shown, style=source_colour(number) if piece.quotes else "dim")
         if source.url:
             text.append(f"\n    {safe_text(source.url)}", style="dim underline")
     return text
@@ -177,5 +184,6 @@ def _unverified(source: int, words: str, why: str) -> str:
     return f"⟦{number}{safe_text(words)} · {why}⟧"
 
 
-def _colour(number: int) -> str:
+def source_colour(number: int) -> str:
+    """Return the colour of a source and of its quotes."""
     return _COLOURS[(number - 1) % len(_COLOURS)]

@@ -2,6 +2,6 @@
 
 from semqa.retrieval.passages.collection import Collection
 from semqa.retrieval.passages.library import Library
-from semqa.retrieval.passages.store import CollectionInfo, DocumentInfo, Found
+from semqa.retrieval.passages.store import CollectionInfo, DocumentInfo, Found, Share
 
-__all__ = ["Collection", "CollectionInfo", "DocumentInfo", "Found", "Library"]
+__all__ = ["Collection", "CollectionInfo", "DocumentInfo", "Found", "Library", "Share"]

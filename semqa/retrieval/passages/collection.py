@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.documents import Document, Limits, extract, split
 from semqa.documents.document import check_name
-from semqa.errors import NotFoundError, UnavailableError
+from semqa.errors import ForbiddenError, NotFoundError, UnavailableError
 from semqa.quotes import Source
 from semqa.retrieval.passages.search import Live, Search, keep_indexed, make_indexes
 from semqa.retrieval.passages.store import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from semqa.documents import Passage
     from semqa.retrieval.passages.search import Dense, Reranker
-    from semqa.retrieval.passages.store import Found, Store
+    from semqa.retrieval.passages.store import Access, Found, Store
 
 __all__ = ["Collection", "Prepared"]
 
@@ -81,8 +81,10 @@ class Collection:
         reranker: Reranker | None,
         listed: Callable[[], bool],
         read_ahead: Callable[[Sequence[Source]], object] | None,
+        access: Access = "own",
     ) -> None:
         self.name = name
+        self.access = access
         self._store = store
         self._key = key
         self._created = created
@@ -109,6 +111,7 @@ class Collection:
             InputError: a file cannot be read, or its name is not usable.
             NotFoundError: the collection is gone.
         """
+        self._check_writable()
         infos: dict[str, DocumentInfo] = {}
         new: list[Prepared] = []
         for name, data in dict(files).items():  # of one name, the last counts
@@ -162,6 +165,7 @@ class Collection:
         Raises:
             NotFoundError: the collection is gone.
         """
+        self._check_writable()
         by_name = {each.info.name: each for each in prepared}
         if not by_name:
             return
@@ -247,11 +251,21 @@ class Collection:
         """Remove documents, all or none of them; those that are not there do not matter."""
         if not document_ids:
             return
+        self._check_writable()
         listed = ", ".join(literal(each) for each in document_ids)
         with self._changing():
             old = self._select(("id", "write"), f"id IN ({listed})")
             self._documents.delete(f"id IN ({listed})")
             clear(self._passages, [(row["id"], row["write"]) for row in old])
+
+    def _check_writable(self) -> None:
+        """Raise if this is shared to be read only.
+
+        Raises:
+            ForbiddenError: it is.
+        """
+        if self.access == "read":
+            raise ForbiddenError(f"Collection {self.name!r} is shared with you to be read only.")
 
     def search(self, query: str, limit: int = 8) -> list[Found]:
         """Return the passages that speak to a question best, best first.
@@ -268,7 +282,7 @@ class Collection:
         """Return how much is there."""
         rows = self._read(("passages",))
         passages = sum(row["passages"] for row in rows)
-        return CollectionInfo(self.name, len(rows), passages, self._created)
+        return CollectionInfo(self.name, len(rows), passages, self._created, self.access)
 
     def optimize(self) -> None:
         """Bring all passages into the indexes, as is done now and then by itself."""

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from semqa.errors import InputError, NotFoundError
+from semqa.errors import ForbiddenError, InputError, NotFoundError
 from semqa.retrieval.passages.collection import Collection
 from semqa.retrieval.passages.search import Dense, Reranker
-from semqa.retrieval.passages.store import Store, literal
+from semqa.retrieval.passages.store import Share, Store, literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
     from semqa.documents import Limits
     from semqa.quotes import Source
-    from semqa.retrieval.passages.store import CollectionInfo
+    from semqa.retrieval.passages.store import Access, CollectionInfo
 
 __all__ = ["Library"]
 
 LONGEST_NAME = 100
 
 _CATALOGUE = "collections"
+_SHARES = "shares"
 
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
@@ -89,7 +90,7 @@ class Library:
     def collections(self, owner: str = "") -> list[CollectionInfo]:
         """Return an owner's collections, by name."""
         with self._store.errors():
-            rows = self._rows(f"owner = {literal(owner)}")
+            rows = [*self._rows(f"owner = {literal(owner)}"), *self._shared(owner)]
         found = []
         for row in sorted(rows, key=lambda row: row["name"]):
             with suppress(NotFoundError):  # removed meanwhile
@@ -99,7 +100,8 @@ class Library:
     def names(self, owner: str = "") -> list[str]:
         """Return the names of an owner's collections, without looking into them."""
         with self._store.errors():
-            return sorted(row["name"] for row in self._rows(f"owner = {literal(owner)}"))
+            rows = [*self._rows(f"owner = {literal(owner)}"), *self._shared(owner)]
+            return sorted(row["name"] for row in rows)
 
     def create(self, owner: str, name: str) -> Collection:
         """Make an empty collection.
@@ -136,16 +138,81 @@ class Library:
             raise _not_found(name)
         return self._collection(row)
 
+    def share(self, owner: str, name: str, other: str, alias: str, *, write: bool = False) -> None:
+        """Let another read a collection, and put and remove documents if they may write.
+
+        Shared again with the same one, it has the new name and access.
+
+        Args:
+            owner: whose it is.
+            name: its name.
+            other: who it is shared with.
+            alias: what it is called there.
+            write: whether they may change its documents. They cannot delete the collection.
+
+        Raises:
+            InputError: the other has a collection of that name, the name is not usable, or the other
+                is the owner.
+            NotFoundError: the owner has no such collection.
+            ForbiddenError: it is not theirs.
+        """
+        check_collection_name(alias)
+        with self._store.writing(_CATALOGUE):
+            key = self._own(owner, name)["key"]
+            if other == owner:
+                raise InputError(f"{name!r} is theirs already.", value=other)
+            there = self._find(other, alias)
+            if there is not None and there["key"] != key:
+                raise InputError(
+                    f"There is a collection {alias!r} already.", hint="Choose another name."
+                )
+            self._shares.delete(f"owner = {literal(other)} AND key = {literal(key)}")
+            access = "write" if write else "read"
+            self._shares.add([{"owner": other, "name": alias, "key": key, "access": access}])
+
+    def unshare(self, owner: str, name: str, other: str) -> None:
+        """Share a collection with another no longer.
+
+        Raises:
+            NotFoundError: the owner has no such collection, or it is not shared with the other.
+            ForbiddenError: it is not theirs.
+        """
+        with self._store.writing(_CATALOGUE):
+            key = self._own(owner, name)["key"]
+            condition = f"owner = {literal(other)} AND key = {literal(key)}"
+            if not self._share_rows(condition):
+                raise NotFoundError(f"{name!r} is not shared with {other!r}.", value=other)
+            self._shares.delete(condition)
+
+    def shares(self, owner: str, name: str) -> list[Share]:
+        """Return with whom a collection is shared.
+
+        Raises:
+            NotFoundError: the owner has no such collection.
+            ForbiddenError: it is not theirs.
+        """
+        with self._store.errors():
+            rows = self._share_rows(f"key = {literal(self._own(owner, name)['key'])}")
+        found = [Share(row["owner"], row["name"], _access(row)) for row in rows]
+        return sorted(found, key=lambda each: each.owner)
+
+    def _own(self, owner: str, name: str) -> dict[str, str]:
+        row = self._find(owner, name)
+        if row is None:
+            raise _not_found(name)
+        if _access(row) != "own":
+            raise ForbiddenError(f"Collection {name!r} belongs to another.")
+        return row
+
     def delete(self, owner: str, name: str) -> None:
         """Remove a collection with its documents, also one whose tables are damaged.
 
         Raises:
             NotFoundError: the owner has none of that name.
+            ForbiddenError: it is shared with them, and belongs to another.
         """
         with self._store.writing(_CATALOGUE):
-            row = self._find(owner, name)
-            if row is None:
-                raise _not_found(name)
+            row = self._own(owner, name)
             try:
                 self._catalogue.delete(f"key = {literal(row['key'])}")
             except (OSError, RuntimeError) as error:
@@ -156,7 +223,10 @@ class Library:
                 self._catalogue.delete(f"key = {literal(row['key'])}")
             # What a kill leaves of them here, or before in `create`, goes with the next removal.
             kept = {each["key"] for each in self._rows("true")}
-            tables = [table for table in self._store.names() if table != _CATALOGUE]
+            own = (_CATALOGUE, _SHARES)
+            tables = [table for table in self._store.names() if table not in own]
+            if self._share_rows(f"key = {literal(row['key'])}"):
+                self._shares.delete(f"key = {literal(row['key'])}")
         self._drop([table for table in tables if _key_of(table) not in kept])
 
     def _drop(self, tables: Sequence[str]) -> None:
@@ -174,10 +244,16 @@ class Library:
 
     @cached_property
     def _catalogue(self) -> Any:
+        return self._table(_CATALOGUE, ("owner", "name", "key", "created"))
+
+    @cached_property
+    def _shares(self) -> Any:
+        return self._table(_SHARES, ("owner", "name", "key", "access"))
+
+    def _table(self, name: str, columns: Sequence[str]) -> Any:
         arrow = self._store.arrow
-        columns = ("owner", "name", "key", "created")
         schema = arrow.schema([arrow.field(column, arrow.string()) for column in columns])
-        return self._store.create(_CATALOGUE, schema)
+        return self._store.create(name, schema)
 
     def _rows(self, condition: str) -> list[dict[str, str]]:
         found: list[dict[str, str]] = self._catalogue.search().where(condition).to_list()
@@ -186,8 +262,27 @@ class Library:
     def _find(self, owner: str, name: str) -> dict[str, str] | None:
         if not _storable(owner + name):
             return None
-        rows = self._rows(f"owner = {literal(owner)} AND name = {literal(name)}")
+        condition = f"owner = {literal(owner)} AND name = {literal(name)}"
+        rows = self._rows(condition) or self._shared(owner, name)
         return rows[0] if rows else None
+
+    def _share_rows(self, condition: str) -> list[dict[str, str]]:
+        # Whoever only reads makes no table.
+        if "_shares" not in self.__dict__ and _SHARES not in self._store.names():
+            return []
+        found: list[dict[str, str]] = self._shares.search().where(condition).to_list()
+        return found
+
+    def _shared(self, owner: str, name: str | None = None) -> list[dict[str, str]]:
+        """Return the rows of collections that others share with an owner, by the names there."""
+        condition = f"owner = {literal(owner)}"
+        if name is not None:
+            condition += f" AND name = {literal(name)}"
+        return [
+            {**row, "name": share["name"], "access": share["access"]}
+            for share in self._share_rows(condition)
+            for row in self._rows(f"key = {literal(share['key'])}")  # none if it was removed
+        ]
 
     def _collection(self, row: dict[str, str]) -> Collection:
         return Collection(
@@ -200,6 +295,7 @@ class Library:
             self._reranker,
             lambda: bool(self._rows(f"key = {literal(row['key'])}")),
             self._read_ahead,
+            _access(row),
         )
 
 
@@ -222,6 +318,11 @@ def check_collection_name(name: str) -> str:
             value=name,
         )
     return name
+
+
+def _access(row: dict[str, str]) -> Access:
+    given = row.get("access", "own")
+    return "own" if given == "own" else "write" if given == "write" else "read"
 
 
 def _key_of(table: str) -> str:

@@ -485,11 +485,12 @@ READ = 2000
 LOOKED_AT = 60
 """Candidates of each way of searching that are looked at closely."""
 
-NPROBES = 64
-"""Parts of the index of vectors that are looked into: some sixty thousand vectors."""
+NPROBES = 32
+"""Parts of the index of vectors that are looked into: some thirty thousand vectors."""
 
-REFINED = 150
-"""Vectors that are compared by all of their numbers, at least."""
+REFINED = 250
+"""Vectors that are compared by all of their numbers, at least: of a million, 150 hold 91% of the ten
+nearest, 250 hold 97%."""
 
 _PASSAGE_COLUMNS = ("document", "write", "start", "end", "page", "searched")
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import quote
 
 from semqa.data.fetch import cache_folder
@@ -76,6 +76,9 @@ def passages_schema(arrow: Any) -> Any:
     )
 
 
+Access = Literal["own", "read", "write"]
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
     """A collection.
@@ -85,12 +88,29 @@ class CollectionInfo:
         documents: how many documents it holds.
         passages: how many passages they were cut into.
         created: when it was made, ISO 8601 in UTC.
+        access: ``own``, or what its owner lets this one do: ``read``, or ``write`` as well.
     """
 
     name: str
     documents: int
     passages: int
     created: str
+    access: Access = "own"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A collection that its owner shares with another.
+
+    Attributes:
+        owner: who it is shared with.
+        name: what it is called there.
+        access: ``read`` or ``write``.
+    """
+
+    owner: str
+    name: str
+    access: Access
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ const at = (name) => `v1/collections/${encodeURIComponent(name)}`;
 export class Library {
   #chosen = []; // names; or ALL
   #names = [];
+  #access = new Map(); // of each name: own, or read or write where another shares it
   #changed;
   #open;
   #reading = new Set(); // uploads under way
@@ -49,6 +50,11 @@ export class Library {
     return this.chosen.length === 1 ? this.chosen[0] : "";
   }
 
+  // Whether files can be added to the collection on show, or to a new one.
+  get #writable() {
+    return this.#access.get(this.name) !== "read";
+  }
+
   // In words.
   get told() {
     if (this.#chosen === ALL && this.#names.length > 1) return "all collections";
@@ -57,7 +63,9 @@ export class Library {
 
   async load() {
     try {
-      this.#names = (await call("v1/collections")).collections.map((each) => each.name);
+      const { collections } = await call("v1/collections");
+      this.#names = collections.map((each) => each.name);
+      this.#access = new Map(collections.map((each) => [each.name, each.access]));
     } catch (problem) {
       this.#tell(problem); // passages can be pasted all the same
     }
@@ -88,7 +96,11 @@ export class Library {
       make("option", { value: NEW }, "New collection…"),
     );
     select.value = some ? SOME : this.name || (this.#chosen === ALL && several ? ALL : "");
-    find("delete-collection").hidden = !this.name;
+    const access = this.#access.get(this.name) ?? "own";
+    find("delete-collection").hidden = !this.name || access !== "own";
+    find("add-files").hidden = !this.#writable;
+    find("shared-told").hidden = access === "own";
+    find("shared-told").textContent = access === "read" ? "Shared with you, read only" : "Shared with you";
     find("collections-told").hidden = !some;
     find("collections-told").textContent = some ? this.#chosen.map((each) => short(each, 40)).join(", ") : "";
     await this.#list();
@@ -113,6 +125,10 @@ export class Library {
   // Sends files one after the other, each with its progress.
   async add(files) {
     if (!files.length) return;
+    if (!this.#writable) {
+      this.#tell({ message: `${short(this.name, 60)} is shared with you to be read only.` });
+      return;
+    }
     try {
       if (!this.name) await this.#create(FIRST);
     } catch (problem) {
@@ -178,7 +194,7 @@ export class Library {
     return make("li", {},
       make("button", { type: "button", class: "name", dir: "auto", title: `Open ${visible(document.name)}`, onclick: () => this.#open(this.name, document.id) }, short(document.name, 80)),
       make("span", { class: "hint" }, plural(document.passages ?? 0, "passage")),
-      iconButton("delete", `Remove ${short(document.name, 60)}`, async () => {
+      this.#writable ? iconButton("delete", `Remove ${short(document.name, 60)}`, async () => {
         if (!(await askWhetherSure(`Remove ${short(document.name, 60)} from ${short(this.name, 40)}?`))) return;
         try {
           await call(`${at(this.name)}/documents/${encodeURIComponent(document.id)}`, { method: "DELETE" });
@@ -187,7 +203,7 @@ export class Library {
         }
         await this.#list();
         find("add-files").focus();
-      }));
+      }) : null);
   }
 
   async #drop() {

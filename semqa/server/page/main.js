@@ -69,12 +69,16 @@ function turn(asked, answer) {
 }
 
 function addActions(answer, asked) {
-  const copy = make("button", { type: "button", class: "quiet" }, icon("copy"), "Copy as Markdown");
+  const copy = make("button", { type: "button", class: "quiet", "aria-label": "Copy as Markdown", title: "Copy as Markdown" }, icon("copy"), "Copy");
   copy.addEventListener("click", async () => {
     const done = await copied(toMarkdown(answer.final));
-    copy.lastChild.data = done ? "Copied" : "Copying is blocked here";
-    announce(copy.lastChild.data);
-    setTimeout(() => (copy.lastChild.data = "Copy as Markdown"), 2500);
+    const told = done ? "Copied" : "Copying is blocked here";
+    copy.lastChild.data = copy.ariaLabel = told;
+    announce(told);
+    setTimeout(() => {
+      copy.lastChild.data = "Copy";
+      copy.ariaLabel = "Copy as Markdown";
+    }, 2500);
   });
   const show = make("button", { type: "button", class: "quiet show", onclick: () => {
     select(answer);

@@ -48,7 +48,7 @@ class Scripted:
         prompts: Sequence[str],
         *,
         max_new_tokens: int = 256,
-        schema: object = None,  # noqa: ARG002
+        schema: object = None,
     ) -> list[str]:
         assert max_new_tokens > 0
         self.prompts += prompts
@@ -270,7 +270,7 @@ class Narrow(Knowing):
         prompts: Sequence[str],
         *,
         max_new_tokens: int = 256,
-        schema: object = None,  # noqa: ARG002
+        schema: object = None,
     ) -> list[str]:
         assert max_new_tokens > 0
         if any("mill" in prompt for prompt in prompts):

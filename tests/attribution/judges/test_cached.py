@@ -240,7 +240,7 @@ class Short:
         prompts: Sequence[str],
         *,
         max_new_tokens: int = 256,
-        schema: object = None,  # noqa: ARG002
+        schema: object = None,
     ) -> list[str]:
         self._check(prompts)
         return [prompt * max_new_tokens for prompt in prompts]

@@ -31,15 +31,15 @@ class Scripted:
         self.replies = list(replies)
         self.prompts: list[str] = []
 
-    def answer(self, question: str, sources: Any) -> Any:
+    def answer(self, question: str, sources: Any, history: Any = ()) -> Any:
         raise NotImplementedError
 
     def complete(
         self,
         prompts: Sequence[str],
         *,
-        max_new_tokens: int = 256,  # noqa: ARG002
-        sample: bool = False,  # noqa: ARG002
+        max_new_tokens: int = 256,
+        sample: bool = False,
     ) -> list[str]:
         self.prompts += prompts
         return [self.replies.pop(0) for _ in prompts]

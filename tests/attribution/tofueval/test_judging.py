@@ -49,8 +49,8 @@ class Scripted:
         self,
         prompts: Sequence[str],
         *,
-        max_new_tokens: int = 256,  # noqa: ARG002
-        schema: object = None,  # noqa: ARG002
+        max_new_tokens: int = 256,
+        schema: object = None,
     ) -> list[str]:
         self.prompts += prompts
         return [next((v for k, v in self.said.items() if k in p), "Hm.") for p in prompts]
@@ -184,7 +184,7 @@ class Narrow(Scripted):
         prompts: Sequence[str],
         *,
         max_new_tokens: int = 256,
-        schema: object = None,  # noqa: ARG002
+        schema: object = None,
     ) -> list[str]:
         if any("Unclear" in prompt for prompt in prompts):
             raise TooLongError("too long")

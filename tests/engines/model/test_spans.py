@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from semqa import QuotedAnswer, Source
+from semqa.engines import Request
 from semqa.engines.model.spans import Candidate, Place, closing, connectors, plan, propose
 
 SOURCES = [
@@ -34,7 +35,7 @@ def quoted(places: list[Place]) -> list[str]:
 
 
 def test_proposals_are_verbatim_and_of_the_sources_named() -> None:
-    places = propose(QUESTION, SOURCES)
+    places = propose(Request(QUESTION, SOURCES))
     assert [each.source for each in places][:2] == [1, 2]
     for each in places:
         for candidate in each.candidates:
@@ -42,19 +43,19 @@ def test_proposals_are_verbatim_and_of_the_sources_named() -> None:
             assert answer.verified
             assert [quote.text for quote in answer.quotes] == list(candidate.plain)
             assert {quote.source for quote in answer.quotes} == {each.source}
-    assert {each.source for each in propose(QUESTION, SOURCES, [2])} == {2}
-    assert not propose("Who invented the telephone?", SOURCES)
+    assert {each.source for each in propose(Request(QUESTION, SOURCES), [2])} == {2}
+    assert not propose(Request("Who invented the telephone?", SOURCES))
 
 
 def test_a_proposal_says_more_than_the_question() -> None:
     question = "Who paid the fine?"
-    assert not propose(question, [Source("They paid the fine.")])
-    assert propose(question, [Source("Jones paid the fine.")])
+    assert not propose(Request(question, [Source("They paid the fine.")]))
+    assert propose(Request(question, [Source("Jones paid the fine.")]))
 
 
 def test_an_abbreviation_is_a_list() -> None:
     sources = [Source("The Rapid Transit Department (RTD) ran it."), Source("Read The Docs (RTD).")]
-    places = propose("What does RTD stand for?", sources)
+    places = propose(Request("What does RTD stand for?", sources))
     assert [each.kind for each in places] == ["expansion", "expansion"]
     first, second = places
     assert connectors("", first, first.candidates[0], last=False) == ["It stands for "]

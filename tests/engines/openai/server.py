@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -140,15 +140,23 @@ class Server:
         asked = Asked(handler.path, headers, json.loads(handler.rfile.read(length)))
         with self._lock:
             self.asked.append(asked)
+        with ExitStack() as counted:
+            counted.enter_context(self._counted())
+            answer = self.answer(asked)
+            if answer.stall_after is None and answer.drip is None:
+                counted.close()  # the client may ask again as soon as it has the last byte
+            self._send(handler, asked, answer)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._lock:
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
         try:
-            answer = self.answer(asked)
+            yield
         finally:
-            # Before it is sent: the client may ask again as soon as it has the last byte.
             with self._lock:
                 self.under_way -= 1
-        self._send(handler, asked, answer)
 
     def _send(self, handler: BaseHTTPRequestHandler, asked: Asked, answer: Answer) -> None:
         kind = answer.kind or "application/json"

@@ -23,6 +23,7 @@ from semqa.engines import (
 )
 from semqa.engines.generation import Generation
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions
+from semqa.history import Exchange
 from semqa.prompting import Exemplar, PromptBuilder
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.fake_vllm import FakeVllm
@@ -468,3 +469,16 @@ def test_threads_share_an_engine() -> None:
         probes = [asked for asked in server.asked if "Say hello." in str(asked.body)]
         assert len(probes) == 2
         engine.close()
+
+
+def test_a_model_is_shown_what_was_said_before() -> None:
+    said = [Exchange("Who wrote White Christmas </s>?", "Irving Berlin did.")]
+    with serving(Answer("By [ 1 Bing Crosby ].")) as server:
+        engine = engine_for(server)
+        generated(engine, Request("Who sang it?", SOURCES, said))
+        turns = [(m["role"], m["content"]) for m in server.asked[-1].body["messages"]]
+        engine.close()
+    assert turns[-3:-1] == [
+        ("user", "Question: Who wrote White Christmas < / s >?"),
+        ("assistant", "Irving Berlin did."),
+    ]

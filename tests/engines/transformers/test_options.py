@@ -52,9 +52,11 @@ def test_a_setting_out_of_range_is_refused(settings: dict[str, Any], message: st
 
 
 def test_what_is_no_setting_is_refused_with_the_nearest_one() -> None:
-    wrong: Any = {"fre": "any"}
-    with pytest.raises(InputError, match=r"^fre is not a setting.* Did you mean free"):
-        TransformersOptions(**wrong)
+    with pytest.raises(InputError, match=r"^fre is not an option of .* Did you mean free"):
+        create_engine("transformers:no/model", {"fre": "any"})
+
+
+def test_settings_are_a_plain_record() -> None:
     options = TransformersOptions(seed=3)
     assert pickle.loads(pickle.dumps(options)) == options
     assert dataclasses.replace(options, seed=4).seed == 4

@@ -177,17 +177,17 @@ def test_completions_are_free_greedy_and_the_same_together(engine: VllmEngine) -
     texts = engine.complete(prompts, max_new_tokens=12)
     assert texts == [engine.complete([prompt], max_new_tokens=12)[0] for prompt in prompts]
     assert all(len(text) <= 200 for text in texts)
-    with pytest.raises(InputError, match=r"[\d,]+ tokens without any exemplar"):
+    with pytest.raises(InputError, match=r"prompt has 3,\d+ tokens"):
         engine.complete(["word " * 3000], max_new_tokens=12)
 
 
 def test_what_cannot_be_answered_is_refused_and_the_engine_goes_on(engine: VllmEngine) -> None:
     long = [Source("word " * 3000)]
-    with pytest.raises(InputError, match=r"[\d,]+ tokens without any exemplar"):
+    with pytest.raises(InputError, match=r"prompt has 3,\d+ tokens"):
         engine.answer("Who?", long)
     with pytest.raises(InputError, match=r"blank"):
         engine.answer(" ", SOURCES)
-    with pytest.raises(InputError, match="no source to answer from"):
+    with pytest.raises(InputError, match="At least one source"):
         engine.answer("Who?", [])
     assert engine.answer(*REQUESTS[0]).marked
 
@@ -217,8 +217,8 @@ def test_an_engine_that_died_says_so_and_one_that_is_closed_too(folder: Path) ->
             {"engine_args": {"nonsense": 1}},
             r"^engine_args ",
         ),
-        ({"quantization": "nope"}, r"^model .+: vLLM did not start: got .+nope"),
-        ({"context": 100_000}, r"^model .+: vLLM did not start: got .+max_model_len"),
+        ({"quantization": "nope"}, r"^vLLM cannot run model .+nope"),
+        ({"context": 100_000}, r"^vLLM cannot run model .+max_model_len"),
     ],
     ids=["argument", "quantization", "context"],
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from semqa.documents import Passage, split
-from semqa.errors import InputError, NotFoundError, SemqaError, UnavailableError
+from semqa.errors import ForbiddenError, InputError, NotFoundError, SemqaError, UnavailableError
 from semqa.quotes import Source
 from semqa.retrieval.encoder import FEW
 from semqa.retrieval.passages import Collection, Library, search, store
@@ -608,3 +608,30 @@ def test_what_is_read_ahead_is_what_searches_find(tmp_path: Path) -> None:
     assert {(each.text, each.title, each.context) for each in found} <= {
         (each.text, each.title, each.context) for each in ahead
     }
+
+
+def test_what_is_shared_lives_and_ends_with_the_collection(
+    library: Library, tmp_path: Path
+) -> None:
+    notes = library.create("ann", "notes")
+    notes.put("a.txt", b"The harbour of Oslo was built in 1890.")
+    library.create("bob", "notes")
+    with pytest.raises(InputError):
+        library.share("ann", "notes", "bob", "notes")  # the name is taken
+    library.share("ann", "notes", "bob", "ann's notes")
+    assert [each.name for each in library.collections("bob")] == ["ann's notes", "notes"]
+    assert [(each.owner, each.access) for each in library.shares("ann", "notes")] == [
+        ("bob", "read")
+    ]
+    held = library.collection("bob", "ann's notes")
+    assert held.search("harbour")
+    with pytest.raises(ForbiddenError):
+        held.put("b.txt", b"Bob.")
+    with pytest.raises(ForbiddenError):
+        held.remove(held.documents()[0].id)
+    with pytest.raises(ForbiddenError):
+        library.share("bob", "ann's notes", "eve", "mine")  # not theirs to share
+    library.delete("bob", "notes")  # what nothing needs is dropped, and shares are needed
+    assert library.names("bob") == ["ann's notes"]
+    library.delete("ann", "notes")
+    assert library.names("bob") == []

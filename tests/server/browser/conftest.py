@@ -63,11 +63,11 @@ class Scripted:
         self._script = script
         self._pause = pause
 
-    def answer(self, question: str, sources: Sequence[Source]) -> QuotedAnswer:
+    def answer(self, question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         return QuotedAnswer.parse(self._script(question, list(sources)), sources)
 
     def stream(
-        self, question: str, sources: Sequence[Source]
+        self, question: str, sources: Sequence[Source], history: Any = ()
     ) -> Generator[str, None, Generation | None]:
         for word in re.findall(r"\s*\S+|\s+$", self._script(question, list(sources))):
             time.sleep(self._pause)
@@ -143,7 +143,7 @@ def problems() -> list[str]:
 def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
     """A page in a fresh profile; the test fails if it breaks its policy, throws, or asks others."""
     context = browser.new_context(viewport={"width": 1400, "height": 860}, locale="en-GB")
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     opened = context.new_page()
 
     def said(message: Any) -> None:

@@ -161,7 +161,7 @@ def test_an_upload_shows_how_far_it_is(serve: Serve, page: Page) -> None:
     page.locator("#files").set_input_files(
         {"name": "long.txt", "mimeType": "text/plain", "buffer": b"A word. " * 300_000}
     )
-    page.locator("#documents .name", has_text="long.txt").wait_for()
+    page.locator("#documents .name", has_text="long.txt").wait_for(timeout=60_000)
     said = [text for _, text in page.evaluate("window.seen")]
     assert any(text.endswith("%") and text != "0 %" for text in said), said
     assert "reading…" in said

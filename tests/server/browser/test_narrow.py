@@ -26,7 +26,7 @@ def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
         is_mobile=True,
         reduced_motion="reduce",
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     yield context.new_page()
     context.close()
 

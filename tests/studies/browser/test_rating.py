@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from semqa.attribution.ais.ratings import read_ratings
 from semqa.studies.folder import Study
 from semqa.studies.kind import Input
 from semqa.studies.store import Store
@@ -101,6 +102,38 @@ def test_nothing_that_was_saved_is_lost_when_server_and_browser_are_killed(
     assert kept["eve"]["attributable"] is True
     assert kept["ann"]["attributable"] is True
     assert kept["ben"]["attributable"] is False
+
+
+DESIGNS = {
+    "attribution-only": ("2", "Enter"),
+    "one-question": ("2", "Enter"),
+    "likert": ("5", "Enter", "3", "Enter"),
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_other_designs_are_rated_by_several_at_once(
+    tmp_path: Path, sight: Sight, design: str
+) -> None:
+    study = make_study(tmp_path / "new", design=design)
+    with serving(study.folder) as served:
+        pages = [sight.open(served.links[name]) for name in ("ann", "ben", "eve")]
+        for page in pages:
+            begin(page)
+        for _ in OUTPUTS:
+            for page in pages:
+                stages = " ".join(DESIGNS[design]).split("Enter")[:-1]
+                for keys in stages:
+                    saved(page, keys.strip(), "Enter")
+        for page in pages:
+            page.get_by_text("Done. Thank you!").wait_for()
+    store = Store(Study.open(study.folder))
+    ratings = store.rated()
+    store.close()
+    assert len(ratings) == 9
+    path = tmp_path / "ratings.jsonl"
+    path.write_bytes(b"".join(study.kind.export(study, ratings, "jsonl")))
+    assert {each.attributable for each in read_ratings(path)} == {False}
 
 
 def test_an_earlier_item_is_corrected(tmp_path: Path, sight: Sight) -> None:

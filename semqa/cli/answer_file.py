@@ -1,0 +1,342 @@
+"""`semqa answer --questions`: many questions from a file, and answers that outlive a crash.
+
+Each answer is appended to the output as a JSON line as soon as it is there. What the output already
+holds is not asked again: each line has a key made of the question, its sources, and the engine with
+its options.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
+from semqa.cli.choice import warm_up
+from semqa.cli.output import json_line, progress_bar, say, use_color, write_result
+from semqa.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from io import FileIO
+    from pathlib import Path
+
+    from semqa.attribution.judges import CachedJudge
+    from semqa.cli.choice import Choice
+    from semqa.cli.inputs import SourceFinder
+    from semqa.engines import Engine, Request
+    from semqa.quotes import Source
+
+__all__ = ["AskedQuestion", "answer_questions", "read_questions"]
+
+_BEGINNING = b'{"key": "'
+"""What each line of an output begins with."""
+
+
+class AskedQuestion(NamedTuple):
+    """A question of a file.
+
+    Attributes:
+        question: the question, in words.
+        where: its place in the file.
+        id: its id, if the file has one.
+        sources: its own sources.
+    """
+
+    question: str
+    where: str
+    id: str | None = None
+    sources: tuple[Source, ...] = ()
+
+
+def read_questions(path: Path) -> list[AskedQuestion]:
+    """Read questions: one per line, or JSON lines ``{"question", "id"?, "sources"?}``.
+
+    The file is JSON lines if its first line that is not blank begins with a brace. Other fields are
+    not read.
+
+    Raises:
+        InputError: the file or a line is not usable.
+    """
+    from semqa.data.files import BOM, decode_text
+    from semqa.data.jsonl import decode_row, read_lines
+
+    found: list[AskedQuestion] = []
+    as_json = False
+    for line in read_lines(path):
+        if not found:
+            as_json = line.raw.removeprefix(BOM).lstrip().startswith(b"{")
+        if as_json:
+            row = decode_row(line)
+            named = row.text("id") if "id" in row.fields else None
+            asked = AskedQuestion(row.text("question"), line.where, named, _own_sources(row))
+        else:
+            asked = AskedQuestion(
+                decode_text(line.raw, line.where, line.offset).strip(), line.where
+            )
+        if not any(map(str.isalnum, asked.question)):
+            raise InputError("The question is blank.", where=line.where)
+        found.append(asked)
+    return found
+
+
+def _own_sources(row: Any) -> tuple[Source, ...]:
+    from semqa.data.jsonl import as_row, describe
+    from semqa.data.sources import source_of
+
+    given = row.fields.get("sources") or []
+    if not isinstance(given, list):
+        raise InputError(
+            f"must be a list, got {describe(given)}.", field="sources", where=row.where
+        )
+    return tuple(
+        source_of(as_row(each, f"{row.where}: source {number}"))
+        for number, each in enumerate(given, 1)
+    )
+
+
+class _Waiting(NamedTuple):
+    """A question without an answer yet."""
+
+    asked: AskedQuestion
+    key: str
+
+
+def answer_questions(
+    asked: Sequence[AskedQuestion],
+    finder: SourceFinder | None,
+    choice: Choice,
+    form: Format,
+    out: Path | None,
+    *,
+    judging: CachedJudge | None,
+    with_prompt: bool,
+) -> None:
+    """Answer questions and write each answer when it is there.
+
+    Args:
+        asked: the questions.
+        finder: finds sources for all of them, besides their own.
+        choice: the engine.
+        form: of the answers on standard output; a file gets JSON lines.
+        out: the file to append to.
+        judging: judges the sentences of each answer.
+        with_prompt: show the prompts.
+
+    Raises:
+        InputError: the file holds something else.
+        UnavailableError: a model was not reached, or the disk is full.
+    """
+    keys = _keys(asked, finder, choice)
+    stream, done = (None, set[str]()) if out is None else _open(out, keys)
+    waiting = [_Waiting(*pair) for pair in zip(asked, keys, strict=True) if pair[1] not in done]
+    if done:
+        say(f"{len(done)} of {len(asked)} questions are answered already")
+    failed: list[str] = []
+    try:
+        if waiting:
+            writer = _Writer(stream, form, judging, with_prompt)
+            _answer_all(waiting, finder, choice, writer, failed)
+    except KeyboardInterrupt:
+        if stream is not None:
+            say("stopped; the same command goes on from here")
+        raise typer.Exit(130) from None
+    finally:
+        if stream is not None:
+            stream.close()
+        if judging is not None:
+            judging.close()
+    for message in failed:
+        say(f"error: {message}")
+    if failed:
+        say(f"{len(failed)} of {len(asked)} questions have no answer")
+        raise typer.Exit(1)
+
+
+def _answer_all(
+    waiting: Sequence[_Waiting],
+    finder: SourceFinder | None,
+    choice: Choice,
+    writer: _Writer,
+    failed: list[str],
+) -> None:
+    from semqa.engines import BatchEngine
+
+    engine = choice.create([each.asked.question for each in waiting])
+    size = engine.batch_size if isinstance(engine, BatchEngine) else 1
+    try:
+        if choice.constrained:
+            warm_up(engine)
+        if finder is not None and finder.given:
+            say_if_words_only(engine, [each.source for each in finder.given])
+        with progress_bar("answering", "examples") as update:
+            for start in range(0, len(waiting), size):
+                batch = waiting[start : start + size]
+                requests = [_request(each.asked, finder) for each in batch]
+                for each, run, request in _runs(choice, engine, batch, requests):
+                    if isinstance(run, InputError):
+                        failed.append(f"{each.asked.where}: {run}")
+                    else:
+                        writer.write(each, run, request)
+                if update is not None:
+                    update(min(start + size, len(waiting)), len(waiting))
+    finally:
+        close: Any = getattr(engine, "close", None)
+        if close is not None:
+            close()
+
+
+def _request(asked: AskedQuestion, finder: SourceFinder | None) -> Request:
+    from semqa.engines import Request
+
+    found = () if finder is None else finder.find(asked.question)
+    return Request(asked.question, (*(each.source for each in found), *asked.sources))
+
+
+def _runs(
+    choice: Choice, engine: Engine, batch: Sequence[_Waiting], requests: Sequence[Request]
+) -> Iterator[tuple[_Waiting, Run | InputError, Request]]:
+    """Answer some questions together if the engine can; one that fails leaves the others alone."""
+    from semqa.engines import GeneratingEngine
+    from semqa.engines.abstention import abstention, nearest, rated
+
+    together = [request for request in requests if request.sources]
+    generations = None
+    started = time.perf_counter()
+    if isinstance(engine, GeneratingEngine) and len(together) > 1:
+        with suppress(InputError):  # found again when each is asked alone
+            generations = iter(engine.generate(together))
+    seconds = (time.perf_counter() - started) / max(1, len(together))
+    for each, request in zip(batch, requests, strict=True):
+        if not request.sources:  # nothing was found
+            run: Run | InputError = Run(choice, engine.name, abstention(), 0.0, None, None)
+        elif generations is not None:
+            made = next(generations)
+            result = rated(engine, request.understood, made.read(request.sources))
+            near = nearest(engine, request) if result.abstained else ()
+            run = Run(choice, engine.name, result, seconds, made.prompt, made, nearest=near)
+        else:
+            try:
+                run = run_engine(choice, engine, Asking(request, Format.JSON))
+            except InputError as error:
+                run = error
+        yield each, run, request
+
+
+class _Writer:
+    """Writes answers one by one, to a file or to standard output."""
+
+    def __init__(
+        self, stream: FileIO | None, form: Format, judging: CachedJudge | None, with_prompt: bool
+    ) -> None:
+        self._stream = stream
+        self._form = form
+        self._judging = judging
+        self._with_prompt = with_prompt
+
+    def write(self, waiting: _Waiting, run: Run, request: Request) -> None:
+        """Write an answer; once this returns, killing the process does not lose it.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        if self._judging is not None:
+            from semqa.attribution.ais.auto import ToCheck, check_answers
+
+            (check,) = check_answers([ToCheck(request.question, run.result)], self._judging)
+            run = run._replace(check=check)
+        asking = Asking(request, self._form, self._with_prompt)
+        if self._stream is None and self._form is not Format.JSON:
+            shown = run.page(asking, color=use_color()).rstrip("\n")
+            title = f"> {' '.join(request.question.split())}"
+            write_result(f"{title}\n{shown}\n\n", raw=self._form is Format.TERMINAL)
+            return
+        from semqa.quotes.renumber import named_sources
+
+        named = {} if waiting.asked.id is None else {"id": waiting.asked.id}
+        record: dict[str, Any] = {"key": waiting.key, **named, **run.record(asking)}
+        # Each line with every document whole would fill the disk.
+        used = {*named_sources(run.result), *(quote.source for quote in run.nearest)}
+        record["sources"] = [each for each in record["sources"] if each["number"] in used]
+        if self._stream is None:
+            write_result(json_line(record))
+            return
+        from semqa.data.jsonl import encode_row
+
+        row = memoryview(encode_row(record))
+        try:
+            while row:
+                row = row[self._stream.write(row) :]
+        except OSError as error:
+            raise UnavailableError(
+                f"Cannot write the answers: {error.strerror or error}. Free some space and run again."
+            ) from error
+
+
+def _keys(asked: Sequence[AskedQuestion], finder: SourceFinder | None, choice: Choice) -> list[str]:
+    """Return a key for each question: a digest of all that its answer depends on, as far as is known."""
+    shared = hashlib.sha256()
+    shared.update(json.dumps(asdict(choice), sort_keys=True, default=str).encode())
+    if finder is not None:
+        shared.update(json.dumps(finder.collection).encode())
+        for given in finder.given:
+            _add(shared, given.source)
+    seen = Counter[tuple[str | None, str]]()
+    keys = []
+    for each in asked:
+        digest = shared.copy()
+        named = (each.id, each.question)
+        digest.update(json.dumps([*named, seen[named]]).encode())
+        seen[named] += 1
+        for source in each.sources:
+            _add(digest, source)
+        keys.append(digest.hexdigest()[:16])
+    return keys
+
+
+def _add(digest: Any, source: Source) -> None:
+    digest.update(json.dumps([source.title, source.text, source.url]).encode())
+
+
+def _open(path: Path, keys: Sequence[str]) -> tuple[FileIO | None, set[str]]:
+    """Open a file to append to, and return the keys that it holds; None for standard output.
+
+    Raises:
+        InputError: it holds something else, or cannot be written.
+    """
+    from semqa.data.files import display_name
+    from semqa.data.jsonl import cut_torn_line, read_rows
+
+    if str(path) == "-":
+        return None, set()
+    name = display_name(path)
+    other = InputError(
+        "holds something other than answers to these questions, from these sources, by this engine "
+        "with these options.",
+        where=name,
+        hint="Choose another file.",
+    )
+    try:
+        if path.exists() and path.is_file():
+            with path.open("rb") as stream:
+                begun = stream.read(len(_BEGINNING))
+            if begun and not _BEGINNING.startswith(begun) and begun != _BEGINNING:
+                raise other
+        cut_torn_line(path)
+        known = set(keys)
+        done = set()
+        if path.stat().st_size:
+            for row in read_rows(path):
+                key = row.text("key")
+                if key not in known:
+                    raise other
+                done.add(key)
+        return path.open("ab", buffering=0), done
+    except OSError as error:
+        raise InputError(f"{error.strerror or error}.", where=name) from error

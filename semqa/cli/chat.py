@@ -1,0 +1,504 @@
+"""`semqa chat`: a conversation about your documents, in the terminal.
+
+Each question is answered like `semqa answer` answers it, with the earlier questions and answers as
+its history. Lines that begin with a slash are commands.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
+from semqa.cli.choice import Choice, choose, warm_up, with_default
+from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.inputs import Given, SourceFinder, check_not_an_input, check_text
+from semqa.cli.keys import Database, OwnerId, find_owner
+from semqa.cli.options import (
+    CollectionName,
+    DataFolder,
+    EngineName,
+    PassageCount,
+    RerankerName,
+    SourceOption,
+    SourcesOption,
+)
+from semqa.cli.output import print_error, say, terminal_width, waiting, write_file
+from semqa.errors import InputError, SemqaError
+from semqa.history import Exchange, in_context
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from semqa.engines import Engine
+    from semqa.quotes import Quote
+
+__all__ = ["chat"]
+
+_COMMANDS = {
+    "/sources": "what the last answer quotes, by title and place",
+    "/open N": "show source N of the last answer, its quotes in colour",
+    "/new": "begin a new conversation",
+    "/engine [ENGINE]": "show the engine, or change it",
+    "/save FILE": "write the conversation as Markdown",
+    "/help": "list these commands",
+    "/quit": "end, like Ctrl-D",
+}
+_KEPT_LINES = 1_000
+_LONGEST_LINE = 100_000
+_REFRESH = 1 / 12
+"""Seconds between two pictures of an answer that is being written."""
+
+
+@takes_engine_options
+def chat(
+    options: EngineOptions,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Documents: text, Markdown, HTML, PDF, Word, CSV.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    source: SourceOption = None,
+    sources: SourcesOption = None,
+    collection: CollectionName = None,
+    owner: OwnerId = None,
+    passages: PassageCount = 8,
+    reranker: RerankerName = None,
+    data: DataFolder = None,
+    database: Database = None,
+    engine: EngineName = None,
+) -> None:
+    """Ask questions about documents in a conversation; follow-ups know what was said.
+
+    Ctrl-C stops an answer, Ctrl-D ends. In a pipe, each line of standard input is a question.
+
+    \b
+    semqa chat contract.pdf handbook.docx
+    semqa chat --collection papers --engine openai:gpt-4o-mini
+    """  # noqa: D301 -- click reads the backspace
+    texts = [*(source or []), *(files or [])]
+    if not texts and sources is None and collection is None:
+        raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
+    if "-" in map(str, [*texts, sources]):
+        raise InputError("Standard input has the questions, so it cannot have sources.")
+    if owner is not None and collection is None:
+        raise InputError("needs --collection.", field="owner", value=owner)
+    named, given = with_default(engine, options)
+    finder = SourceFinder(
+        texts,
+        sources,
+        collection=collection,
+        data=data,
+        passages=passages,
+        reranker=reranker,
+        owner=find_owner(owner, None, data, database) if collection else "",
+    )
+    from semqa.data.home import data_folder
+
+    talk = _Chat(choose(named, given), given, finder, [*texts, sources])
+    try:
+        with _line_editor(data_folder(data) / "chat-history"):
+            talk.run()
+    finally:
+        talk.close()
+    if talk.failed and not sys.stdin.isatty():
+        raise typer.Exit(1)
+
+
+class _Told(NamedTuple):
+    """A question, its answer, and the sources that it was answered from."""
+
+    question: str
+    understood: str
+    run: Run
+    given: Sequence[Given]
+
+
+class _Chat:
+    """A conversation.
+
+    Args:
+        choice: the engine.
+        options: as they were given, for other engines.
+        finder: finds the sources of each question.
+        inputs: files that are never written to.
+    """
+
+    def __init__(
+        self,
+        choice: Choice,
+        options: EngineOptions,
+        finder: SourceFinder,
+        inputs: Sequence[Path | None],
+    ) -> None:
+        self._choice, self._options, self._finder, self._inputs = choice, options, finder, inputs
+        self._engine: Engine | None = None
+        self._told: list[_Told] = []
+        self._history: list[Exchange] = []
+        self._people = sys.stdin.isatty()
+        self._links = sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "linux")
+        self.failed = False
+
+    @property
+    def _console(self) -> Console:
+        """Standard output as wide as it is now; without colours if `NO_COLOR` is set."""
+        from rich.console import Console
+
+        return Console(width=terminal_width(), highlight=False, markup=False, emoji=False)
+
+    def run(self) -> None:
+        """Answer questions until there are no more."""
+        engine = self._load()
+        say_if_words_only(engine, [each.source for each in self._finder.given])
+        if self._people:
+            self._print(f"{self._about()}. Ask away; /help lists commands, Ctrl-D ends.", "dim")
+        while True:
+            try:
+                line = self._read()
+            except EOFError:
+                return
+            except KeyboardInterrupt:
+                sys.stdout.write("\n")
+                continue
+            if not line:
+                continue
+            try:
+                if line.startswith("/"):
+                    if self._command(line):
+                        return
+                else:
+                    self._ask(line)
+            except KeyboardInterrupt:
+                if not self._people:
+                    raise
+                self._print("stopped", "dim")
+            except SemqaError as error:
+                self.failed = True
+                print_error(str(error))
+
+    def close(self) -> None:
+        """Close the engine."""
+        engine, self._engine = self._engine, None
+        close: Any = getattr(engine, "close", None)
+        if close is not None:
+            close()
+
+    def _load(self) -> Engine:
+        """Return the engine, loaded if need be."""
+        if self._engine is None:
+            self._engine = self._choice.create()
+            if self._choice.constrained:
+                warm_up(self._engine)
+        return self._engine
+
+    def _about(self) -> str:
+        count = len(self._finder.given)
+        parts = [f"{count} source{'s' if count > 1 else ''}"] if count else []
+        if self._finder.collection is not None:
+            parts.append(f"collection {self._finder.collection}")
+        return f"{' and '.join(parts)}, engine {self._choice.engine}"
+
+    def _read(self) -> str:
+        """Return the next line.
+
+        Raises:
+            EOFError: there are no more.
+        """
+        if self._people:
+            try:
+                return input("> ").strip()
+            except EOFError:
+                sys.stdout.write("\n")
+                raise
+        raw = sys.stdin.buffer.readline(_LONGEST_LINE)
+        if not raw:
+            raise EOFError
+        line = raw.decode("utf-8", "replace").strip()
+        if line:
+            self._print(f"> {line}", "bold")
+        return line
+
+    def _ask(self, question: str) -> None:
+        from semqa.engines import Request, StreamingEngine
+        from semqa.engines.abstention import abstention
+
+        check_text(question, "The question")
+        history = tuple(self._history)
+        understood = in_context(question, history)
+        engine = self._load()
+        self._history.append(Exchange(question))  # a follow-up may refer to it if this is stopped
+        streams = isinstance(engine, StreamingEngine)
+        with waiting("searching") if self._finder.collection is not None else nullcontext():
+            given = self._finder.find(understood)
+        request = Request(question, tuple(each.source for each in given), history)
+        asking = Asking(request, Format.TERMINAL)
+        if not given:
+            run = Run(self._choice, engine.name, abstention(), 0.0, None, None)
+        else:
+            watch = self._watching(request) if streams and sys.stdout.isatty() else None
+            with waiting("reading") if watch is None and not streams else nullcontext():
+                run = run_engine(self._choice, engine, asking, watch)
+        self._history[-1] = Exchange(question, run.result.plain)
+        self._told.append(_Told(question, understood, run, given))
+        self._show(self._told[-1])
+
+    def _watching(self, request: Any) -> Callable[[Iterable[str]], str]:
+        """Return what shows an answer while it is written; `_show` then shows it whole."""
+        from rich.live import Live
+
+        from semqa.quotes import QuotedAnswer
+        from semqa.quotes.live import AnswerReader
+        from semqa.quotes.render.common import safe_text
+        from semqa.quotes.render.terminal import answer_text
+
+        def watch(pieces: Iterable[str]) -> str:
+            reader = AnswerReader(request.sources)
+            shown = 0.0
+            with Live(console=self._console, transient=True, refresh_per_second=12) as live:
+                try:
+                    for piece in pieces:
+                        reader.add(piece)
+                        if time.monotonic() - shown < _REFRESH:
+                            continue
+                        shown = time.monotonic()
+                        sure = reader.sure
+                        answer = QuotedAnswer.parse(sure, request.sources)
+                        text = answer_text(answer, request.understood)
+                        text.append(safe_text(reader.text[len(sure) :]), "dim")
+                        live.update(text)
+                finally:
+                    close: Any = getattr(pieces, "close", None)
+                    if close is not None:
+                        close()
+            return reader.text
+
+        return watch
+
+    def _show(self, told: _Told) -> None:
+        from semqa.quotes.render.terminal import answer_text, summary_text
+
+        console, result = self._console, told.run.result
+        console.print(answer_text(result, told.understood))
+        console.print()
+        for number in _quoted(told):
+            console.print(self._source_line(told, number))
+        console.print(summary_text(result, told.understood))
+        for remark in told.run.remarks():
+            console.print(f"({remark})", style="dim")
+        for quote in told.run.nearest:
+            console.print(f"nearest: [{quote.source}] {_line(quote.text)}", style="dim")
+        console.print()
+
+    def _source_line(self, told: _Told, number: int) -> Text:
+        """Return a source's number, title and page, as a link if it is somewhere."""
+        from rich.style import Style
+        from rich.text import Text
+
+        from semqa.quotes.render.common import percent
+        from semqa.quotes.render.terminal import source_colour
+
+        given = told.given[number - 1]
+        link = _link(given) if self._links else None
+        text = Text(f"[{number}] ", style=f"bold {source_colour(number)}")
+        text.append(_name(given, number), Style(bold=False, link=link))
+        if given.found is not None and given.found.page is not None:
+            text.append(f", page {given.found.page}", "not bold")
+        figures = [q.relevance for q in _quotes_of(told, number) if q.relevance is not None]
+        if figures:
+            text.append(f"  relevance {percent(max(figures))}", "not bold dim")
+        return text
+
+    def _command(self, line: str) -> bool:
+        """Do what a command says; return whether to end."""
+        name, _, rest = line.partition(" ")
+        rest = rest.strip()
+        if name in ("/quit", "/exit"):
+            return True
+        if name == "/help":
+            width = max(map(len, _COMMANDS))
+            for command, what in _COMMANDS.items():
+                self._print(f"{command:{width}}  {what}")
+        elif name == "/new":
+            self._history, self._told = [], []
+            self._print("A new conversation.", "dim")
+        elif name == "/sources":
+            self._list_sources()
+        elif name == "/open":
+            self._open(rest)
+        elif name == "/engine":
+            self._change_engine(rest)
+        elif name == "/save":
+            self._save(rest)
+        else:
+            raise InputError(f"Unknown command {name}.", hint="/help lists them.")
+        return False
+
+    def _last(self) -> _Told:
+        if not self._told:
+            raise InputError("There is no answer yet.")
+        return self._told[-1]
+
+    def _list_sources(self) -> None:
+        from semqa.quotes.render.terminal import source_colour
+
+        told = self._last()
+        for number in _quoted(told):
+            given = told.given[number - 1]
+            self._console.print(self._source_line(told, number))
+            for quote in _quotes_of(told, number):
+                place = _place(given, quote)
+                self._print(f"    {place}: “{_line(quote.text)}”", source_colour(number))
+        if not _quoted(told):
+            self._print("The last answer quotes nothing.", "dim")
+
+    def _open(self, number: str) -> None:
+        from rich.text import Text
+
+        from semqa.quotes.render.common import quoted_pieces, safe_text
+        from semqa.quotes.render.terminal import source_colour
+
+        told = self._last()
+        count = len(told.given)
+        if not (number.isascii() and number.isdigit() and 1 <= int(number) <= count):
+            raise InputError(
+                f"/open needs the number of a source, from 1 to {count}, got {number!r}."
+            )
+        at = int(number)
+        text = Text()
+        for piece in quoted_pieces(told.run.result, at, "body"):
+            text.append(safe_text(piece.text), f"bold {source_colour(at)}" if piece.quotes else "")
+        console = self._console
+        tall = len(text.wrap(console, console.width)) + 4 > console.height
+        os.environ.setdefault("LESS", "-RX")  # the usual pager shows colours only if asked
+        with console.pager(styles=True) if tall and sys.stdout.isatty() else nullcontext():
+            console.print(self._source_line(told, at))
+            if (link := _link(told.given[at - 1])) is not None:
+                console.print(safe_text(link), style="dim")
+            console.print()
+            console.print(text)
+
+    def _change_engine(self, spec: str) -> None:
+        if spec:
+            # Options of another engine count as far as this one takes them.
+            lenient = replace(self._options, habits=frozenset(self._options.given()))
+            from semqa.engines import check_options
+
+            choice = choose(spec, lenient)
+            check_options(choice.engine, choice.options)
+            self.close()  # two models may not fit into memory
+            before, self._choice = self._choice, choice
+            try:
+                self._load()
+            except SemqaError:
+                self._choice = before
+                raise
+        self._print(self._about(), "dim")
+
+    def _save(self, name: str) -> None:
+        from semqa.quotes.render import to_markdown
+        from semqa.quotes.render.markdown import conversation_to_markdown
+
+        if not name:
+            raise InputError("/save needs the name of a file.")
+        path = Path(name).expanduser()
+        check_not_an_input(path, *self._inputs)
+        said = [
+            (told.question, to_markdown(told.run.result, question=told.understood))
+            for told in self._told
+        ]
+        self._last()
+        write_file(path, conversation_to_markdown(said[0][0], said))
+        say(f"saved {len(said)} answer{'s' if len(said) > 1 else ''} to {path}")
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        from semqa.quotes.render.common import safe_text
+
+        self._console.print(safe_text(text), style=style)
+
+
+def _quoted(told: _Told) -> list[int]:
+    return sorted({quote.source for quote in told.run.result.quotes if quote.verified})
+
+
+def _quotes_of(told: _Told, number: int) -> list[Quote]:
+    return [q for q in told.run.result.quotes if q.verified and q.source == number]
+
+
+def _line(text: str) -> str:
+    from semqa.quotes.render.common import safe_text
+
+    line = safe_text(" ".join(text.split()))
+    return line if len(line) <= 100 else line[:99] + "…"
+
+
+def _name(given: Given, number: int) -> str:
+    from semqa.quotes.render.common import safe_text
+
+    name = given.source.title or (given.found.name if given.found else "")
+    return safe_text(" ".join(name.split())) or f"source {number}"
+
+
+def _link(given: Given) -> str | None:
+    """Return an address to open a source at, in ASCII, so that it cannot steer the terminal."""
+    from urllib.parse import quote
+
+    url = given.source.url or ""
+    if url.startswith(("https://", "http://")):
+        return quote(url, safe=":/?#[]@!$&'()*+,;=%~")
+    return None if given.path is None else given.path.resolve().as_uri()
+
+
+def _place(given: Given, quote: Quote) -> str:
+    """Return where in its document a quote is."""
+    start, end = quote.source_start or 0, quote.source_end or 0
+    if quote.field == "title":
+        return "title"
+    if given.found is not None:
+        first = given.found.start
+        return f"characters {first + start:,}–{first + end:,} of {given.found.name}"
+    return f"line {given.source.text.count(chr(10), 0, start) + 1:,}"
+
+
+@contextmanager
+def _line_editor(path: Path) -> Iterator[None]:
+    """Edit lines, complete commands, and keep the lines that were typed, where the system can."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    if not sys.stdin.isatty():
+        yield
+        return
+    names = [command.partition(" ")[0] for command in _COMMANDS]
+
+    def complete(text: str, at: int) -> str | None:
+        found = [name for name in names if name.startswith(text)] if text.startswith("/") else []
+        return found[at] if at < len(found) else None
+
+    readline.set_completer_delims(" ")
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
+    readline.set_history_length(_KEPT_LINES)
+    with suppress(OSError):
+        readline.read_history_file(path)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(0o600)  # questions are private
+            readline.write_history_file(path)

@@ -1,0 +1,192 @@
+"""`semqa chat`: a conversation in a terminal, and in a pipe."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import EXAMPLES
+from tests.engines.openai.server import Answer, serving
+
+LETTING = """# Letting of the mill
+
+The notice period is three months. The rent is 640 pounds a month.
+
+The landlord, Ada Morrow, keeps a key. She may enter after giving a day's notice.
+"""
+
+
+@pytest.fixture
+def letting(tmp_path: Path) -> Path:
+    path = tmp_path / "letting.md"
+    path.write_text(LETTING, "utf-8")
+    return path
+
+
+def piped(lines: str, *args: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "semqa", "chat", *map(str, args)],
+        input=lines,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "XDG_DATA_HOME": str(folder / "data")},
+        timeout=300,
+        check=False,
+    )
+
+
+class Talk:
+    """A program in a terminal: what it wrote so far, and keys for it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
+        self.process, self._master = process, master
+        self.screen = ""
+        self._lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                block = os.read(self._master, 65_536)
+            except OSError:
+                return
+            if not block:
+                return
+            with self._lock:
+                self.screen += block.decode("utf-8", "replace")
+
+    def until(self, text: str) -> str:
+        end = time.monotonic() + 120
+        while text not in self.screen:
+            assert time.monotonic() < end, self.screen
+            assert self.process.poll() is None or text in self.screen, self.screen
+            time.sleep(0.02)
+        with self._lock:
+            shown, _, self.screen = self.screen.partition(text)
+        return shown + text
+
+    def keys(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def end(self) -> int:
+        code = self.process.wait(timeout=60)
+        self._reader.join(10)
+        return code
+
+
+def _own_terminal() -> None:
+    """Make standard input the terminal that sends Ctrl-C."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@contextmanager
+def talking(folder: Path, *args: str | Path) -> Iterator[Talk]:
+    pty = pytest.importorskip("pty", reason="needs pseudo-terminals, which this system lacks")
+    master, slave = pty.openpty()
+    env = {**os.environ, "TERM": "xterm", "XDG_DATA_HOME": str(folder / "data")}
+    env.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "semqa", "chat", *map(str, args)],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=folder,
+        env=env,
+        start_new_session=True,
+        preexec_fn=_own_terminal,  # noqa: PLW1509 - the reading thread begins later
+    )
+    os.close(slave)
+    try:
+        yield Talk(process, master)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+
+
+def test_a_pipe_asks_one_question_a_line_and_follow_ups_know_what_was_said(
+    letting: Path, tmp_path: Path
+) -> None:
+    lines = "Who keeps a key?\n\nAnd the rent?\n/sources\n/save talk.md\n/new\n"
+    done = piped(lines, letting, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "> Who keeps a key?\n[ 1 The landlord, Ada Morrow, keeps a key. ]" in done.stdout
+    assert "> And the rent?\n[ 1 The rent is 640 pounds a month. ]" in done.stdout
+    assert "line 3: “The rent is 640 pounds a month.”" in done.stdout
+    assert "\x1b" not in done.stdout
+    saved = (tmp_path / "talk.md").read_text("utf-8")
+    assert "## Who keeps a key?" in saved
+    assert "[^2-1]: letting" in saved
+
+
+def test_a_mistake_in_a_pipe_is_told_and_the_rest_is_answered(
+    letting: Path, tmp_path: Path
+) -> None:
+    done = piped("/nope\n/open 1\n/save letting.md\nWho keeps a key?\n", letting, folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("error: ") == 3
+    assert "Ada Morrow, keeps a key." in done.stdout
+    assert letting.read_text("utf-8") == LETTING
+
+
+def test_sources_do_not_come_from_standard_input(tmp_path: Path) -> None:
+    assert "No sources" in piped("Who?\n", folder=tmp_path).stderr
+    assert "cannot have sources" in piped("Who?\n", "-", folder=tmp_path).stderr
+
+
+def test_colours_links_and_commands_in_a_terminal(letting: Path, tmp_path: Path) -> None:
+    with talking(tmp_path, letting) as talk:
+        talk.until("> ")
+        talk.keys("half a ques")
+        talk.until("half a ques")
+        talk.keys("\x03")  # clears the line
+        talk.until("> ")
+        talk.keys("Who keeps a key?\r")
+        shown = talk.until("verified character for character")
+        assert "\x1b[1;32mThe landlord, Ada Morrow, keeps a key." in shown
+        assert f"{letting.as_uri()}\x1b\\" in shown  # the address of a link
+        talk.keys("/open 1\r")
+        talk.until("She may enter")
+        talk.keys("/engine bm25\r")
+        talk.until("engine bm25")
+        talk.keys("/engine nope\r")
+        talk.until("Unknown engine")
+        talk.keys("\x04")
+        assert talk.end() == 0
+    assert "/open 1" in (tmp_path / "data/semqa/chat-history").read_text("utf-8")
+
+
+def test_an_answer_is_shown_while_it_comes_and_ctrl_c_stops_it(tmp_path: Path) -> None:
+    pieces = ("By [ 1 Børge Ousland ]", " and" * 500)
+    slow = Answer("".join(pieces), pieces=pieces, stall_after=1_000)
+    quick = Answer("It was [ 2 Felicity Aston ].")
+    with serving(slow, quick) as server:
+        given = ("--sources", EXAMPLES / "antarctica.jsonl", "--engine", "openai:tiny")
+        more = ("--base-url", server.url, "--constraint", "repair")
+        with talking(tmp_path, *given, *more) as talk:
+            talk.until("> ")
+            talk.keys("Who crossed it?\r")
+            talk.until("Børge Ousland")
+            talk.keys("\x03")
+            talk.until("stopped")
+            talk.until("> ")
+            talk.keys("Who was the woman?\r")
+            talk.until("Felicity Aston")
+            talk.until("verified character for character")
+            talk.keys("/quit\r")
+            assert talk.end() == 0
+        said = [m["content"] for m in server.asked[-1].body["messages"]]
+    assert "Question: Who crossed it?" in said
