@@ -58,12 +58,13 @@ class Server:
         self.port = self._port()
 
     def _port(self) -> int:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while time.monotonic() < until and self.process.poll() is None:
             self.log.seek(0)
             if found := re.search(r"semqa is at http://[^:]+:([0-9]+)/", self.log.read()):
                 return int(found[1])
             time.sleep(0.05)
+        self.process.terminate()
         sys.exit("the server did not start")
 
     def status(self, name: str) -> int:

@@ -23,6 +23,7 @@ LAYERS = (
     "training",
     "attribution",
     "bench",
+    "questions",
     "distributed",
     "harness",
     "server",

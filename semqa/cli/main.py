@@ -21,6 +21,7 @@ from semqa.cli import (
     index,
     keys,
     models,
+    questions,
     report,
     score,
     serve,
@@ -51,6 +52,7 @@ app.add_typer(collections.app, name="collections", rich_help_panel=_ASK)
 app.command(name="serve", rich_help_panel=_SERVE)(serve.serve)
 app.add_typer(keys.app, name="keys", rich_help_panel=_SERVE)
 app.add_typer(data.app, name="data", rich_help_panel=_MEASURE)
+app.add_typer(questions.app, name="questions", rich_help_panel=_MEASURE)
 app.add_typer(bench.app, name="bench", rich_help_panel=_MEASURE)
 app.command(name="score", rich_help_panel=_MEASURE)(score.score)
 app.command(name="report", rich_help_panel=_MEASURE)(report.report)

@@ -293,13 +293,18 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
             wrong = "occurs twice" if question.qid in qids else "has no reference"
             raise InputError(f"Question {shown(question.qid)} {wrong}.", where=display_name(path))
         qids.add(question.qid)
-        for fields in _rows(question):
+        for fields in question_rows(question):
             groups.add(Row(f"{display_name(path)}: row {len(rows) + 1}", fields))
             rows.append(fields)
     write_jsonl(path, rows)
 
 
-def _rows(question: Question) -> Iterator[dict[str, object]]:
+def question_rows(question: Question) -> Iterator[dict[str, object]]:
+    """Yield the rows of a question, one per reference, all columns of the release in its order.
+
+    Raises:
+        InputError: the question does not fit the columns.
+    """
     sources = question.sources
     for reference in question.references:
         answers = reference.source_answers

@@ -19,7 +19,7 @@ from semqa.metrics import Example, ExampleScores, score_example
 from semqa.prompting import PromptBuilder, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from semqa.bench.plan import Item, Plan
     from semqa.bench.record import Record
@@ -140,6 +140,24 @@ def told(error: Exception) -> Failure:
     return Failure(None, "".join(traceback.format_exception(error)))
 
 
+class Guarded:
+    """A function that tells what goes wrong instead of raising it, as `Answerer` does.
+
+    Args:
+        work: the function.
+    """
+
+    def __init__(self, work: Callable[[Any], object]) -> None:
+        self._work = work
+
+    def __call__(self, task: Any) -> object:
+        """Return what the function makes of a task, or a `Failure`."""
+        try:
+            return self._work(task)
+        except Exception as error:  # noqa: BLE001  (raised by who is told)
+            return told(error)
+
+
 class PackedPrompts(NamedTuple):
     """What a worker makes prompts from.
 
@@ -228,13 +246,10 @@ def unpack_scores(block: Sequence[Sequence[object]]) -> list[ExampleScores]:
     return [ExampleScores(*row) for row in block]  # type: ignore[arg-type]  # their own fields
 
 
-def score_block(task: ScoreTask) -> list[tuple[object, ...]] | Failure:
+def score_block(task: ScoreTask) -> list[tuple[object, ...]]:
     """Return the scores of a block, in its order, for `unpack_scores`."""
     rows, official, all_sources = task
-    try:
-        return [_SCORES(_score(row, official, all_sources)) for row in rows]
-    except Exception as error:  # noqa: BLE001  (raised by who is told)
-        return told(error)
+    return [_SCORES(_score(row, official, all_sources)) for row in rows]
 
 
 def _score(row: Sequence[Any], official: bool, all_sources: bool) -> ExampleScores:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 import warnings
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from semqa.bench.run import failed_record
 from semqa.distributed.cluster import joined, place_of, remote_args, room
@@ -14,6 +15,7 @@ from semqa.distributed.tasks import (
     BLOCK,
     Answerer,
     Failure,
+    Guarded,
     Job,
     PackedPrompts,
     Task,
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from semqa.distributed.tasks import ScoreTask
     from semqa.metrics import Example, ExampleScores
     from semqa.prompting import PromptBuilder
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 ROUNDS = 3
 """How often Ray is given a task: after the first time, each of its examples alone."""
@@ -143,6 +148,44 @@ class RayWorkers:
                     predict_only=predict_only,
                 )
 
+    def map(self, work: Callable[[_T], _R], tasks: Sequence[_T]) -> list[_R]:
+        """Return what a function makes of each task, in order.
+
+        Args:
+            work: a function of a module that the workers have.
+            tasks: what can be pickled.
+
+        Raises:
+            UnavailableError: Ray stopped working, or workers died every time.
+        """
+        if len(tasks) < 2:  # done before Ray has begun
+            return [work(task) for task in tasks]
+        found: dict[int, _R] = {}
+        guarded = Guarded(work)
+        most = None if self._settings.workers is None else self._settings.workers[1]
+        for _ in range(ROUNDS):
+            waiting = [number for number in range(len(tasks)) if number not in found]
+            if not waiting:
+                break
+            raw = [pickle.dumps(tasks[number], pickle.HIGHEST_PROTOCOL) for number in waiting]
+            for place, reply in map_tasks(
+                self._ray,
+                guarded,
+                raw,
+                num_cpus=self._settings.num_cpus or 1.0,
+                num_gpus=self._settings.num_gpus or 0.0,
+                workers=most,
+            ):
+                if isinstance(reply, Failure):
+                    reply.throw()
+                found[waiting[place]] = reply
+        if len(found) < len(tasks):
+            raise UnavailableError(
+                f"Workers died: {len(found)} of {len(tasks)} blocks are done after {ROUNDS} tries. "
+                "Check the memory of the nodes, and try again."
+            )
+        return [found[number] for number in range(len(tasks))]
+
     def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
         """Return the scores of items' predictions, in their order.
 
@@ -188,32 +231,7 @@ class RayWorkers:
             ([*map(pack_row, rows[start : start + BLOCK])], official, all_sources)
             for start in range(0, len(rows), BLOCK)
         ]
-        found: dict[int, list[ExampleScores]] = {}
-
-        def keep(number: int, reply: list[tuple[object, ...]] | Failure) -> None:
-            if isinstance(reply, Failure):
-                reply.throw()
-            else:
-                found[number] = unpack_scores(reply)
-
-        if len(tasks) < 2:  # done before Ray has begun
-            for number, task in enumerate(tasks):
-                keep(number, score_block(task))
-        for _ in range(ROUNDS):
-            waiting = [number for number in range(len(tasks)) if number not in found]
-            if not waiting:
-                break
-            raw = [pickle.dumps(tasks[number], pickle.HIGHEST_PROTOCOL) for number in waiting]
-            most = None if self._settings.workers is None else self._settings.workers[1]
-            cpus = self._settings.num_cpus or 1.0
-            for place, reply in score_tasks(self._ray, raw, num_cpus=cpus, workers=most):
-                keep(waiting[place], reply)
-        if len(found) < len(tasks):
-            raise UnavailableError(
-                f"Workers died while scoring: {len(found)} of {len(tasks)} blocks are done after "
-                f"{ROUNDS} tries. Check the memory of the nodes, and try again."
-            )
-        return [one for number in range(len(tasks)) for one in found[number]]
+        return [one for block in self.map(score_block, tasks) for one in unpack_scores(block)]
 
     def _nodes(self) -> list[Mapping[str, float]]:
         return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
@@ -258,10 +276,6 @@ class _AnswerActor:
     def __del__(self) -> None:
         with suppress(AttributeError):
             self._answerer.close()
-
-
-def _score(batch: Any) -> Any:
-    return _replies(batch, score_block)
 
 
 def _replies(batch: Any, work: Callable[[Any], object]) -> Any:
@@ -318,22 +332,31 @@ def answer_tasks(
     )
 
 
-def score_tasks(
-    ray: Any, tasks: Sequence[bytes], *, num_cpus: float, workers: int | None
+def map_tasks(
+    ray: Any,
+    work: Callable[[Any], object],
+    tasks: Sequence[bytes],
+    *,
+    num_cpus: float,
+    num_gpus: float,
+    workers: int | None,
 ) -> Iterator[tuple[int, Any]]:
-    """Give the replies of `semqa.distributed.tasks.score_block`, as `answer_tasks` does.
+    """Give what a function makes of tasks, as `answer_tasks` does.
 
     Args:
         ray: the module, joined to a cluster.
+        work: the function.
         tasks: pickled.
         num_cpus: processors of a worker.
+        num_gpus: GPUs of a worker.
         workers: the most of them; None for as many as there is room for.
 
     Raises:
         UnavailableError: Ray stopped working.
     """
     strategy = ray.data.TaskPoolStrategy(size=workers)
-    yield from _run(ray, _score, tasks, compute=strategy, num_cpus=num_cpus)
+    how = {"compute": strategy, "num_cpus": num_cpus, "num_gpus": num_gpus}
+    yield from _run(ray, partial(_replies, work=work), tasks, **how)
 
 
 def _run(ray: Any, work: Any, tasks: Sequence[bytes], **how: Any) -> Iterator[tuple[int, Any]]:

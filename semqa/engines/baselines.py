@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from semqa.engines.base import check_request
-from semqa.engines.wanted import check_wanted
+from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
 from semqa.history import in_context
 from semqa.quotes import QuotedAnswer
@@ -219,7 +219,7 @@ class NearestEngine:
         asked = self._dense.embed([in_context(question, history)])[0]
         vectors: dict[str, NDArray[np.float32]] = {}
         for source in sources:
-            check_wanted()
+            check_cancelled()
             embed = self._cached if len(source.text) <= LONGEST_CACHED else self._embed
             vectors |= embed(source.text)
         candidates = _candidates(sources)

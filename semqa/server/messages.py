@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from semqa.engines.wanted import check_wanted
+from semqa.engines.cancellation import check_cancelled
 from semqa.errors import InputError
 from semqa.extras import require
 from semqa.quotes import Quote, Source
@@ -206,7 +206,7 @@ def _documents(
 
     Raises:
         InputError: there are too many, or one cannot be read.
-        UnwantedError: the client disconnected.
+        CancelledError: the client disconnected.
     """
     blocks = list(_blocks(messages))
     files = sum(_file_of(block) is not None for block in blocks)
@@ -224,7 +224,7 @@ def _documents(
         if block.type == "document":
             file = _file_of(block)
             if file is not None and file not in known:
-                check_wanted()
+                check_cancelled()
                 if given:
                     check_sources(given, settings)  # before the next one is read
                 known[file] = _extracted(file, documents)

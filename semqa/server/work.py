@@ -19,7 +19,7 @@ from anyio import CapacityLimiter, to_thread
 from semqa.engines import PromptedEngine, StreamingEngine
 from semqa.engines.abstention import attempt, nearest, rated
 from semqa.engines.base import PromptTooLongError
-from semqa.engines.wanted import UnwantedError, while_wanted
+from semqa.engines.cancellation import CancelledError, cancelled_when
 from semqa.errors import InputError, MissingExtraError, SemqaError, UnavailableError
 from semqa.quotes.live import AnswerReader
 from semqa.server.errors import BusyError, EngineFailedError, TooSlowError
@@ -112,7 +112,7 @@ class Workers:
         def work() -> None:
             try:
                 if not gone.is_set():
-                    with while_wanted(lambda: not gone.is_set()):
+                    with cancelled_when(gone.is_set):
                         put(_answer(engine, request, put, gone))
             except BaseException as error:  # noqa: BLE001  (raised again by who listens)
                 put(told(engine, error))
@@ -170,7 +170,7 @@ def told(engine: Engine, error: BaseException) -> BaseException:
     if (
         not of_model
         or not isinstance(error, (InputError, UnavailableError))
-        or isinstance(error, (PromptTooLongError, UnwantedError))
+        or isinstance(error, (PromptTooLongError, CancelledError))
     ):
         return error
     status = getattr(error, "status", None)
@@ -304,7 +304,7 @@ class Reading:
         Args:
             request: when its client leaves, it is not.
             seconds: nor when these are over, waiting included.
-            call: what to call; it uses `check_wanted`.
+            call: what to call; it uses `check_cancelled`.
             args: of it.
             kwargs: of it.
 
@@ -317,7 +317,7 @@ class Reading:
 
         def wanted() -> _T:
             begun.set()
-            with while_wanted(lambda: not over.is_set()):
+            with cancelled_when(over.is_set):
                 return call(*args, **kwargs)
 
         # It keeps its turn until its thread ends, even if the client disconnects.

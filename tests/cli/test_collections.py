@@ -71,6 +71,29 @@ def test_what_belongs_to_a_key_is_reached_by_it_alone(run: Command, docs: Path) 
     assert run("collections", "delete", "My papers", "--yes", *hers).code == 0
 
 
+def test_a_collection_is_shared_with_another_key(run: Command, docs: Path) -> None:
+    for name in ("ann", "bob"):
+        run("keys", "create", name)
+    ann, bob = (key["id"] for key in run("keys", "list", "--json").json)
+    run("index", docs, *WORDS, "--owner", ann)
+    share = ("collections", "share", "My papers", "--owner", ann, "--with", bob)
+    assert run(*share, "--as", "harbours").code == 0
+    (seen,) = run("collections", "list", "--owner", bob, "--json").json
+    assert (seen["name"], seen["access"]) == ("harbours", "read")
+    asked = ("answer", "When was the harbour built?", "--collection", "harbours", "--json")
+    assert "1890" in run(*asked, "--owner", bob).json["plain"]
+    refused = run("collections", "delete", "harbours", "--yes", "--owner", bob)
+    assert (refused.code, "belongs to another" in refused.err) == (2, True)
+    assert run("index", docs, *WORDS, "--collection", "harbours", "--owner", bob).code == 2
+    shown = run("collections", "show", "My papers", "--owner", ann, "--json").json
+    assert shown["shared"] == [{"owner": bob, "name": "harbours", "access": "read"}]
+    assert run(*share[:-1], "key_nobody").code == 2
+    unshare = ("collections", "unshare", "My papers", "--owner", ann, "--with", bob)
+    assert run(*unshare).code == 0
+    assert run("collections", "list", "--owner", bob, "--json").json == []
+    assert run(*unshare).code == 2
+
+
 def test_what_a_key_left_that_was_taken_back_can_be_seen_and_deleted(
     run: Command, docs: Path
 ) -> None:

@@ -16,7 +16,6 @@ from semqa.bench.plan import Item
 from semqa.bench.results import score_items
 from semqa.data.quotesum import Question, Reference
 from semqa.distributed import RaySettings, RayWorkers
-from semqa.distributed.tasks import score_block
 from semqa.errors import UnavailableError
 from semqa.metrics import Example, NoReferenceError, score_example
 from tests.effort import effort
@@ -53,19 +52,21 @@ def scored_elsewhere(random: Random, work: Callable[[RayWorkers], Any]) -> Any:
     """Have blocks scored as on machines that die: some come late, some twice, some never."""
     rounds = 0
 
-    def score_tasks(_: object, tasks: Sequence[bytes], **__: object) -> Iterator[tuple[int, Any]]:
+    def map_tasks(
+        _: object, work: Callable[[Any], Any], tasks: Sequence[bytes], **__: object
+    ) -> Iterator[tuple[int, Any]]:
         nonlocal rounds
         rounds += 1
         numbers = [*range(len(tasks)), *random.sample(range(len(tasks)), len(tasks) // 2)]
         random.shuffle(numbers)
         kept = numbers if rounds == 3 else numbers[: random.randint(0, len(numbers))]
         for number in kept:
-            reply = score_block(pickle.loads(tasks[number]))
+            reply = work(pickle.loads(tasks[number]))
             yield number, pickle.loads(pickle.dumps(reply))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("semqa.distributed.workers.BLOCK", BLOCK)
-        patch.setattr("semqa.distributed.workers.score_tasks", score_tasks)
+        patch.setattr("semqa.distributed.workers.map_tasks", map_tasks)
         return work(RayWorkers(None, RaySettings()))
 
 
@@ -97,7 +98,7 @@ def test_what_cannot_be_scored_is_said(count: int) -> None:
 
 def test_workers_that_never_reply_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("semqa.distributed.workers.BLOCK", 1)
-    monkeypatch.setattr("semqa.distributed.workers.score_tasks", lambda *_, **__: iter(()))
+    monkeypatch.setattr("semqa.distributed.workers.map_tasks", lambda *_, **__: iter(()))
     example = Example("q", "[ 1 a ]", ("[ 1 a ]",), ("",), (1,))
     with pytest.raises(UnavailableError, match="0 of 2 blocks are done after 3 tries"):
         RayWorkers(None, RaySettings()).score_examples([example] * 2)

@@ -98,7 +98,8 @@ def read_tokens(text: str) -> list[Token]:
             begins = True
             continue
         last = match.end()
-        tokens.append(_token(match[0], match.start(), match.end(), begins=begins))
+        key, _, _, *rest = _token(match[0], begins=begins)
+        tokens.append(Token(key, match.start(), match.end(), *rest))
         begins = False
     # “Ann Lee opened it”: what stands before a name, with a capital of its own, is part of it.
     for place in range(len(tokens) - 2, -1, -1):
@@ -109,7 +110,9 @@ def read_tokens(text: str) -> list[Token]:
     return tokens
 
 
-def _token(raw: str, start: int, end: int, *, begins: bool) -> Token:
+@lru_cache(maxsize=2**16)
+def _token(raw: str, *, begins: bool) -> Token:
+    """Return what a word is, wherever it stands: at 0."""
     plain = unicodedata.normalize("NFKC", raw).casefold().replace("’", "'")
     negation = plain in _NEGATIONS or plain.endswith("n't")
     plain = plain.removesuffix("'s")
@@ -119,13 +122,13 @@ def _token(raw: str, start: int, end: int, *, begins: bool) -> Token:
     number = digits or plain in _NUMBERS
     if number:
         key = re.sub(r"(?<=\d),(?=\d{3})", "", _NUMBERS.get(plain, plain))
-        return Token(key, start, end, True, True, True, negation)
+        return Token(key, 0, 0, True, True, True, negation)
     country = plain == "us" and raw.isupper()
     content = (plain not in _FUNCTION or country) and not negation
     # A capital at the beginning of a sentence shows nothing.
     name = content and raw[0].isupper() and (not begins or raw[1:2].isupper())
     key = "U.S." if country else _stem(plain)
-    return Token(key, start, end, content, False, name, negation)
+    return Token(key, 0, 0, content, False, name, negation)
 
 
 def _stem(word: str) -> str:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.engines.base import check_request
+from semqa.engines.cancellation import check_cancelled
 from semqa.engines.extractive import documents, tuning
 from semqa.engines.extractive.compose import (
     Chooser,
@@ -30,7 +31,6 @@ from semqa.engines.extractive.matching import read_units, texts_of
 from semqa.engines.extractive.passage import quotable, split_words
 from semqa.engines.extractive.question import questions_in
 from semqa.engines.extractive.reading import bears_on, load_weights, read_request
-from semqa.engines.wanted import check_wanted
 from semqa.errors import InputError, UnavailableError
 from semqa.history import earlier_questions, in_context
 from semqa.quotes import QuotedAnswer
@@ -246,7 +246,7 @@ class ExtractiveEngine:
                 if spelled_out:
                     continue
             for number, reading in enumerate(readings, start=1):
-                check_wanted()
+                check_cancelled()
                 title = quotable(sources[number - 1].title, reading.passage)
                 chooser = Chooser(number, reading, title, weights, trust(inquiry).span)
                 ranked = list(islice(chooser.ranked(self.max_words), most))
@@ -388,7 +388,7 @@ class ExtractiveEngine:
         picks: list[Pick] = []
         seen: set[tuple[str, ...]] = set()
         for k in sorted(range(len(sources)), key=lambda k: -readings[k].relevance.strength):
-            check_wanted()
+            check_cancelled()
             strength = readings[k].relevance.strength
             if picks and (strength < 1.0 - self.coverage or strength <= 0.0):
                 continue

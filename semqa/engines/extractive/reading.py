@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semqa.engines.cancellation import check_cancelled
 from semqa.engines.extractive import tuning
 from semqa.engines.extractive.lexicon import ARTICLES, PRONOUNS, STOPWORDS, related, stem
 from semqa.engines.extractive.passage import read_passage, split_words
 from semqa.engines.extractive.question import read_inquiry
 from semqa.engines.extractive.relevance import decayed, measure
 from semqa.engines.extractive.spans import Cut, find_candidates
-from semqa.engines.wanted import check_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -299,12 +299,12 @@ def read_request(
         context: other questions that say what it is about.
 
     Raises:
-        UnwantedError: nobody waits for the answer any more.
+        CancelledError: the client disconnected.
     """
     inquiry = read_inquiry(question, context)
     passages = []
     for source in sources:
-        check_wanted()
+        check_cancelled()
         passages.append(read_passage(source.text, source.title, inquiry.stems))
     titles = [split_words(s.title) for s in sources]
     stems = [frozenset(stem(w) for w in t if w not in STOPWORDS) for t in titles]
@@ -312,7 +312,7 @@ def read_request(
     for passage, relevance, title, title_stems in zip(
         passages, measure(inquiry, passages, stems), titles, stems, strict=True
     ):
-        check_wanted()
+        check_cancelled()
         candidates = find_candidates(passage, relevance.evidence)
         readings.append(
             Reading(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from semqa.engines.cancellation import check_cancelled
 from semqa.engines.extractive import tuning
 from semqa.engines.extractive.evidence import evidence, trust
 from semqa.engines.extractive.lexicon import PERSONS, THINGS, is_verb, related
-from semqa.engines.wanted import check_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +157,7 @@ def measure(
     trusted = trust(inquiry)
     matches = []
     for passage, title in zip(passages, titles, strict=True):
-        check_wanted()
+        check_cancelled()
         matches.append(_match(inquiry, passage, title, trusted.least))
     terms = _weigh_terms(matches, trusted.term, inquiry)
     # A question of yes or no names its subject, and asks about the rest.

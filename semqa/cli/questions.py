@@ -1,0 +1,507 @@
+"""`semqa questions`: questions with several answers and their passages, to write answers to."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from semqa.cli.inputs import check_not_an_input
+from semqa.cli.options import AsJson, DataFolder, flag
+from semqa.cli.output import json_line, progress_bar, say, terminal_width, waiting, write_result
+from semqa.cli.ray_options import (
+    DistributedBy,
+    NumCpus,
+    NumGpus,
+    NumWorkers,
+    RayAddress,
+    opened_ray,
+)
+from semqa.errors import InputError
+from semqa.questions.rules import AMBIGQA, DOCUMENTS, PAQ, Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from semqa.questions.collect import Count, Plan, Workers
+    from semqa.retrieval.passages import Collection
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Collect questions with several answers, each in a passage of its own.",
+    no_args_is_help=True,
+)
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", help="Folder of this collection; run again, it goes on.", show_default=False
+    ),
+]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="QUESTIONS",
+        help="A QuoteSum file, or the folder of a collection.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+
+
+def _rule(help_: str, **more: Any) -> Any:
+    return typer.Option(help=help_, rich_help_panel="What passes", **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleOptions:
+    """The options of `semqa.questions.rules.Rules`, as commands declare them."""
+
+    qa: Annotated[
+        str,
+        _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"),
+    ] = Rules.qa
+    least_score: Annotated[
+        float | None,
+        _rule(
+            "Least score by the QA model.",
+            show_default=f"{PAQ.least_score}; {AMBIGQA.least_score} for ambigqa, "
+            f"{DOCUMENTS.least_score} for documents",
+        ),
+    ] = None
+    least_words: Annotated[
+        int | None,
+        _rule(
+            "Fewest words of a passage.",
+            show_default=f"{PAQ.least_words} for paq, else {AMBIGQA.least_words}",
+        ),
+    ] = None
+    most_words: Annotated[int, _rule("Most words of a passage.")] = Rules.most_words
+    least_edits: Annotated[
+        float, _rule("Answers that differ in a smaller share of their characters are equal.")
+    ] = Rules.least_edits
+    most_overlap: Annotated[
+        float, _rule("Answers that share so many of their words are equal.")
+    ] = Rules.most_overlap
+    equivalence: Annotated[
+        str,
+        _rule(
+            "Finds equal answers: lexical, transformers:nli=MODEL, engine:SPEC or none.",
+            metavar="JUDGE",
+        ),
+    ] = Rules.equivalence
+    least_equivalence: Annotated[
+        float, _rule("Probability from which it finds answers equal, both ways.")
+    ] = Rules.least_equivalence
+    similar: Annotated[float, _rule("TF-IDF cosine at which questions are merged.")] = Rules.similar
+    most_sources: Annotated[int, _rule("Most passages of a question.")] = Rules.most_sources
+    device: Annotated[
+        str | None, _rule("Device of models.", show_default="a GPU if there is one")
+    ] = None
+
+    def rules(self, usual: Rules) -> Rules:
+        """Return the rules: what was given, else what is usual.
+
+        Raises:
+            InputError: a number is out of its range.
+        """
+        given = {
+            field.name: value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) is not None
+        }
+        if given["equivalence"] == "none":
+            given["equivalence"] = ""
+        try:
+            return replace(usual, **given)
+        except InputError as error:
+            error.field = flag(error.field or "")
+            raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayOptions:
+    """The options of Ray."""
+
+    distributed: DistributedBy = None
+    ray_address: RayAddress = None
+    workers: NumWorkers = None
+    num_cpus: NumCpus = None
+    num_gpus: NumGpus = None
+
+
+def _takes(name: str, options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command every option of a dataclass; it gets them as one argument."""
+
+    def take(command: Callable[..., None]) -> Callable[..., None]:
+        types = get_type_hints(options, include_extras=True)
+        names = [field.name for field in fields(options)]
+
+        def run(**values: Any) -> None:
+            own = {each: values.pop(each) for each in names}
+            command(**values, **{name: options(**own)})
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        signature = inspect.signature(command, eval_str=True)
+        parameters = [
+            *(p.replace(kind=keyword) for p in signature.parameters.values() if p.name != name),
+            *(
+                inspect.Parameter(f.name, keyword, default=f.default, annotation=types[f.name])
+                for f in fields(options)
+            ),
+        ]
+        made: Any = run
+        made.__signature__ = signature.replace(parameters=parameters)
+        made.__annotations__ = {p.name: p.annotation for p in parameters}
+        made.__doc__ = command.__doc__
+        made.__name__ = command.__name__
+        return run
+
+    return take
+
+
+@app.command()
+@_takes("ray", RayOptions)
+@_takes("passing", RuleOptions)
+def paq(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="PAQ.unfiltered_metadata.jsonl or PAQ.metadata.jsonl, perhaps .gz.",
+            show_default=False,
+        ),
+    ],
+    passages: Annotated[
+        Path, typer.Option(help="psgs_w100.tsv, not compressed.", show_default=False)
+    ],
+    out: Out,
+    passing: RuleOptions,
+    ray: RayOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Collect questions from PAQ's released files.
+
+    Streams: the files may be larger than memory. Stop it when you like: the
+    same command goes on where it was.
+    """
+    from semqa.questions.collect import collect_paq
+
+    rules = passing.rules(PAQ)
+    with opened_ray(asdict(ray)) as workers, _resumable():
+        _show(out, collect_paq(_plan(out, rules, workers), files, passages), as_json)
+
+
+@app.command()
+@_takes("ray", RayOptions)
+@_takes("passing", RuleOptions)
+def ambigqa(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", help="AmbigQA with evidence articles.", show_default=False),
+    ],
+    out: Out,
+    passing: RuleOptions,
+    ray: RayOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Collect questions from AmbigQA's released files.
+
+    Passages are the paragraphs of the articles that hold an answer; of a page
+    all stay that do not overlap.
+    """
+    from semqa.questions.collect import collect_ambigqa
+
+    rules = passing.rules(AMBIGQA)
+    with opened_ray(asdict(ray)) as workers, _resumable():
+        _show(out, collect_ambigqa(_plan(out, rules, workers), files), as_json)
+
+
+@app.command()
+@_takes("passing", RuleOptions)
+def documents(
+    out: Out,
+    passing: RuleOptions,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Documents.", show_default=False),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(help="A collection, in place of files.", show_default=False),
+    ] = None,
+    ask: Annotated[
+        str,
+        typer.Option(
+            metavar="JUDGE",
+            help="Asks the questions: lexical, transformers:qg=MODEL or engine:SPEC.",
+        ),
+    ] = "lexical",
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose questions over your own documents, which you then check.
+
+    A question is proposed if several documents seem to answer it. Many are
+    no good: go through them with semqa questions check.
+    """
+    from semqa.questions.collect import collect_documents
+
+    rules = passing.rules(DOCUMENTS)
+    with _documents(files or [], collection, data) as (found, identity), _resumable():
+        counts = collect_documents(_plan(out, rules), found, identity, ask)
+        _show(out, counts, as_json)
+    if not as_json:
+        say(f"check them with: semqa questions check {out}")
+
+
+@contextmanager
+def _documents(
+    files: Sequence[Path], name: str | None, data: Path | None
+) -> Iterator[tuple[Collection, dict[str, object]]]:
+    """Open a collection, or make one of files while the block runs."""
+    from tempfile import TemporaryDirectory
+
+    from semqa.data.files import ByteBudget, open_input
+    from semqa.data.home import data_folder
+    from semqa.documents import Limits
+    from semqa.retrieval.passages import Library
+
+    if (name is None) == (not files):
+        raise InputError("Name either documents or a --collection.")
+    if name is not None:
+        where = data_folder(data) / "library"
+        if not where.is_dir():
+            raise InputError(
+                f"Collection {name!r} not found: there are none in {where}.",
+                hint="Make one with: semqa index DIR",
+            )
+        kept = Library(where).collection("", name)
+        yield kept, {each.name: each.sha256 for each in kept.documents()}
+        return
+    limits = Limits(seconds=600.0)
+    contents: dict[str, bytes] = {}
+    for path in files:
+        if path.name in contents:
+            raise InputError(f"Two documents are called {path.name}.", where=str(path))
+        with open_input(path, ByteBudget(limits.size)) as file:
+            contents[path.name] = file.read_all()
+    with TemporaryDirectory(prefix="semqa-questions-") as folder:
+        # Words are enough for questions that are made of the words of a passage.
+        made = Library(folder, encoder=None, limits=limits).create("", "documents")
+        with waiting("reading documents"):
+            made.put_all(list(contents.items()))
+        yield made, {each.name: each.sha256 for each in made.documents()}
+
+
+@app.command()
+def check(
+    questions: File,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The questions you keep.", show_default="checked.jsonl, beside"
+        ),
+    ] = None,
+) -> None:
+    """Go through questions one by one: keep, edit or drop them.
+
+    Each decision is written at once; run again, it goes on with the next. What
+    you drop is in dropped.jsonl, beside what you keep.
+    """
+    from semqa.questions.checking import Checking
+
+    path = _file(questions)
+    kept = out or path.with_name("checked.jsonl")
+    check_not_an_input(kept, path)
+    if not sys.stdin.isatty():
+        raise InputError(
+            "needs a terminal.",
+            field="check",
+            hint='Or edit the file: delete the rows you do not want, and set "checked" to true.',
+        )
+    checking = Checking(path, kept, kept.with_name("dropped.jsonl"))
+    for number, row in checking.left():
+        _show_question(row, number, checking.total)
+        try:
+            answer = _decide()
+            if answer == "q":
+                break
+            if answer == "e":
+                row["question"] = typer.prompt("question", default=row["question"], err=True)
+            checking.decide(row, keep=answer != "d")
+        except typer.Abort:  # Ctrl-C, or no more to read
+            break
+    left = checking.total - checking.kept - checking.dropped
+    say(
+        f"{checking.kept} kept, {checking.dropped} dropped, {left} left; what you keep is in {kept}"
+    )
+
+
+def _decide() -> str:
+    while True:
+        answer = typer.prompt("keep, edit, drop or quit [k/e/d/q]", err=True).strip().lower()[:1]
+        if answer in ("k", "e", "d", "q"):
+            return str(answer)
+
+
+def _show_question(row: Mapping[str, Any], number: int, total: int) -> None:
+    import textwrap
+
+    lines = [f"\n{number} of {total}: {row['question']}"]
+    for k in range(1, 9):
+        if row.get(f"source{k}"):
+            lines.append(f"[{k}] {row.get(f'short_ans_{k}', '')} — {row.get(f'title{k}', '')}")
+            text = _around(str(row[f"source{k}"]), str(row.get(f"short_ans_{k}", "")))
+            lines += textwrap.wrap(
+                text, terminal_width(), initial_indent="    ", subsequent_indent="    "
+            )
+    say("\n".join(lines))
+
+
+def _around(text: str, answer: str) -> str:
+    """Return what stands around an answer, about two lines."""
+    at = max(0, text.casefold().find(answer.casefold()))
+    start, end = max(0, at - 100), at + len(answer) + 100
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
+@app.command("sample")
+def sample_command(
+    questions: File,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file.", show_default=False)],
+    n: Annotated[int, typer.Option("--n", "-n", min=1, help="How many.", show_default=False)],
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Draw questions, evenly over question words and numbers of answers."""
+    from semqa.data.files import write_atomic
+    from semqa.questions.sampling import find_questions, rows_of, sample, tally
+
+    path = _file(questions)
+    check_not_an_input(out, path)
+    places = find_questions(path)
+    drawn = sample(places, n, seed)
+    write_atomic(out, rows_of(path, drawn))
+    before, after = tally(places), tally(drawn)
+    if as_json:
+        write_result(json_line({"questions": len(drawn), "kinds": after, "of": before}, indent=2))
+        return
+    from semqa.cli.tables import print_tables, things_table
+
+    sizes = sorted({size for counts in before.values() for size in counts})
+    rows = [
+        (word, *(f"{after[word][n]} of {counts[n]}" if counts[n] else "" for n in sizes))
+        for word, counts in sorted(before.items())
+    ]
+    print_tables(things_table(("", *(f"{size} answers" for size in sizes)), rows))
+    write_result(f"{len(drawn):,} of {len(places):,} questions are in {out}")
+
+
+@app.command("split")
+def split_command(
+    questions: File,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the splits.", show_default=False)
+    ],
+    shares: Annotated[
+        str, typer.Option(help="Percent of train, dev and test.", metavar="T/D/T")
+    ] = "60/7/33",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Split questions into train, dev and test with no page in two of them."""
+    from semqa.bench.folder import make_folder
+    from semqa.data.files import write_atomic
+    from semqa.questions.sampling import find_questions, rows_of, split
+
+    path = _file(questions)
+    wanted = _shares(shares)
+    make_folder(out)
+    for name in wanted:
+        check_not_an_input(out / f"{name}.jsonl", path)
+    places = find_questions(path)
+    found = split(places, wanted, seed)
+    rows = []
+    for name, chosen in found.places.items():
+        write_atomic(out / f"{name}.jsonl", rows_of(path, chosen))
+        pages = {page for place in chosen for page in place.pages}
+        rows.append((name, len(chosen), f"{100 * len(chosen) / len(places):.1f}", len(pages)))
+    if as_json:
+        record = {
+            "splits": {name: {"questions": n, "pages": pages} for name, n, _, pages in rows},
+            "largest_group": found.largest,
+        }
+        write_result(json_line(record, indent=2))
+        return
+    from semqa.cli.tables import print_tables, things_table
+
+    print_tables(things_table(("split", "questions", "%", "pages"), rows))
+    if found.largest > max(wanted.values()) * len(places):
+        say(
+            f"{found.largest:,} of {len(places):,} questions share pages with each other and stay "
+            "together, so the shares are not met. Draw fewer first: semqa questions sample"
+        )
+
+
+def _shares(text: str) -> dict[str, float]:
+    parts = text.split("/")
+    numbers = [float(part) for part in parts if re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", part)]
+    if len(numbers) != 3 or len(parts) != 3 or abs(sum(numbers) - 100) > 1e-6:
+        raise InputError(
+            f"must be three percentages that sum to 100, such as 60/7/33, got {text!r}.",
+            field="--shares",
+            value=text,
+        )
+    return dict(zip(("train", "dev", "test"), (n / 100 for n in numbers), strict=True))
+
+
+def _file(questions: Path) -> Path:
+    """Return the file of questions, where a folder may be named."""
+    from semqa.questions.run import QUESTIONS_FILE
+
+    if not questions.is_dir():
+        return questions
+    if not (questions / QUESTIONS_FILE).is_file():
+        raise InputError(
+            "There are no questions in this folder yet.",
+            where=str(questions),
+            hint="Give the command that collects them again.",
+        )
+    return questions / QUESTIONS_FILE
+
+
+def _plan(out: Path, rules: Rules, workers: Workers | None = None) -> Plan:
+    from semqa.questions.collect import Plan
+
+    return Plan(out, rules, progress_bar, workers)
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on from here")
+        raise typer.Exit(130) from None
+
+
+def _show(out: Path, counts: Sequence[Count], as_json: bool) -> None:
+    from semqa.questions.run import QUESTIONS_FILE
+
+    if as_json:
+        steps = [each._asdict() for each in counts]
+        write_result(json_line({"out": str(out), "steps": steps}, indent=2))
+        return
+    from semqa.cli.tables import print_tables, things_table
+
+    print_tables(things_table(("step", "questions", "answers"), counts))
+    write_result(f"{counts[-1].questions:,} questions are in {out / QUESTIONS_FILE}")

@@ -1,0 +1,53 @@
+"""Cancellation of an answer that is being computed, because its client disconnected.
+
+An engine that computes for long calls `check_cancelled` now and then. Whoever runs it in a thread says
+when it is cancelled, with `cancelled_when`; without that, it never is.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from semqa.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["CancelledError", "cancelled_when", "check_cancelled"]
+
+_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("semqa_cancelled", default=None)
+
+
+class CancelledError(UnavailableError):
+    """The answer is not needed any more."""
+
+
+@contextmanager
+def cancelled_when(cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Let `check_cancelled` raise inside the block as soon as a function returns true.
+
+    Args:
+        cancelled: called often, from the thread that computes.
+
+    Example:
+        >>> with cancelled_when(lambda: False):
+        ...     check_cancelled()
+    """
+    token = _CANCELLED.set(cancelled)
+    try:
+        yield
+    finally:
+        _CANCELLED.reset(token)
+
+
+def check_cancelled() -> None:
+    """Raise if this answer is cancelled.
+
+    Raises:
+        CancelledError: it is.
+    """
+    cancelled = _CANCELLED.get()
+    if cancelled is not None and cancelled():
+        raise CancelledError("Cancelled: the client disconnected.")

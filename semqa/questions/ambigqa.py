@@ -1,0 +1,226 @@
+r"""AmbigQA's released files: ambiguous questions with the answers of each reading, and articles.
+
+Wanted is the release "with evidence articles": a JSON array of ::
+
+    {"id": …, "question": …,
+     "annotations": [{"type": "singleAnswer", "answer": [alias, …]},
+                     {"type": "multipleQAs", "qaPairs": [{"question": …, "answer": [alias, …]}, …]}],
+     "articles_plain_text": ["# Title\n\nText …", …]}
+
+The other files have the same annotations and no articles. Of the annotations of a question, the one
+with the most pairs is taken, the first of equal ones. A passage is a paragraph of an article; one of
+more than `LONG` words is cut between sentences.
+
+Source: Min et al., AmbigQA (2020); github.com/shmsw25/AmbigQA, README and evidence.md. That a passage
+is a paragraph is what the passages of QuoteSum's AmbigQA questions look like.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from semqa.attribution.sentences import split_sentences
+from semqa.data.files import display_name
+from semqa.data.jsonl import Row, as_row, describe, encode_row
+from semqa.errors import InputError
+from semqa.metrics.text import normalise_answer
+from semqa.questions.paq import open_binary
+from semqa.questions.records import Answered, Collected
+from semqa.questions.run import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+LONG = 110
+"""Words of the longest passage, but for a sentence that is longer: dev's have at most 107."""
+
+_CHUNK = 2**20
+_LONGEST = 64 * 2**20
+"""Characters of one item of an array, which is held in memory."""
+
+
+def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
+    """Read the objects of a JSON array, one at a time, however long the array.
+
+    Args:
+        path: the file, perhaps ``.gz``.
+        skip: so many items are left out.
+
+    Raises:
+        InputError: the file cannot be read, or is no array of objects.
+    """
+    name = display_name(path)
+    decoder = json.JSONDecoder()
+    text = ""
+    at = number = 0
+    ended = begun = False
+    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+    with open_binary(path) as stream:
+        while True:
+            while at < len(text) and text[at] in " \t\r\n,":
+                at += 1
+            if not begun and at < len(text):
+                if text[at] != "[":
+                    raise InputError("must be a JSON array.", where=name)
+                begun, at = True, at + 1
+                continue
+            if begun and at < len(text):
+                if text[at] == "]":
+                    return
+                try:
+                    value, end = decoder.raw_decode(text, at)
+                except RecursionError as error:
+                    raise InputError(
+                        "invalid JSON: it is nested too deeply.", where=f"{name}: item {number + 1}"
+                    ) from error
+                except ValueError as error:
+                    if ended or len(text) - at > _LONGEST:
+                        raise InputError(
+                            f"invalid JSON: {getattr(error, 'msg', error)}.",
+                            where=f"{name}: item {number + 1}",
+                        ) from error
+                else:
+                    number, at = number + 1, end
+                    if number > skip:
+                        yield as_row(value, f"{name}: item {number}")
+                    continue
+            if ended:
+                raise InputError("invalid JSON: the array does not end.", where=name)
+            try:
+                raw = stream.read(_CHUNK)
+                text, at = text[at:] + decode(raw, final=not raw), 0
+            except (OSError, EOFError, UnicodeDecodeError) as error:
+                raise InputError(f"cannot be read: {error}.", where=name) from error
+            ended = not raw
+
+
+def find_candidates(files: Sequence[Path], place: Any) -> Iterator[Piece]:
+    """Give the questions of files that have several answers, with the passages that hold them.
+
+    Args:
+        files: AmbigQA with evidence articles.
+        place: where to go on: file and items read.
+
+    Raises:
+        InputError: a file is not of the released shape.
+    """
+    first, done = place or (0, 0)
+    for at in range(first, len(files)):
+        for row in read_array(files[at], done):
+            done += 1
+            counts: Counter[str] = Counter(lines=1)
+            lines = []
+            pairs = _pairs(row)
+            counts["read"] += len(pairs)
+            if len(pairs) > 1:
+                counts["several.questions"] += 1
+                counts["several.answers"] += len(pairs)
+                question = _collected(row, pairs)
+                if question.answers:
+                    lines.append((0, encode_row(question.to_dict())))
+            yield Piece([at, done], lines, counts, done)
+        done = 0
+
+
+def _pairs(row: Row) -> list[tuple[str, list[str]]]:
+    """Return the readings of a question, each with the spellings of its answer."""
+    annotations = row.fields.get("annotations")
+    if not isinstance(annotations, list):
+        raise InputError(
+            f"must be a list, got {describe(annotations)}.", field="annotations", where=row.where
+        )
+    best: list[tuple[str, list[str]]] = []
+    for each in annotations:
+        if not isinstance(each, dict):
+            raise InputError("must hold objects.", field="annotations", where=row.where)
+        if each.get("type") != "multipleQAs":
+            continue
+        try:
+            pairs = [
+                (str(pair["question"]), [text for text in pair["answer"] if text.strip()])
+                for pair in each["qaPairs"]
+            ]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                'must hold objects with "question" and "answer".', field="qaPairs", where=row.where
+            ) from error
+        pairs = [pair for pair in pairs if pair[1]]
+        if len(pairs) > len(best):
+            best = pairs
+    return best
+
+
+def _collected(row: Row, pairs: Sequence[tuple[str, list[str]]]) -> Collected:
+    articles = row.fields.get("articles_plain_text")
+    if not isinstance(articles, list) or not all(isinstance(each, str) for each in articles):
+        raise InputError(
+            "is missing: this file has no articles."
+            if articles is None
+            else f"must be a list of texts, got {describe(articles)}.",
+            field="articles_plain_text",
+            where=row.where,
+            hint="Take AmbigQA with evidence articles.",
+        )
+    passages = [passage for article in articles for passage in cut(article)]
+    answers: dict[tuple[str, str], Answered] = {}
+    for _, spellings in pairs:
+        for title, text in passages:
+            held = next(filter(None, (held_in(each, text) for each in spellings)), None)
+            if held:
+                answers.setdefault(
+                    (normalise_answer(spellings[0]), text), Answered(held, title, text)
+                )
+    return Collected(
+        f"AMBIG_{row.text('id')}",
+        row.text("question"),
+        tuple(answers.values()),
+        " | ".join(question for question, _ in pairs),
+    )
+
+
+def held_in(answer: str, passage: str) -> str | None:
+    """Return an answer as a passage spells it, as whole words and in any case; None if it is not there.
+
+    Example:
+        >>> held_in("new york", "He left New York."), held_in("16", "In 1664 it fell.")
+        ('New York', None)
+    """
+    words = r"\s+".join(map(re.escape, answer.split()))
+    found = re.search(rf"(?<!\w){words}(?!\w)", passage, re.IGNORECASE)
+    return found[0] if found else None
+
+
+def cut(article: str) -> Iterator[tuple[str, str]]:
+    r"""Yield the passages of an article, each with the article's title; headings are none.
+
+    Example:
+        >>> list(cut("# Paris\n\nParis is a city.\n\n## Name\n\nIt is old."))
+        [('Paris', 'Paris is a city.'), ('Paris', 'It is old.')]
+    """
+    title = ""
+    for line in article.splitlines():
+        text = " ".join(line.split())
+        if text.startswith("#"):
+            title = title or text.lstrip("# ")
+            continue
+        if not text:
+            continue
+        if len(text.split()) <= LONG:
+            yield title, text
+            continue
+        part: list[str] = []
+        count = 0
+        for sentence in split_sentences(text):
+            words = len(sentence.split())
+            if part and count + words > LONG:
+                yield title, " ".join(part)
+                part, count = [], 0
+            part.append(sentence)
+            count += words
+        if part:
+            yield title, " ".join(part)

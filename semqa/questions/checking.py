@@ -1,0 +1,88 @@
+"""Going through questions one by one: each decision is written at once.
+
+A kept row goes to one file with ``"checked": true``, a dropped one to another; what is in neither is
+left. Rows that a killed process did not finish are cut off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from semqa.data.jsonl import decode_row, encode_row
+from semqa.errors import UnavailableError
+from semqa.questions.paq import read_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+class Checking:
+    """Decisions on the questions of a file.
+
+    Args:
+        path: a QuoteSum file.
+        keep: where kept rows go.
+        drop: where dropped rows go.
+
+    Attributes:
+        total: questions of the file.
+        kept: those kept, in this process or before.
+        dropped: likewise.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+
+    def __init__(self, path: Path, keep: Path, drop: Path) -> None:
+        self._rows: dict[str, dict[str, Any]] = {}
+        for line, _ in read_from(path, 0, 0):
+            row = decode_row(line)
+            self._rows.setdefault(row.text("qid"), dict(row.fields))
+        self.total = len(self._rows)
+        self._files = {True: keep, False: drop}
+        decided = {kept: _decided(file) & self._rows.keys() for kept, file in self._files.items()}
+        self.kept, self.dropped = len(decided[True]), len(decided[False] - decided[True])
+        self._done = decided[True] | decided[False]
+
+    def left(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows that nobody has decided on, each with its number from 1."""
+        for number, (qid, row) in enumerate(self._rows.items(), 1):
+            if qid not in self._done:
+                yield number, dict(row)
+
+    def decide(self, row: Mapping[str, Any], *, keep: bool) -> None:
+        """Write a decision.
+
+        Args:
+            row: the row, its question perhaps edited.
+            keep: whether it is kept.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        path = self._files[keep]
+        try:
+            with path.open("ab") as stream:
+                stream.write(encode_row({**row, "checked": True}))
+        except OSError as error:
+            raise UnavailableError(
+                f"Cannot write {path}: {error.strerror}. Free some space and run again."
+            ) from error
+        self._done.add(str(row["qid"]))
+        self.kept += keep
+        self.dropped += not keep
+
+
+def _decided(path: Path) -> set[str]:
+    """Return the questions of a file of decisions, without a line that was cut off."""
+    if not path.exists():
+        return set()
+    raw = path.read_bytes()
+    whole = raw.rfind(b"\n") + 1
+    if whole < len(raw):
+        with path.open("r+b") as stream:
+            stream.truncate(whole)
+    if not whole:
+        return set()
+    return {decode_row(line).text("qid") for line, _ in read_from(path, 0, 0)}

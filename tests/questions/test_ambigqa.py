@@ -1,0 +1,135 @@
+"""AmbigQA's files: read piece by piece as in one go, and the passages that hold the answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa.errors import InputError
+from semqa.questions import ambigqa
+from semqa.questions.ambigqa import cut, find_candidates, held_in, read_array
+from tests.effort import effort
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+objects = st.lists(st.dictionaries(st.text(max_size=4), values, max_size=3), max_size=6)
+
+
+@settings(max_examples=effort(100), deadline=None)
+@given(
+    given_=objects,
+    chunk=st.integers(1, 40),
+    skip=st.integers(0, 3),
+    indent=st.sampled_from((None, 1)),
+)
+def test_an_array_reads_the_same_in_pieces(
+    tmp_path_factory: pytest.TempPathFactory,
+    given_: list[dict[str, Any]],
+    chunk: int,
+    skip: int,
+    indent: int | None,
+) -> None:
+    path = tmp_path_factory.mktemp("array") / "a.json"
+    path.write_text(json.dumps(given_, ensure_ascii=bool(skip), indent=indent), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ambigqa, "_CHUNK", chunk)
+        assert [each.fields for each in read_array(path, skip)] == given_[skip:]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}', "must be a JSON array"),
+        ('[{"a": 1}, 3]', "item 2: not an object"),
+        ('[{"a": 1}', "does not end"),
+        ('[{"a": ', "item 1: invalid JSON"),
+        ("", "does not end"),
+        ("[" * 100_000, "nested too deeply|invalid JSON"),
+    ],
+)
+def test_what_is_no_array_of_objects_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        list(read_array(path))
+
+
+def item(**more: Any) -> dict[str, Any]:
+    return {
+        "id": "7",
+        "question": "Who won the cup?",
+        "annotations": [
+            {"type": "singleAnswer", "answer": ["Ann"]},
+            {
+                "type": "multipleQAs",
+                "qaPairs": [
+                    {"question": "Who won in 1998?", "answer": ["Ann Lee", "A. Lee"]},
+                    {"question": "Who won in 2002?", "answer": ["Josh Gates"]},
+                ],
+            },
+        ],
+        "articles_plain_text": [
+            "# Norval Cup\n\nThe cup is old.\n\n## Winners\n\nA. LEE won in 1998.\n* Josh Gates won in 2002."
+        ],
+        **more,
+    }
+
+
+def candidates(tmp_path: Path, *items: dict[str, Any]) -> list[dict[str, Any]]:
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps(items))
+    return [json.loads(line) for piece in find_candidates([path], None) for _, line in piece.lines]
+
+
+def test_passages_that_hold_an_answer(tmp_path: Path) -> None:
+    (found,) = candidates(tmp_path, item())
+    assert found["qid"] == "AMBIG_7"
+    assert found["disambiguation"] == "Who won in 1998? | Who won in 2002?"
+    assert [(each["answer"], each["title"], each["text"]) for each in found["answers"]] == [
+        ("A. LEE", "Norval Cup", "A. LEE won in 1998."),
+        ("Josh Gates", "Norval Cup", "* Josh Gates won in 2002."),
+    ]
+
+
+def test_questions_of_one_answer_are_left_out(tmp_path: Path) -> None:
+    single = item(annotations=[{"type": "singleAnswer", "answer": ["Ann"]}])
+    assert candidates(tmp_path, single) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"articles_plain_text": None}, "no articles.*Take AmbigQA with evidence articles"),
+        ({"annotations": 3}, "annotations must be a list"),
+        ({"annotations": [{"type": "multipleQAs"}]}, "qaPairs must hold objects"),
+        ({"articles_plain_text": "# A"}, "must be a list of texts"),
+    ],
+)
+def test_items_of_another_shape_are_refused(
+    tmp_path: Path, more: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        candidates(tmp_path, item(**more))
+
+
+def test_long_paragraphs_are_cut_between_sentences() -> None:
+    sentences = [f"Sentence number {n} has quite a few words in it, as you see." for n in range(40)]
+    parts = [text for _, text in cut("# T\n\n" + " ".join(sentences))]
+    assert " ".join(parts) == " ".join(sentences)
+    assert all(len(part.split()) <= ambigqa.LONG and part.endswith("see.") for part in parts)
+
+
+def test_answers_are_whole_words() -> None:
+    assert held_in("Lee", "Leeds") is None
+    assert held_in("C++", "They wrote c++ code.") == "c++"
+    assert held_in("ann  lee", "by Ann\nLee.") == "Ann\nLee"

@@ -1,0 +1,47 @@
+"""What people approved for QuoteSum passes the rules, or most of it; the figures of docs/questions.md."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from semqa.data.quotesum import read_quotesum
+from semqa.questions.filters import Task, filter_questions
+from semqa.questions.records import Answered, Collected
+from semqa.questions.rules import AMBIGQA, PAQ, Rules
+from semqa.questions.similar import similar_pairs
+
+DATA = Path(os.environ.get("SEMQA_TEST_DATA", Path(__file__).resolve().parents[3] / "shared"))
+DEV = DATA / "data" / "quotesum" / "dev_a.jsonl"
+
+pytestmark = pytest.mark.skipif(not DEV.exists(), reason="needs the QuoteSum data")
+
+
+@pytest.mark.parametrize(
+    ("origin", "rules", "share"), [("PAQ", PAQ, 0.85), ("AmbigQA", AMBIGQA, 0.9)]
+)
+def test_most_approved_questions_pass(origin: str, rules: Rules, share: float) -> None:
+    approved = [
+        Collected(
+            question.qid,
+            question.question,
+            tuple(
+                Answered(answer, source.title, source.text)
+                for source, answer in zip(
+                    question.sources, question.references[0].source_answers, strict=False
+                )
+                if source.text and answer
+            ),
+        )
+        for question in read_quotesum(DEV)
+        if question.origin == origin
+    ]
+    left = filter_questions(Task(rules, approved)).questions
+    assert len(left) >= share * len(approved) > 5
+
+
+def test_no_approved_questions_are_merged() -> None:
+    asked = [question.question for question in read_quotesum(DEV)]
+    assert list(similar_pairs(asked, PAQ.similar)) == []

@@ -1,0 +1,234 @@
+"""`semqa questions` as a user runs it: collected, killed, gone on with, drawn from, split, checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semqa.data.quotesum import read_quotesum
+from tests.cli.conftest import Command, forks, semqa
+from tests.questions.released import write_ambigqa, write_paq
+
+__all__ = ["forks", "semqa"]
+
+LINES = 3_000
+PATIENCE_SECONDS = 120.0
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return write_paq(tmp_path_factory.mktemp("released"), LINES)
+
+
+@pytest.fixture(scope="module")
+def collected(released: tuple[Path, Path]) -> Path:
+    """The folder of a collection that nothing interrupted."""
+    out = released[0].parent / "whole"
+    subprocess.run(command(released, out), check=True, stdout=subprocess.DEVNULL)
+    return out
+
+
+def command(released: tuple[Path, Path], out: Path, *more: str) -> list[str]:
+    questions, passages = map(str, released)
+    args = ["questions", "paq", questions, "--passages", passages, "--out", str(out), *more]
+    return [sys.executable, "-P", "-m", "semqa", *args]
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_what_is_collected_is_a_quotesum_file(collected: Path) -> None:
+    questions = read_quotesum(collected / "questions.jsonl")
+    assert len(questions) > 100
+    for question in questions:
+        assert question.origin == "PAQ"
+        assert question.question.endswith("?")
+        (reference,) = question.references
+        assert reference.text == ""
+        titles = [source.title.casefold() for source in question.sources]
+        assert 2 <= len(set(titles)) == len(titles) <= 8
+        for source, answer in zip(question.sources, reference.source_answers, strict=True):
+            assert answer.casefold() in source.text.casefold()
+            assert 80 <= len(source.text.split()) <= 200
+    steps = json.loads((collected / "counts.json").read_text())["steps"]
+    assert steps[0]["questions"] == LINES
+    assert steps[-1]["questions"] == len(questions)
+    assert steps[-1]["answers"] == sum(len(question.sources) for question in questions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["buckets.note.json", "merged.jsonl", "filtered.jsonl"])
+def test_killed_it_goes_on(
+    released: tuple[Path, Path], collected: Path, tmp_path: Path, moment: str
+) -> None:
+    out = tmp_path / "killed"
+    with subprocess.Popen(command(released, out), stdout=subprocess.DEVNULL) as first:
+        end = time.monotonic() + PATIENCE_SECONDS
+        # What is there is what it was doing, or had just done.
+        while not (out / "steps" / moment).exists() and first.poll() is None:
+            assert time.monotonic() < end, "waited in vain"
+            time.sleep(0.005)
+        first.send_signal(signal.SIGKILL)
+    assert not (out / "questions.jsonl").exists()
+    subprocess.run(command(released, out), check=True, stdout=subprocess.DEVNULL)
+    for name in ("questions.jsonl", "counts.json"):
+        assert (out / name).read_bytes() == (collected / name).read_bytes()
+
+
+def test_a_finished_one_is_shown_again(released: tuple[Path, Path], collected: Path) -> None:
+    before = (collected / "questions.jsonl").stat()
+    again = subprocess.run(command(released, collected, "--json"), check=True, capture_output=True)
+    steps = json.loads((collected / "counts.json").read_text())["steps"]
+    assert json.loads(again.stdout)["steps"] == steps
+    assert (collected / "questions.jsonl").stat() == before  # not written again
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_says_how_to_go_on(released: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+    with subprocess.Popen(
+        command(released, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as first:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not (out / "steps" / "filtered.jsonl").exists():
+            assert time.monotonic() < end, "waited in vain"
+            time.sleep(0.005)
+        first.send_signal(signal.SIGINT)
+        _, err = first.communicate(timeout=PATIENCE_SECONDS)
+    assert first.returncode == 130
+    assert err == "stopped; the same command goes on from here\n"
+
+
+def test_another_run_is_refused(
+    semqa: Command, released: tuple[Path, Path], collected: Path
+) -> None:
+    args = ("questions", "paq", released[0], "--passages", released[1], "--out", collected)
+    outcome = semqa(*args, "--least-words", "10")
+    assert outcome.code == 2
+    assert "holds another run: its least_words is 80, not 10." in outcome.err
+
+
+def test_passages_of_something_else_are_noticed(
+    semqa: Command, released: tuple[Path, Path], tmp_path: Path
+) -> None:
+    other = tmp_path / "psgs_w100.tsv"
+    other.write_text("id\ttext\ttitle\n1\tnothing\tNo\n")
+    outcome = semqa("questions", "paq", released[0], "--passages", other, "--out", tmp_path / "out")
+    assert outcome.code == 2
+    assert "are not the passages of these questions" in outcome.err
+
+
+@pytest.mark.slow
+def test_on_ray_it_is_the_same(
+    released: tuple[Path, Path], collected: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "ray"
+    ray = ("--distributed", "ray", "--workers", "2")
+    subprocess.run(command(released, out, *ray), check=True, stdout=subprocess.DEVNULL)
+    for name in ("questions.jsonl", "counts.json"):
+        assert (out / name).read_bytes() == (collected / name).read_bytes()
+
+
+def test_ambigqa_is_collected(semqa: Command, tmp_path: Path) -> None:
+    path = write_ambigqa(tmp_path, 200)
+    outcome = semqa("questions", "ambigqa", path, "--out", tmp_path / "out", "--json")
+    assert outcome.code == 0, outcome
+    questions = read_quotesum(tmp_path / "out" / "questions.jsonl")
+    assert len(questions) == outcome.json["steps"][-1]["questions"] > 20
+    assert all(question.origin == "AmbigQA" for question in questions)
+    assert all(question.references[0].disambiguation for question in questions)
+
+
+def test_drawn_and_split(semqa: Command, collected: Path, tmp_path: Path) -> None:
+    drawn = tmp_path / "drawn.jsonl"
+    outcome = semqa("questions", "sample", collected, "--out", drawn, "-n", "60", "--json")
+    assert outcome.json["questions"] == len(read_quotesum(drawn)) == 60
+    splits = tmp_path / "splits"
+    outcome = semqa("questions", "split", drawn, "--out", splits, "--json")
+    assert outcome.code == 0
+    found = {name: read_quotesum(splits / f"{name}.jsonl") for name in ("train", "dev", "test")}
+    assert {name: len(each) for name, each in found.items()} == {
+        name: each["questions"] for name, each in outcome.json["splits"].items()
+    }
+    assert sum(map(len, found.values())) == 60
+    seen: dict[str, str] = {}
+    for name, questions in found.items():
+        for question in questions:
+            for source in question.sources:
+                assert seen.setdefault(source.title.casefold(), name) == name
+
+
+def test_shares_that_do_not_sum_up_are_refused(
+    semqa: Command, collected: Path, tmp_path: Path
+) -> None:
+    outcome = semqa("questions", "split", collected, "--out", tmp_path, "--shares", "60/7/30")
+    assert outcome.code == 2
+    assert "must be three percentages that sum to 100" in outcome.err
+
+
+CONTRACTS = {
+    "acme.md": "# Acme agreement\n\nThe notice period is 30 days. The account manager is Ann Lee.\n",
+    "bolt.md": "# Bolt contract\n\nThe notice period is 90 days. The account manager is Josh Gates.\n",
+}
+
+
+@pytest.fixture
+def proposed(semqa: Command, tmp_path: Path) -> Path:
+    for name, text in CONTRACTS.items():
+        (tmp_path / name).write_text(text * 2)
+    files = [tmp_path / name for name in CONTRACTS]
+    outcome = semqa("questions", "documents", *files, "--out", tmp_path / "out")
+    assert outcome.code == 0, outcome
+    return tmp_path / "out"
+
+
+def test_questions_over_documents_wait_to_be_checked(proposed: Path) -> None:
+    found = {row["question"]: row for row in rows(proposed / "questions.jsonl")}
+    assert all(row["checked"] is False for row in found.values())
+    manager = found["The account manager is who?"]
+    assert {manager["short_ans_1"], manager["short_ans_2"]} == {"Ann Lee", "Josh Gates"}
+    assert {manager["title1"], manager["title2"]} == {"Acme agreement", "Bolt contract"}
+
+
+def test_a_person_keeps_edits_and_drops(proposed: Path) -> None:
+    pty = pytest.importorskip("pty")
+    questions = rows(proposed / "questions.jsonl")
+    assert len(questions) >= 2
+
+    def check(keys: str) -> str:
+        master, slave = pty.openpty()
+        command = [sys.executable, "-P", "-m", "semqa", "questions", "check", str(proposed)]
+        with subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=subprocess.PIPE
+        ) as process:
+            os.write(master, keys.encode())
+            _, err = process.communicate(timeout=PATIENCE_SECONDS)
+        os.close(slave)
+        os.close(master)
+        assert process.returncode == 0, err
+        return err.decode()
+
+    shown = check("e\nWho manages the account?\nq\n")
+    assert questions[0]["question"] in shown
+    assert "1 kept, 0 dropped" in shown
+    check("d\nq\n")
+    kept, dropped = rows(proposed / "checked.jsonl"), rows(proposed / "dropped.jsonl")
+    assert [row["question"] for row in kept] == ["Who manages the account?"]
+    assert [row["qid"] for row in dropped] == [questions[1]["qid"]]
+    assert kept[0]["checked"] is True
+    assert len(read_quotesum(proposed / "checked.jsonl")) == 1
+
+
+def test_without_a_terminal_it_says_what_to_do(semqa: Command, proposed: Path) -> None:
+    outcome = semqa("questions", "check", proposed)
+    assert outcome.code == 2
+    assert "edit the file" in outcome.err

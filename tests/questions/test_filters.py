@@ -1,0 +1,189 @@
+"""What is dropped from a question: against plain definitions, and what a person would say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semqa.errors import InputError
+from semqa.metrics.text import normalise_answer
+from semqa.questions.filters import (
+    Task,
+    few_edits,
+    filter_questions,
+    has_several,
+    one_per_page,
+    overlap,
+    same_words,
+    without_overlap,
+)
+from semqa.questions.records import Answered, Collected
+from semqa.questions.rules import AMBIGQA, Rules
+from tests.effort import effort
+
+ANSWERS = ("Bing Crosby", "Crosby", "the 1943", "1943", "1944", "12 May", "13 May", "Josh Gates")
+WORDS = ("bridge", "opened", "was", "in", "the", "river", "by", "and", *ANSWERS)
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join)
+answered = st.builds(
+    Answered,
+    answer=st.sampled_from(ANSWERS),
+    title=st.sampled_from(("A", "a", "B", "C", "D")),
+    text=texts,
+    score=st.sampled_from((0.5, 0.75, 1.0)),
+)
+some = st.lists(answered, max_size=8)
+questions = st.builds(
+    Collected,
+    qid=st.integers().map(str),
+    question=st.sampled_from(("When was the bridge opened?", "Who opened the bridge?")),
+    answers=some.map(tuple),
+)
+
+
+@settings(max_examples=effort(100))
+@given(some)
+def test_of_a_page_the_best_passage_stays(answers: list[Answered]) -> None:
+    kept = one_per_page(answers)
+    for page in {each.title.casefold() for each in answers}:
+        there = [each for each in answers if each.title.casefold() == page]
+        best = max(each.score for each in there)
+        (stays,) = [each for each in kept if each.title.casefold() == page]
+        assert stays == next(each for each in there if each.score == best)
+
+
+@settings(max_examples=effort(100))
+@given(some)
+def test_passages_that_stay_do_not_overlap(answers: list[Answered]) -> None:
+    kept = without_overlap(answers)
+    for at, one in enumerate(kept):
+        for other in kept[at + 1 :]:
+            assert not overlap(one, other)
+            assert normalise_answer(one.answer) != normalise_answer(other.answer)
+    # Nothing went without a reason.
+    for each in answers:
+        assert any(
+            normalise_answer(each.answer) == normalise_answer(other.answer) or overlap(each, other)
+            for other in kept
+        )
+
+
+def test_an_answer_that_has_one_passage_gets_it() -> None:
+    both, one = "Ann and Bob built it together.", "Ann was the elder of the two."
+    found = without_overlap(
+        [
+            Answered("Ann", "T", both, 0.9),
+            Answered("Bob", "T", both, 0.9),
+            Answered("Ann", "T", one, 0.5),
+        ]
+    )
+    assert {(each.answer, each.text) for each in found} == {("Bob", both), ("Ann", one)}
+
+
+@settings(max_examples=effort(100))
+@given(st.lists(questions, max_size=4), st.booleans())
+def test_what_is_left_passes_all_rules(given_: list[Collected], per_page: bool) -> None:
+    rules = Rules(least_words=3, most_words=25, one_per_page=per_page, most_sources=3)
+    left, counts = filter_questions(Task(rules, given_))
+    by_id = {id(each): each for each in given_}
+    assert len(left) <= len(by_id)
+    for question in left:
+        assert has_several(question.answers)
+        assert len(question.answers) <= 3
+        assert [-each.score for each in question.answers] == sorted(
+            -e.score for e in question.answers
+        )
+        for at, one in enumerate(question.answers):
+            assert 3 <= len(one.text.split()) <= 25
+            assert one.score >= rules.least_score
+            for other in question.answers[at + 1 :]:
+                assert not few_edits(one.answer, other.answer, rules.least_edits)
+                assert not same_words(one.answer, other.answer, rules.most_overlap)
+                if per_page:
+                    assert one.title.casefold() != other.title.casefold()
+                else:
+                    assert not overlap(one, other)
+    steps = ("length", "scored", "pages", "edits", "words", "equivalence", "most")
+    for what in ("questions", "answers"):
+        numbers = [counts[f"{step}.{what}"] for step in steps]
+        assert numbers == sorted(numbers, reverse=True)
+    assert counts["most.questions"] == len(left)
+    assert counts["most.answers"] == sum(len(each.answers) for each in left)
+
+
+@settings(max_examples=effort(50))
+@given(st.lists(questions, max_size=5), st.integers(0, 5))
+def test_blocks_change_nothing(given_: list[Collected], cut: int) -> None:
+    rules = Rules(least_words=1)
+    whole = filter_questions(Task(rules, given_))
+    parts = [filter_questions(Task(rules, part)) for part in (given_[:cut], given_[cut:])]
+    assert whole.questions == [each for part in parts for each in part.questions]
+    assert whole.counts == {name: sum(part.counts[name] for part in parts) for name in whole.counts}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("the late 19th century", "late 19th century", True),
+        ("Bing Crosby", "Crosby", True),
+        ("William Shakespeare", "Wiliam Shakespeare", True),
+        ("two", "2", True),  # the judge
+        ("12 May 1990", "May 12, 1990", True),
+        ("1943", "1944", False),
+        ("12 May 1990", "13 May 1990", False),
+        ("Bing Crosby", "Josh Gates", False),
+        ("National Civic Art Society", "National Carbon Accounting System", False),
+    ],
+)
+def test_answers_that_say_the_same(one: str, other: str, same: bool) -> None:
+    passages = (f"The bridge was built by or in {one}.", f"A bridge was built, it says: {other}.")
+    question = Collected(
+        "q",
+        "The bridge was built by or in?",
+        (Answered(one, "A", passages[0]), Answered(other, "B", passages[1])),
+    )
+    left = filter_questions(Task(Rules(least_words=1, least_score=0.0), [question])).questions
+    assert bool(left) is not same
+
+
+def test_without_a_judge_of_equivalence_none_is_asked() -> None:
+    question = Collected(
+        "q",
+        "How many bridges?",
+        (Answered("two", "A", "Bridges: two."), Answered("2", "B", "2 bridges.")),
+    )
+    rules = Rules(least_words=1, least_score=0.0, equivalence="")
+    found = filter_questions(Task(rules, [question]))
+    assert len(found.questions) == 1
+    assert "equivalence.questions" not in found.counts
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"least_score": 1.5},
+        {"similar": 0.0},
+        {"least_words": 300},
+        {"most_sources": 9},
+        {"most_sources": 1},
+    ],
+)
+def test_rules_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError):
+        Rules(**wrong)  # type: ignore[arg-type]
+
+
+def test_ambigqa_keeps_passages_of_one_page() -> None:
+    texts_ = (
+        "The cup of 1998 was won by Ann Lee in Oslo, far from home, at last.",
+        "Josh Gates took the cup two years later and never played again after that day.",
+    )
+    question = Collected(
+        "q",
+        "Who won the cup?",
+        (Answered("Ann Lee", "Cup", texts_[0]), Answered("Josh Gates", "Cup", texts_[1])),
+    )
+    rules = AMBIGQA
+    assert [len(filter_questions(Task(rules, [question])).questions[0].answers)] == [2]
+    assert not filter_questions(Task(Rules(least_words=5), [question])).questions

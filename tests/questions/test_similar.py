@@ -1,0 +1,79 @@
+"""Similar questions: all pairs that comparing all with all finds, and no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from semqa.questions import similar
+from semqa.questions.similar import groups, similar_pairs
+from tests.effort import effort
+
+WORDS = (
+    "who",
+    "won",
+    "the",
+    "cup",
+    "of",
+    "norval",
+    "lincoln",
+    "battle",
+    "when",
+    "was",
+    "a",
+    "1998",
+)
+questions = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=20
+)
+thresholds = st.sampled_from((0.05, 0.3, 0.5, 0.75, 0.9, 1.0))
+
+
+def cosines(texts: list[str]) -> Any:
+    weighted = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit_transform(texts)
+    return (weighted @ weighted.T).toarray()
+
+
+@settings(max_examples=effort(150), deadline=None)
+@given(questions, thresholds, st.integers(1, 7))
+def test_pairs_are_those_of_all_with_all(texts: list[str], least: float, rows: int) -> None:
+    before = similar.ROWS
+    similar.ROWS = rows
+    try:
+        found = sorted(similar_pairs(texts, least))
+    finally:
+        similar.ROWS = before
+    expected = cosines(texts) if len(texts) > 1 else np.zeros((len(texts), len(texts)))
+    # A cosine at the threshold may be rounded to either side.
+    sure = {(a, b) for a, b in np.argwhere(expected >= least + 1e-6) if a < b}
+    perhaps = {(a, b) for a, b in np.argwhere(expected >= least - 1e-6) if a < b}
+    assert len(found) == len(set(found))
+    assert sure <= set(found) <= perhaps
+
+
+@settings(max_examples=effort(100))
+@given(st.integers(1, 12), st.data())
+def test_groups_are_what_pairs_connect(count: int, data: st.DataObject) -> None:
+    number = st.integers(0, count - 1)
+    pairs = data.draw(st.lists(st.tuples(number, number), max_size=12))
+    reach = np.eye(count, dtype=bool)
+    for one, other in pairs:
+        reach[one, other] = reach[other, one] = True
+    for _ in range(count):
+        reach = reach @ reach
+    expected = {tuple(np.flatnonzero(row).tolist()) for row in reach}
+    assert groups(count, iter(pairs)) == sorted([*each] for each in expected if len(each) > 1)
+
+
+def test_other_words_for_the_same() -> None:
+    asked = [
+        "when was the battle of lincoln fought?",
+        "the battle of lincoln was fought when?",
+        "when was the battle of hastings fought?",
+        "who won the norval chess cup?",
+    ]
+    assert list(similar_pairs(asked, 0.9)) == [(0, 1)]
