@@ -3,7 +3,7 @@
     python scripts/fit_documents.py SET [SET ...] [--held SET] [--out FILE]
 
 A SET is a folder with ``questions.jsonl`` and ``documents/`` in the format of `semqa eval docs`. A
-unit's label is whether at least half of it is evidence. Every question is also asked of documents of
+unit's label is whether at least half of it is evidence. Documents are read as that command reads them. Every question is also asked of documents of
 another set, which do not answer it. Prints the figures of answers by models that never saw their
 documents, with an encoder and by words only; then writes the weights.
 """
@@ -16,23 +16,17 @@ from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from fit_extractive import logistic
 
+from semqa.bench.docqa import QuestionSet, whole_documents
 from semqa.engines.extractive.documents import Reading, read, write
 from semqa.engines.extractive.engine import DEFAULT_MAX_WORDS
 from semqa.engines.extractive.matching import Match, Model, judge, match, select
-from semqa.metrics.docqa import (
-    DocsPrediction,
-    DocsQuestion,
-    DocsQuote,
-    DocsReport,
-    DocsScore,
-    DocsScorer,
-)
-from semqa.quotes import QuotedAnswer, Source
+from semqa.metrics.docqa import DocsPrediction, DocsQuestion, DocsQuote, DocsReport, DocsScorer
+from semqa.quotes import QuotedAnswer
 from semqa.quotes.render.common import LOW
 from semqa.retrieval.encoder import packaged_encoder
 
@@ -42,11 +36,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from semqa.engines.extractive.matching import Judgement
+    from semqa.metrics.docqa import DocsScore
+    from semqa.quotes import Source
 
     Array = NDArray[np.float64]
 
-SHRINKAGE = 30.0
-"""L2 penalty on standardised features; a third to three times as much is as good."""
+SHRINKAGE = 60.0
+"""L2 penalty on standardised features; half to twice as much is as good."""
+
+LIKELIEST, EVERY = 40, 8
+"""Of a question's other units, as many of those nearest to it are fitted on, and every eighth of the
+rest, which counts eight times."""
 
 FOLDS = 8
 FALSE = {"meaning": 0.03, "words": 0.12}
@@ -58,7 +58,8 @@ class Sample(NamedTuple):
     """A question, its sources compared with it, and what a person marked.
 
     Attributes:
-        question: a line of the file.
+        question: the question.
+        scorer: scores answers to it.
         sources: its documents.
         found: the units.
         labels: 1 for each unit that is evidence; shape [rows].
@@ -66,7 +67,8 @@ class Sample(NamedTuple):
         fold: number of its part of the documents.
     """
 
-    question: dict[str, Any]
+    question: DocsQuestion
+    scorer: DocsScorer
     sources: tuple[Source, ...]
     found: Match
     labels: Array
@@ -77,27 +79,21 @@ class Sample(NamedTuple):
 def load(folders: Sequence[Path], *, by_meaning: bool) -> list[Sample]:
     """Read sets of questions, and compare them with their documents and with those of other sets."""
     encoder = packaged_encoder() if by_meaning else None
-    texts = {
-        folder: {path.name: path.read_text("utf-8") for path in (folder / "documents").iterdir()}
-        for folder in folders
-    }
+    sets = [QuestionSet.read(folder / "questions.jsonl") for folder in folders]
     samples: list[Sample] = []
-    for number, folder in enumerate(folders):
-        other = texts[folders[number - 1]]
-        for line in (folder / "questions.jsonl").read_text("utf-8").splitlines():
-            question = json.loads(line)
-            names = question["documents"]
-            sources = tuple(Source(texts[folder][name], title=Path(name).stem) for name in names)
-            found = match(question["question"], sources, encoder)
-            labels = _labels(found, question["evidence"])
-            foreign = sorted(other)[len(samples) % len(other) :] if len(names) == 1 else other
-            strange = [Source(other[name], title=Path(name).stem) for name in foreign][: len(names)]
-            astray = match(question["question"], strange, encoder)
+    for number, here in enumerate(sets):
+        other = [file.source for _, file in sorted(sets[number - 1].documents.items())]
+        for question in here.questions:
+            names, sources = zip(*whole_documents(question, here.documents), strict=True)
+            found = match(question.question, sources, encoder)
+            labels = _labels(found, question.evidence)
+            first = len(samples) % len(other) if len(names) == 1 else 0
+            astray = match(question.question, other[first:][: len(names)], encoder)
             # Questions over one document go with it; those over many with where their evidence is.
             rows = np.flatnonzero(labels)
             home = names[found.places[rows[0]][0]] if len(rows) else names[0]
             fold = sum(map(ord, home)) % FOLDS
-            samples.append(Sample(question, sources, found, labels, astray, fold))
+            samples.append(Sample(question, here.scorer, sources, found, labels, astray, fold))
     return samples
 
 
@@ -135,32 +131,44 @@ def _named(names: Sequence[str], fitted: Array) -> dict[str, float]:
     return dict(zip([*names, "bias"], np.round(fitted, 4).tolist(), strict=True))
 
 
+def _fitted_on(found: Match, labels: Array) -> tuple[Array, Array, Array]:
+    """Return the features of the units that are fitted on, their labels, and how often they count."""
+    near = found.column("near_best" if found.by_meaning else "bm25_best")
+    order = np.lexsort((-near - found.column("words_all"), labels == 0))
+    first = order[: int(labels.sum()) + LIKELIEST]
+    rest = order[len(first) :: EVERY]
+    rows = np.concatenate([first, rest])
+    counts = np.repeat(
+        [1.0, (len(order) - len(first)) / max(len(rest), 1)], [len(first), len(rest)]
+    )
+    return found.features[rows], labels[rows], counts
+
+
 def fit_units(samples: Sequence[Sample], *, astray: bool = False) -> dict[str, float]:
     """Fit the chance that a person would quote a unit; with questions that were put astray or not."""
-    features = np.concatenate([sample.found.features for sample in samples])
-    labels = np.concatenate([sample.labels for sample in samples])
+    parts = [_fitted_on(sample.found, sample.labels) for sample in samples]
     if astray:
-        others = np.concatenate([sample.astray.features for sample in samples])
-        features = np.concatenate([features, others])
-        labels = np.concatenate([labels, np.zeros(len(others))])
-    return _named(
-        samples[0].found.names, logistic(features, labels, np.ones(len(labels)), SHRINKAGE)
-    )
+        others = (sample.astray for sample in samples)
+        parts += (_fitted_on(other, np.zeros(len(other.places))) for other in others)
+    features, labels, counts = map(np.concatenate, zip(*parts, strict=True))
+    return _named(samples[0].found.names, logistic(features, labels, counts, SHRINKAGE))
 
 
 def fit(samples: Sequence[Sample], name: str) -> Model:
-    """Fit the regressions, and set the least nearness."""
+    """Fit the regressions, and set the least relevance."""
     model = Model(fit_units(samples), fit_units(samples, astray=True), 0.0)
-    found = [
-        judge(sample.found, model).nearness for sample in samples if sample.question["answerable"]
+    best = [
+        judge(sample.found, model).relevance.max()
+        for sample in samples
+        if sample.question.answerable
     ]
-    return replace(model, least=round(float(np.quantile(found, FALSE[name])), 3))
+    return replace(model, least=round(float(np.quantile(best, FALSE[name])), 3))
 
 
 def read_as(sample: Sample, name: str, model: Model) -> Reading:
     """Read a question with other weights than those that ship."""
     encoder = packaged_encoder() if name == "meaning" else None
-    return read(sample.question["question"], sample.sources, encoder, model)
+    return read(sample.question.question, sample.sources, encoder, model)
 
 
 def cross_validate(samples: Sequence[Sample], name: str) -> tuple[list[Reading], list[Judgement]]:
@@ -190,16 +198,7 @@ def report(
     """Print the figures of `semqa eval docs`, and what is made of questions that are put astray."""
     scores: dict[bool, list[DocsScore]] = {True: [], False: []}
     for sample, reading in zip(samples, readings, strict=True):
-        scorer = DocsScorer(
-            dict(zip(sample.question["documents"], (s.text for s in sample.sources), strict=True))
-        )
-        fields = {k: sample.question[k] for k in ("id", "question", "answerable", "kind")}
-        question = DocsQuestion(
-            **fields,
-            documents=tuple(sample.question["documents"]),
-            facts=tuple(map(tuple, sample.question["facts"])),
-            evidence=tuple(sample.question["evidence"]),
-        )
+        question = sample.question
         for may_abstain, found in scores.items():
             abstained = may_abstain and not reading.answers
             text = "" if abstained else write(reading, sample.sources, DEFAULT_MAX_WORDS)
@@ -207,7 +206,7 @@ def report(
                 DocsQuote(quote.text, question.documents[quote.source - 1], quote.field)
                 for quote in QuotedAnswer.parse(text, sample.sources).quotes
             )
-            found.append(scorer.score(question, DocsPrediction(quotes, abstained)))
+            found.append(sample.scorer.score(question, DocsPrediction(quotes, abstained)))
     for may_abstain, found in scores.items():
         figures = DocsReport.of(found, resamples=0)
         total = figures.total

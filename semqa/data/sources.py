@@ -194,6 +194,8 @@ class GivenAnswer(NamedTuple):
         text: the answer, marked.
         sources: by number, from 1.
         dropped: marks that lost their brackets in a repair, as the record lists them.
+        relevance: the text and the relevance of each quote, as the record lists them.
+        unanswered: parts of the question that nothing was found for.
     """
 
     key: str
@@ -201,14 +203,21 @@ class GivenAnswer(NamedTuple):
     text: str
     sources: tuple[Source, ...]
     dropped: tuple[Dropped, ...] = ()
+    relevance: tuple[tuple[str, float | None], ...] = ()
+    unanswered: tuple[str, ...] = ()
 
     def read(self, sources: Sequence[Source] | None = None) -> QuotedAnswer:
         """Return the answer, checked against its sources or others.
+
+        Estimates of relevance are kept if the quotes are still those that they were made for.
 
         Raises:
             InputError: as `QuotedAnswer.parse` and `QuotedAnswer.with_dropped`.
         """
         answer = QuotedAnswer.parse(self.text, self.sources if sources is None else sources)
+        if [quote.text for quote in answer.quotes] == [text for text, _ in self.relevance]:
+            figures = (figure for _, figure in self.relevance)
+            answer = answer.with_relevance(figures, self.unanswered)
         return answer.with_dropped(self.dropped) if self.dropped else answer
 
 
@@ -280,7 +289,49 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
             hint="Add it, or give --references.",
         )
     numbered = _numbered(row, sources)
-    return GivenAnswer(key, row.text("question", ""), text, numbered, _dropped(row))
+    return GivenAnswer(
+        key,
+        row.text("question", ""),
+        text,
+        numbered,
+        _dropped(row),
+        _relevance(row),
+        _unanswered(row),
+    )
+
+
+def _relevance(row: Row) -> tuple[tuple[str, float | None], ...]:
+    """Return text and relevance of the quotes that a record lists; none if it rates none."""
+    listed = row.fields.get("quotes")
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        return ()  # other programs list quotes in their own ways
+    found = []
+    for place, each in enumerate(listed, 1):
+        one = Row(f"{row.where}: quote {place}", each)
+        figure = one.fields.get("relevance")
+        if isinstance(figure, bool) or not (
+            figure is None or (isinstance(figure, (int, float)) and 0 <= figure <= 1)
+        ):
+            raise InputError(
+                f"must be a number from 0 to 1, got {describe(figure)}.",
+                field="relevance",
+                where=one.where,
+            )
+        found.append((one.text("text", ""), figure))
+    return tuple(found) if any(figure is not None for _, figure in found) else ()
+
+
+def _unanswered(row: Row) -> tuple[str, ...]:
+    listed = row.fields.get("unanswered")
+    if listed is None:
+        return ()
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise InputError(
+            f"must be an array of strings, got {describe(listed)}.",
+            field="unanswered",
+            where=row.where,
+        )
+    return tuple(listed)
 
 
 def _dropped(row: Row) -> tuple[Dropped, ...]:

@@ -193,7 +193,7 @@ def _answer(
     gone: threading.Event,
 ) -> Outcome:
     if not isinstance(engine, StreamingEngine):
-        answer = attempt(engine, request)
+        answer = rated(engine, request.understood, attempt(engine, request))
         show(answer.segments)
         return _outcome(engine, request, answer, None)
     reader = AnswerReader(request.sources)

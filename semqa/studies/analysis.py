@@ -184,15 +184,15 @@ def rater_agreement(
         level: of measurement, for alpha.
 
     Returns:
-        Krippendorff's alpha, the chance that two raters of a unit say the same, and Cohen's kappa of
-        each two raters on the units that both have.
+        Krippendorff's alpha, the chance that two raters of a unit say the same, and, of labels without an
+        order, Cohen's kappa of each two raters on the units that both have.
     """
     units: dict[Hashable, list[Hashable]] = defaultdict(list)
     for own in said.values():
         for unit, label in own.items():
             units[unit].append(label)
     kappas = []
-    for one, other in combinations(sorted(said), 2):
+    for one, other in combinations(sorted(said), 2) if level == "nominal" else ():
         both = [unit for unit in said[one] if unit in said[other]]
         if both:
             kappa = cohen_kappa([said[one][u] for u in both], [said[other][u] for u in both])

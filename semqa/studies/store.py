@@ -497,10 +497,10 @@ class Store:
 
     def _settle(self, connection: Connection, item: int) -> None:
         """Give an item that its raters leave undecided to one more, after all others."""
-        rows = connection.execute(select(assignments)).all()
         given = [json.loads(row.given) for row in self._finished(connection, item)]
         if not self._undecided(item, given):
             return
+        rows = connection.execute(select(assignments)).all()
         active = [each.name for each in self._raters(connection) if each.state == "active"]
         on_it = {row.rater: row.done for row in rows if row.item == item}
         if any(done is None for name, done in on_it.items() if name in active):

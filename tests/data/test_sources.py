@@ -256,6 +256,23 @@ def test_what_is_wrong_in_a_row_is_named(tmp_path: Path, row: str, message: str)
     assert message in str(caught.value)
 
 
+def test_relevance_is_kept_while_the_quotes_are_the_same(tmp_path: Path) -> None:
+    answer = READ.read().with_relevance([0.7], ["and when?"])
+    record = {"question": "Who?", **answer.to_dict()}
+    (tmp_path / "a.json").write_text(json.dumps(record), encoding="utf-8")
+    (given,) = read_answers(tmp_path / "a.json")
+    assert (given.read().relevance, given.read().unanswered) == (0.7, ("and when?",))
+    assert given._replace(text="[ 1 T ]").read().relevance is None
+
+
+@pytest.mark.parametrize("figure", [2, -0.1, "high", True])
+def test_relevance_is_a_share(tmp_path: Path, figure: object) -> None:
+    record = {**ROW, "quotes": [{"text": "Ann", "relevance": figure}]}
+    (tmp_path / "a.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match="quote 1: relevance must be a number from 0 to 1"):
+        read_answers(tmp_path / "a.json")
+
+
 MARK = {"source": 1, "text": "Lee", "reason": "no", "answer_start": 16, "answer_end": 19, "plain_start": 10, "plain_end": 13}  # fmt: skip
 DROPPED = {
     "answer": "It is [ 1 Ann ] Lee.",

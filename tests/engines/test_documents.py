@@ -219,3 +219,10 @@ def test_quality_on_documents_not_fitted_on(encoder: str, least: float) -> None:
     assert total.docqa.value is not None
     assert total.docqa.value >= least
     assert total.not_verbatim == 0
+
+
+def test_numbered_items_get_no_bullet_beside_their_number() -> None:
+    text = "# Baking bread\n\nTo bake the bread:\n\n1. Heat the oven.\n2. Bake the bread.\n3. Let the bread cool."
+    marked = ExtractiveEngine().answer("How do I bake the bread?", [Source(text)]).marked
+    assert "[ 1 2. Bake the bread. ]" in marked
+    assert "- [" not in marked

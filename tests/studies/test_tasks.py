@@ -465,3 +465,38 @@ def test_imported_ratings_count_and_have_no_link(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="already"):
         store.take_in("ann", given)
     store.close()
+
+
+def test_annotations_that_were_not_in_the_study_are_written_as_released(
+    released: Path, tmp_path: Path
+) -> None:
+    """The study is made of the table with every sentence consistent. Line ends are the table's own."""
+    path = released / "tofueval" / "mediasum_factual_eval_dev.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    (tmp_path / "bare").mkdir()
+    blank = {"sent_label": "yes", "exp": "", "type": ""}
+    bare = write_csv(tmp_path / "bare" / path.name, list(rows[0]), [r | blank for r in rows])
+    documents = [{"doc_id": row["doc_id"], "source": "Not part of the release."} for row in rows]
+    texts = write_lines(tmp_path / "documents.jsonl", documents)
+    study = make_study(tmp_path, "tofueval", [Input(bare), Input(texts)], per_item=2)
+    through(study, [path], tmp_path / "out")
+    with (tmp_path / "out" / path.name).open(newline="", encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    # Blanks around an explanation are not kept.
+    assert found == [row | {"exp": row["exp"].strip()} for row in rows]
+
+
+def test_annotated_sentences_can_be_gold(tmp_path: Path) -> None:
+    inputs = tofueval_inputs(tmp_path / "in", systems="AB")
+    other = tofueval_inputs(tmp_path / "gold", systems="C")[0]
+    gold = [*inputs, Input(other.path, gold=True)]
+    study = make_study(
+        tmp_path, "tofueval", gold, raters="ann,ben", per_item=2, qualify=1, threshold=1.0
+    )
+    with served(study) as site:
+        for name, label in (("ann", "yes"), ("ben", "no")):
+            person = site.person(name)
+            task = rate_sentences(person, person.next(), "yes", label)
+            person.answer(task, relevance=5, covered=[1])
+            assert ("end" in person.next()) is (label == "no")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Quoted", "Reading", "are_documents", "choose", "nearest", "rate", "read", "write"]
 
-LONGEST_LIST, LIST_SHARE = 12, 0.3
+LONGEST_LIST, LIST_SHARE = 12, 0.4
 """Items of a list that is quoted whole, if this share of it is quoted anyway."""
 
 LEAST_WORDS = 3
@@ -35,6 +35,8 @@ _NEXT_PART = re.compile(
 _BRACKETS = re.compile(r"[\[\]]+")
 _WORD = re.compile(r"[^\s\[\]]*\w[^\s\[\]]*")
 _BULLET = re.compile(r"[ \t]*[-*+•‣–·][ \t]+")
+_NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s|[A-Z]\)\s")
+"""How an item begins that brings its own number or letter; bullets are not quoted."""
 _PRONOUN = re.compile(r"\W*(?:it|they|he|she)\b", re.IGNORECASE)
 _REFERS = re.compile(
     r"\b(?:its?|they|them|their|theirs|this|that|these|those|each|ones?|both|others?|same|such|"
@@ -135,7 +137,7 @@ def read(
         part = judge(match(text, sources, encoder), model)
         blended = blend(judgement, part)  # a part alone may not say what it is about
         if not _REFERS.search(text):
-            blended = replace(blended, nearness=part.nearness)
+            blended = replace(blended, relevance=part.relevance)
         judged.append((text, blended))
     return Reading(found, judgement, tuple(judged))
 
@@ -159,7 +161,9 @@ def nearest(question: str, sources: Sequence[Source], encoder: SentenceEncoder |
         UnavailableError: the encoder cannot be had, or packages are missing.
     """
     found = match(question, sources, encoder)
-    return judge(found).nearness if found.by_meaning else 0.0
+    if not found.by_meaning or not found.places:
+        return 0.0
+    return max(0.0, *(float(found.column(name).max()) for name in ("near", "near_group")))
 
 
 def rate(
@@ -345,7 +349,8 @@ def _text(
         if new_source and several and _quotable(title):
             lines.append(f"{mark(each.source, title)}:")
         if last is None or new_source or (last.kind, each.kind) != ("sentence", "sentence"):
-            lines.append(f"- {marks}" if each.kind == "item" else marks)
+            bullet = each.kind == "item" and not _NUMBERED.match(text)
+            lines.append(f"- {marks}" if bullet else marks)
         else:
             lines[-1] += f" {marks}"
         last = each

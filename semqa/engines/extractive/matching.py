@@ -290,8 +290,6 @@ def match(
     question: str,
     sources: Sequence[Source],
     encoder: SentenceEncoder | None = None,
-    *,
-    without: frozenset[tuple[int, int]] = frozenset(),
 ) -> Match:
     """Compare the units of the sources with a question.
 
@@ -299,16 +297,13 @@ def match(
         question: the question.
         sources: the sources.
         encoder: compares by meaning; None compares by words only.
-        without: places of units that are treated as if they were not there.
 
     Raises:
         InputError: the encoder is not usable.
         UnavailableError: the encoder cannot be had, or packages are missing.
     """
     read = tuple(read_units(source) for source in sources)
-    places = tuple(
-        (s, u) for s, units in enumerate(read) for u in units.content if (s, u) not in without
-    )
+    places = tuple((s, u) for s, units in enumerate(read) for u in units.content)
     if not places:
         return Match(read, places, np.zeros((0, 0)), (), encoder is not None)
     columns = _Words(question, read, places).columns() | _shape(question, read, places)
@@ -363,8 +358,11 @@ class _Words:
         bm25 = (share * times * (_K1 + 1) / (times + damping[:, None])).sum(1)
         of = np.array([s for s, _ in places], dtype=np.int64)
         in_source = np.array([share @ both[of == s].max(0, initial=0.0) for s in range(len(read))])
+        words = own @ share
         columns = {
-            "words": own @ share,
+            "words": words,
+            "words_before": _beside(words, read, places, -1),
+            "words_after": _beside(words, read, places, 1),
             "words_soft": soft @ share,
             "words_above": over @ share,
             "words_over": last @ share,
@@ -394,16 +392,26 @@ def _pairs(asked: Sequence[str], units: Sequence[Sequence[str]]) -> Array:
     return out
 
 
+def _beside(
+    values: Array, read: Sequence[Units], places: Sequence[tuple[int, int]], step: int
+) -> Array:
+    """Return the value of each unit's neighbour in its paragraph, list or table; 0 without one."""
+    rows = {place: row for row, place in enumerate(places)}
+    out = np.zeros(len(values))
+    for row, (s, u) in enumerate(places):
+        other = rows.get((s, u + step))
+        units = read[s].structure.units
+        if other is not None and units[u + step].group == units[u].group:
+            out[row] = values[other]
+    return out
+
+
 def _standing(name: str, values: Array, sharpness: float) -> dict[str, Array]:
-    """Return how values stand among all: rank, distance from the mean, nearness to the best."""
+    """Return how values stand among all: rank, and nearness to the best."""
     rank = np.empty(len(values))
     rank[np.argsort(-values, kind="stable")] = np.arange(len(values))
-    spread = float(values.std()) + 1e-6
     return {
         f"{name}_rank": 1 / (1 + rank),
-        f"{name}_top3": (rank < 3).astype(float),
-        f"{name}_top10": (rank < 10).astype(float),
-        f"{name}_z": np.clip((values - values.mean()) / spread, -3, 6),
         f"{name}_best": np.exp((values - values.max()) * sharpness),
     }
 
@@ -472,6 +480,8 @@ def _meaning(
     best_there = np.array([in_group[s, read[s].structure.units[u].group] for s, u in places])
     out = {
         "near": unit,
+        "near_before": _beside(unit, read, places, -1),
+        "near_after": _beside(unit, read, places, 1),
         "near_group": group,
         "near_above": above,
         "near_over": over,
@@ -495,14 +505,11 @@ def _meaning(
     return out
 
 
-SHARE = 0.45
-"""A unit is quoted if its chance is at least this share of the best one's."""
+SHARE = 0.5
+"""A unit is quoted if its chance is at least this share of the best one's; 0.45 to 0.65 are as good."""
 
 MOST = 10
 """Units that are quoted at most, what they need to be understood not counted."""
-
-UNSURE, MOST_UNSURE = 0.1, 3
-"""Chance of the best unit below which no more than so many are quoted."""
 
 
 @dataclass(frozen=True)
@@ -513,7 +520,7 @@ class Model:
         unit: logistic regression of the chance that a person would quote a unit of documents that
             answer the question.
         relevance: the same where half of the questions are asked of documents that do not.
-        least: nearness below which the sources do not answer.
+        least: relevance of the best unit below which the sources do not answer.
     """
 
     unit: Mapping[str, float]
@@ -528,19 +535,17 @@ class Judgement:
     Attributes:
         chances: chance that a person would quote each unit if the sources answer; shape [rows].
         relevance: that chance if they may as well not answer; shape [rows].
-        nearness: how much the sources have to do with the question, from 0 to 1.
-        least: nearness below which they do not answer it.
+        least: relevance of the best unit below which the sources do not answer the question.
     """
 
     chances: Array
     relevance: Array
-    nearness: float
     least: float
 
     @property
     def answers(self) -> bool:
         """Whether the sources are taken to answer the question."""
-        return self.nearness >= self.least
+        return float(self.relevance.max(initial=0.0)) >= self.least
 
 
 @lru_cache(maxsize=1)
@@ -564,35 +569,22 @@ def judge(match: Match, model: Model | None = None) -> Judgement:
         _logistic(match.features @ [each.get(name, 0.0) for name in match.names] + each["bias"])
         for each in (model.unit, model.relevance)
     )
-    return Judgement(chances, relevance, nearness(match, chances), model.least)
-
-
-def nearness(match: Match, chances: Array) -> float:
-    """Return how much the sources have to do with the question, from 0 to 1.
-
-    By meaning that is the cosine of the nearest unit or paragraph; by words only it is the share of
-    the question's words, the rarest counting most, in the best of the units most likely quoted.
-    """
-    if not len(chances):
-        return 0.0
-    if match.by_meaning:
-        return max(0.0, *(float(match.column(name).max()) for name in ("near", "near_group")))
-    top = np.argsort(-chances, kind="stable")[:3]
-    return float(match.column("words_all")[top].max())
+    return Judgement(chances, relevance, model.least)
 
 
 def blend(whole: Judgement, part: Judgement) -> Judgement:
     """Return the mean of two judgements of the same units, of their log odds."""
-    chances = _mean_odds(whole.chances, part.chances)
-    return Judgement(chances, part.relevance, whole.nearness, whole.least)
+    return Judgement(
+        _mean_odds(whole.chances, part.chances),
+        _mean_odds(whole.relevance, part.relevance),
+        whole.least,
+    )
 
 
 def select(judgement: Judgement) -> list[int]:
     """Return the rows to quote, the most certain first; at least one if there is any."""
-    best = float(judgement.chances.max(initial=0.0))
-    most = MOST if best >= UNSURE else MOST_UNSURE
-    order = np.argsort(-judgement.chances, kind="stable")[:most].tolist()
-    least = SHARE * best
+    least = SHARE * float(judgement.chances.max(initial=0.0))
+    order = np.argsort(-judgement.chances, kind="stable")[:MOST].tolist()
     return [row for row in order if judgement.chances[row] >= least]
 
 
