@@ -62,7 +62,7 @@ class Exchange(NamedTuple):
 
     Attributes:
         question: the question, in words.
-        answer: its answer as plain text, without marks; empty if there is none.
+        answer: its answer as plain text, without marks; empty without an answer.
     """
 
     question: str

@@ -52,7 +52,7 @@ def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
         skip: so many items are left out.
 
     Raises:
-        InputError: the file cannot be read, or is no array of objects.
+        InputError: the file cannot be read, or is not an array of objects.
     """
     name = display_name(path)
     decoder = json.JSONDecoder()

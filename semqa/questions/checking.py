@@ -46,7 +46,7 @@ class Checking:
         self._done = decided[True] | decided[False]
 
     def left(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the rows that nobody has decided on, each with its number from 1."""
+        """Yield the rows that are not decided, each with its number from 1."""
         for number, (qid, row) in enumerate(self._rows.items(), 1):
             if qid not in self._done:
                 yield number, dict(row)

@@ -190,7 +190,7 @@ MOST_ID = 2**31
 
 
 def _number(value: object) -> int | None:
-    """Return the id of a passage, which the release writes as a string of digits; None if it is none."""
+    """Return the id of a passage, which the release writes as a string of digits; or None if it is invalid."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST_ID:
@@ -304,7 +304,7 @@ class PassageFile:
         self._offsets = np.load(self._index, mmap_mode="r")
 
     def find(self, passage: int) -> tuple[str, str] | None:
-        """Return title and text of a passage; None if there is none of that id."""
+        """Return title and text of a passage; or None if the id is unknown."""
         offset = int(self._offsets[passage]) if passage < len(self._offsets) else -1
         if offset < 0:
             return None

@@ -30,7 +30,7 @@ class Answered(NamedTuple):
         answer: a string of the passage.
         title: of the page that the passage is of.
         text: the passage.
-        score: how surely the passage answers the question, in [0, 1]; 0 if nobody said yet.
+        score: how surely the passage answers the question, in [0, 1]; 0 if not scored yet.
         url: address of the page; empty if unknown.
     """
 
@@ -127,7 +127,7 @@ def made_id(prefix: str, question: str) -> str:
 
 
 def question_word(question: str) -> str:
-    """Return the first question word in lower case; ``other`` if there is none.
+    """Return the first question word in lower case; ``other`` without one.
 
     Example:
         >>> question_word("In which year did it open?"), question_word("Name two rivers.")

@@ -147,7 +147,7 @@ def _item(
     where: str,
 ) -> Item:
     if qid not in questions:
-        raise InputError(f"The question {qid!r} is in none of the QuoteSum files.", where=where)
+        raise InputError(f"The question {qid!r} is not in the QuoteSum files.", where=where)
     question = questions[qid]
     sources = [{"text": each.text, "title": each.title or ""} for each in question.sources]
     data = {"question": question.question, "answer": text, "sources": sources}

@@ -168,7 +168,7 @@ class Study:
         """Read a study.
 
         Raises:
-            InputError: it is none, or a file of it is damaged.
+            InputError: it is not a study, or a file of it is damaged.
         """
         path = folder / STUDY_FILE
         try:

@@ -132,7 +132,7 @@ class Question:
         )
 
     def check(self, value: object) -> Any:
-        """Return an answer that is allowed; None if there is none.
+        """Return an allowed answer, or None if it is empty.
 
         Raises:
             InputError: it is not allowed.
@@ -427,7 +427,7 @@ def _listed(wanted: object) -> list[Any]:
 
 
 def next_stage(stages: Sequence[Stage], done: int, values: Mapping[str, Any]) -> int | None:
-    """Return the first stage from `done` on that the answers lead to; None if there is none."""
+    """Return the first stage from `done` on that the answers lead to, or None."""
     return next((n for n in range(done, len(stages)) if stages[n].asked(values)), None)
 
 
@@ -458,7 +458,7 @@ def tied(votes: Iterable[Hashable]) -> bool:
 
 
 def majority(votes: Sequence[_Vote]) -> _Vote | None:
-    """Return the most frequent vote; None if there is none, or another is as frequent."""
+    """Return the most frequent vote, or None if there are no votes or a tie."""
     return None if not votes or tied(votes) else Counter(votes).most_common(1)[0][0]
 
 

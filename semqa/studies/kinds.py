@@ -25,7 +25,7 @@ def kind_of(name: str) -> Kind:
     """Return a kind of task.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: no kind has that name.
     """
     if name not in KINDS:
         raise InputError(f"must be one of {', '.join(KINDS)}, got {name!r}.", field="kind")

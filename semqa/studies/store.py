@@ -170,7 +170,7 @@ class Assignment(NamedTuple):
         draft: unsaved answers of the open stage.
         seconds: time worked on it.
         reviews: what reviewers said of it, the oldest first.
-        latest: number of the newest saved answer; 0 if there is none.
+        latest: number of the newest saved answer; 0 if nothing is saved.
     """
 
     id: int
@@ -338,7 +338,7 @@ class Store:
         return (OWNER,)
 
     def owner_of(self, secret: str) -> str | None:
-        """Return the name of who has a token; None if nobody does. Takes as long for any token."""
+        """Return the name that a token belongs to, or None, in constant time."""
         given = hashlib.sha256(secret.encode("utf-8", "replace")).digest()
         found = None
         with self._database.reading() as connection:
@@ -352,13 +352,13 @@ class Store:
         """Return a rater, or the owner.
 
         Raises:
-            NotFoundError: there is none of that name.
+            NotFoundError: no rater has that name.
         """
         with self._database.reading() as connection:
             return self._rater(connection, name)
 
     def add_raters(self, names: Iterable[str]) -> None:
-        """Add raters, and deal out anew what nobody has begun.
+        """Add raters, and deal the items that are not begun anew.
 
         Raises:
             InputError: a name is taken or empty.
@@ -386,7 +386,7 @@ class Store:
         """Take a rater out: the link ends, finished ratings stay, and others get the open items.
 
         Raises:
-            NotFoundError: there is none of that name.
+            NotFoundError: no rater has that name.
         """
         with self._database.writing() as connection:
             state = self._rater(connection, name).state
@@ -399,7 +399,7 @@ class Store:
     def _check_free(self, connection: Connection, name: str) -> None:
         check_name(name)
         if self._named(connection, name):
-            raise InputError(f"There is a rater {name!r} already.")
+            raise InputError(f"Rater {name!r} already exists.")
 
     def _add(self, connection: Connection, name: str, state: str) -> None:
         token = secrets.token_urlsafe(24)
@@ -429,7 +429,7 @@ class Store:
     # Who gets what
 
     def _deal(self, connection: Connection) -> None:
-        """Deal out all that nobody has begun. What a rater who left had begun goes to others too."""
+        """Deal the items that are not begun, and those that a rater who left had begun."""
         study, settings = self.study, self.study.settings
         named = {each.name: each.state for each in self._raters(connection)}
         pilot = set(study.pilot)
@@ -438,7 +438,7 @@ class Store:
         unbegun = assignments.c.opened.is_(None)
         left = assignments.c.rater.in_(gone) & assignments.c.done.is_(None)
         begun = left & assignments.c.opened.is_not(None)
-        # Rows of answers stay whole: an item that was begun keeps its row, but counts for nobody.
+        # An item that was begun keeps its row, because answers refer to it, but counts for no rater.
         connection.execute(assignments.delete().where(unbegun))
         abandoned = {row.id for row in connection.execute(select(assignments.c.id).where(begun))}
         needed = self._needed(connection)
@@ -679,7 +679,7 @@ class Store:
             select(assignments).where(assignments.c.id == number, assignments.c.rater == rater)
         ).one_or_none()
         if row is None:
-            raise NotFoundError("There is no such item among yours.")
+            raise NotFoundError("You have no such item.")
         return self._assignment(connection, row)
 
     def _assignment(self, connection: Connection, row: Row[Any]) -> Assignment:
@@ -832,13 +832,13 @@ class Store:
                 check_name(rater)
                 self._add(connection, rater, "imported")
             elif known.state != "imported":
-                raise InputError(f"There is a rater {rater!r} already. Give another name.")
+                raise InputError(f"Rater {rater!r} already exists. Give another name.")
             saved = self.clock()
             own = select(assignments.c.item).where(assignments.c.rater == rater)
             had = set(connection.execute(own).scalars())
             for place, each in enumerate(ratings, len(had) + 1):
                 if each.item in had:
-                    raise InputError(f"{rater!r} has rated item {each.item} already.")
+                    raise InputError(f"{rater!r} has already rated item {each.item}.")
                 had.add(each.item)
                 done = {"opened": saved, "done": saved}
                 row = {**_new(rater, each.item, place), **done}

@@ -49,7 +49,7 @@ def read_kept(study: Study) -> dict[str, CsvFile]:
 
 
 def column(file: CsvFile, name: str) -> int | None:
-    """Return the place of a column; None if there is none."""
+    """Return the index of a column, or None if it is missing."""
     names = [header.strip().casefold() for header in file.header]
     return names.index(name) if name in names else None
 

@@ -84,7 +84,7 @@ class Writing(Kind):
                     qid = row.text("qid")
                     if qid not in questions:
                         raise InputError(
-                            f"The question {qid!r} is in none of the files given before.",
+                            f"The question {qid!r} is not in the files given before it.",
                             where=row.where,
                         )
                     starts[qid] = row.text("prediction")
