@@ -14,6 +14,7 @@ from semqa.bench import Plan, run
 from semqa.engines import Request
 from semqa.engines.generation import Generation
 from semqa.errors import UnavailableError
+from semqa.history import Exchange
 from semqa.prompting import Prompt, PromptBuilder
 from semqa.retrieval import PromptSettings
 from tests.bench.test_run import many_questions, rows_of, without_times
@@ -126,7 +127,10 @@ def test_the_results_say_how_many_exemplars_there_were(
     assert results["tokens"] is None
     limits = {"alone?": 10**9, "opened?": 2_000, "expensive?": 4_000}
 
-    def narrow(self: Model, question: str, sources: Sequence[Source]) -> Prompt:
+    def narrow(
+        self: Model, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
+    ) -> Prompt:
+        del history
         assert self.prompts is not None
         return self.prompts.build(
             question,

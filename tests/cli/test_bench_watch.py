@@ -181,7 +181,7 @@ def test_a_terminal_sees_time_and_what_failed(terminal: Terminal, tmp_path: Path
         "from semqa.quotes import QuotedAnswer\n"
         "class Moody:\n"
         "    name = 'moody'\n"
-        "    def answer(self, question, sources):\n"
+        "    def answer(self, question, sources, history=()):\n"
         "        time.sleep(0.6)\n"
         "        if 'bridge' in question: raise InputError('no bridge today')\n"
         "        return QuotedAnswer.parse('', sources)\n"
