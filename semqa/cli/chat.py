@@ -81,7 +81,7 @@ def chat(
     database: Database = None,
     engine: EngineName = None,
 ) -> None:
-    """Ask questions about documents in a conversation; follow-ups know what was said.
+    """Ask questions about documents in a conversation, with follow-ups.
 
     Ctrl-C stops an answer, Ctrl-D ends. In a pipe, each line of standard input is a question.
 

@@ -211,7 +211,7 @@ def _existing(name: str, data: Path | None) -> Library:
         from semqa.data.home import data_folder
 
         raise InputError(
-            f"Collection {name!r} not found: there are none in {data_folder(data)}.",
+            f"Collection {name!r} not found in {data_folder(data)}, which has no collections.",
             hint="Make one with: semqa index DIR",
         )
     return library

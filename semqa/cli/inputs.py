@@ -122,7 +122,7 @@ def _open_collection(
     where = data_folder(data) / "library"
     if not where.is_dir():
         raise InputError(
-            f"Collection {name!r} not found: there are none in {where}.",
+            f"Collection {name!r} not found in {where}, which has no collections.",
             hint="Make one with: semqa index DIR",
         )
     return Library(where, reranker=reranker).collection(owner, name)

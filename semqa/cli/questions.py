@@ -108,7 +108,7 @@ class RuleOptions:
     ] = None
 
     def rules(self, usual: Rules) -> Rules:
-        """Return the rules: what was given, else what is usual.
+        """Return the rules: the given options, otherwise the defaults.
 
         Raises:
             InputError: a number is out of its range.
@@ -281,7 +281,7 @@ def _documents(
         where = data_folder(data) / "library"
         if not where.is_dir():
             raise InputError(
-                f"Collection {name!r} not found: there are none in {where}.",
+                f"Collection {name!r} not found in {where}, which has no collections.",
                 hint="Make one with: semqa index DIR",
             )
         kept = Library(where).collection("", name)

@@ -54,10 +54,10 @@ def new(
         ),
     ] = None,
     per_item: Annotated[
-        int | None, typer.Option(help="Ratings per item.", show_default="as in the paper")
+        int | None, typer.Option(help="Ratings per item.", show_default="that of the kind")
     ] = None,
     design: Annotated[
-        str | None, typer.Option(help="How to ask.", show_default="as in the paper")
+        str | None, typer.Option(help="How to ask.", show_default="the first of the kind")
     ] = None,
     title: Annotated[
         str | None, typer.Option(help="Title for raters.", show_default="that of the kind")

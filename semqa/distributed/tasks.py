@@ -110,7 +110,7 @@ class Answerer:
                 for group in task.groups
                 for record in answer_items(group, self._engine, predict_only=self._job.predict_only)
             ]
-        except Exception as error:  # noqa: BLE001  (raised by who is told)
+        except Exception as error:  # noqa: BLE001  (the command raises it)
             return told(error)
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ class Guarded:
         """Return what the function makes of a task, or a `Failure`."""
         try:
             return self._work(task)
-        except Exception as error:  # noqa: BLE001  (raised by who is told)
+        except Exception as error:  # noqa: BLE001  (the command raises it)
             return told(error)
 
 

@@ -196,7 +196,7 @@ def held_in(answer: str, passage: str) -> str | None:
 
 
 def cut(article: str) -> Iterator[tuple[str, str]]:
-    r"""Yield the passages of an article, each with the article's title; headings are none.
+    r"""Yield the passages of an article, each with the article's title; headings are skipped.
 
     Example:
         >>> list(cut("# Paris\n\nParis is a city.\n\n## Name\n\nIt is old."))

@@ -219,7 +219,7 @@ def collect_documents(
         What each step left.
 
     Raises:
-        InputError: a judge cannot do what is asked of it, or the folder holds another run.
+        InputError: a judge does not support its filter, or the folder holds another run.
         UnavailableError: another process works there, a model failed, or the disk is full.
     """
     check_judges(plan.rules)
@@ -372,7 +372,7 @@ def _filter_counts(counts: Mapping[str, int], pages: str) -> list[Count]:
 def _end(
     plan: Plan, filtered: Path, counts: list[Count], *, checked: bool | None = None
 ) -> list[Count]:
-    """Merge similar questions and write what is left."""
+    """Merge similar questions and write the result."""
     places: list[int] = []
     texts: list[str] = []
     for line, _ in paq.read_from(filtered, 0, 0):

@@ -51,7 +51,7 @@ def check_judges(rules: Rules) -> None:
     """Create the judges, so that a wrong name is found before anything is read.
 
     Raises:
-        InputError: there is no such judge, or it cannot do what is asked of it.
+        InputError: the judge is unknown, or does not support this filter.
         UnavailableError: a model was not reached, or a package is missing.
     """
     _answering(rules.qa, rules.device)

@@ -343,8 +343,9 @@ class Kind(ABC):
         return self.stages(item, design)[stage].check(values, before)
 
     def review(self, item: Item, design: str, values: Mapping[str, Any]) -> tuple[Part, ...]:
-        """Return what a reviewer sees of a finished item; for kinds that are `reviewed`."""
-        raise NotImplementedError
+        """Return what a reviewer sees of a finished item; nothing unless the kind is `reviewed`."""
+        del item, design, values
+        return ()
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
         """Return files that an export needs, by name: they are kept in the folder of the study."""

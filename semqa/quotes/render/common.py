@@ -89,7 +89,8 @@ def verdict_text(answer: QuotedAnswer, question: str = "") -> str:
             counts.append(f"{len(answer.dropped)} dropped")
         said = [f"✗ {total} {noun}: {', '.join(counts)}."]
     else:
-        sign = "✓" if verdict is Verdict.QUOTED else "!"
+        # A tick beside quotes that hardly answer would be read as "correct".
+        sign = "✓" if verdict is Verdict.QUOTED and not is_low(answer) else "!"
         said = [f"{sign} {total} {noun}, verified character for character."]
     if repaired := sum(quote.repaired is not None for quote in quotes):
         said.append(f"{repaired} {'was' if repaired == 1 else 'were'} repaired.")
