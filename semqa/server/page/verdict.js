@@ -46,7 +46,7 @@ export function verdictText({ verdict, quotes, dropped = [], claims = [], releva
     const counts = STATUSES.map((status) => [quotes.filter((quote) => quote.status === status).length, status]);
     const told = [...counts, [dropped.length, "dropped"]].filter(([count]) => count).map((each) => each.join(" "));
     said.push(`✗ ${total} ${noun}: ${told.join(", ")}.`);
-  } else said.push(`${verdict === "quoted" && !isLow(answer) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
+  } else said.push(`${verdict === "quoted" && !isLow({ relevance }) ? "✓" : "!"} ${total} ${noun}, verified character for character.`);
   const repaired = quotes.filter((quote) => quote.repaired).length;
   if (repaired) said.push(`${repaired} ${repaired === 1 ? "was" : "were"} repaired.`);
   const cut = quotes.filter((quote) => quote.cut).length;
