@@ -10,6 +10,7 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 import semqa
+from semqa.attribution.judges.base import Entailment
 from semqa.data.files import STDIN, ByteBudget, decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, decode_row, describe, encode_row, lines_of
 from semqa.errors import InputError
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.judges.base import Judge
-
-__all__ = [
-    "Record",
-    "describe_judge",
-    "kind_of",
-    "must_be",
-    "read_record",
-    "read_record_rows",
-    "versions",
-    "write_record",
-]
 
 MAX_BYTES = 1 << 30
 """Largest record: it contains more than the data that it was made from."""
@@ -61,6 +51,22 @@ def must_be(row: Row, field: str, rule: str) -> InputError:
     return InputError(
         f"must be {rule}, got {describe(value)}.", field=field, value=value, where=row.where
     )
+
+
+def entailment_of(row: Row, field: str) -> Entailment | None:
+    """Return the probabilities in a field of a record; None if missing.
+
+    Raises:
+        InputError: they are no probabilities.
+    """
+    value = row.fields.get(field)
+    if value is None:
+        return None
+    found = list(map(value.get, Entailment._fields)) if isinstance(value, dict) else []
+    usable = [p for p in found if isinstance(p, int | float) and 0 <= p <= 1]
+    if len(usable) != len(Entailment._fields):
+        raise must_be(row, field, f"the probabilities {', '.join(Entailment._fields)}")
+    return Entailment(*map(float, usable))
 
 
 def describe_judge(judge: Judge) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from semqa.metrics.agreement import cohen_kappa, krippendorff_alpha, pairwise_agreement
 from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
-from semqa.metrics.statistics import adjust
+from semqa.metrics.statistics import holm
 from semqa.studies.kind import Figures, majority
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def _compare(
                     "p": test.p,
                 }
             )
-    for row, adjusted in zip(found, adjust([row["p"] for row in found], "holm"), strict=True):
+    for row, adjusted in zip(found, holm([row["p"] for row in found]), strict=True):
         row["adjusted"] = adjusted
     return found
 

@@ -29,7 +29,7 @@ from semqa.errors import InputError
 from semqa.metrics import Example, score, summarise
 from semqa.metrics.bootstrap import paired_bootstrap
 from semqa.metrics.scores import quoted_f1
-from semqa.metrics.statistics import adjust
+from semqa.metrics.statistics import holm
 from semqa.quotes import Verdict
 from tests.server.browser.conftest import BROWSER, FLAGS
 
@@ -107,7 +107,7 @@ def test_comparisons_are_corrected_over_the_whole_table(runs: Path) -> None:
         for name in ("extractive", "human", "tail-1")
         for metric in ("rougeLsum", "sem_f1", "sem_recall", "semqa")
     ]
-    corrected = adjust([test.p for test in tests], "holm")
+    corrected = holm([test.p for test in tests])
     shown = [row[at].value for row in compared.rows for at in (2, 4, 6, 8)]
     assert shown == pytest.approx(corrected)
     assert [row[1].value for row in compared.rows] == pytest.approx(

@@ -10,13 +10,8 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.ais import (
-    ReleasedFile,
-    Verdict,
-    read_released,
-    write_ratings,
-    write_released,
-)
+from semqa.attribution.ais.ratings import Verdict, write_ratings
+from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
 from semqa.cli.main import main
 from tests.attribution.ais.makers import ROW, released_csv, said, verdicts
 from tests.cli.conftest import Command, Outcome
@@ -104,10 +99,18 @@ def test_json_has_every_figure(run: Command, toy: Path) -> None:
     assert task["agreement"] == []
 
 
-@pytest.mark.parametrize("test", ["fisher", "chi2", "welch", "mcnemar"])
-def test_other_tests_and_a_baseline(run: Command, toy: Path, test: str) -> None:
+def test_another_test_and_a_baseline(run: Command, toy: Path) -> None:
     record = run(
-        "eval", "ais", toy, "--test", test, "--baseline", "close", "--correction", "holm", "--json"
+        "eval",
+        "ais",
+        toy,
+        "--test",
+        "mcnemar",
+        "--baseline",
+        "close",
+        "--correction",
+        "holm",
+        "--json",
     ).json
     found = {(c["system"], c["measure"]): c for c in record["tasks"][0]["comparisons"]}
     assert {c["other"] for c in found.values()} == {"close"}
@@ -206,10 +209,6 @@ def test_agreement_from_counts_only_when_asked(run: Command, toy: Path, tmp_path
         ),
         (("ratings.jsonl",), "ratings.jsonl: Verdicts are"),
         (("--ratings", "ann_toy.csv"), "ann_toy.csv: Ratings are"),
-        (
-            ("ann_toy.csv", "--test", "chi2", "--alternative", "less"),
-            "must be two-sided for χ²",
-        ),
     ],
 )
 def test_mistakes(

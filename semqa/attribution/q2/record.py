@@ -5,7 +5,8 @@ It needs nothing beside it: scores are computed anew from what it holds, without
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.q2.measure import Settings
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from semqa.attribution.q2.reading import ResponseFile
 
-__all__ = ["KIND", "Run", "judged_of", "read_if_run", "read_run"]
-
 KIND = "semqa-q2"
 
 
@@ -32,13 +31,10 @@ class Run:
     """Scored responses, and how they came about.
 
     Attributes:
-        scores: the responses.
-        settings: of the measure.
         judge: as `semqa.attribution.records.describe_judge` gives it.
         spans: the finder of informative spans.
         files: what was read: ``name``, ``sha256``, ``kind`` and counts.
         baselines: what the baselines among the scores were computed with, by name.
-        versions: of semqa and of the packages that took part.
     """
 
     scores: tuple[ResponseScore, ...]
@@ -61,36 +57,19 @@ class Run:
             "dropped": file.dropped,
         }
 
-    def to_dict(
-        self,
-        *,
-        rows: bool = True,
-        resamples: int = 1000,
-        seed: int = 0,
-        confidence: float = 0.95,
-    ) -> dict[str, Any]:
-        """Return the record for JSON.
-
-        Args:
-            rows: with the responses.
-            resamples: bootstrap resamples; 0 for no intervals.
-            seed: random seed.
-            confidence: mass of its intervals.
-        """
+    def to_dict(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, Any]:
+        """Return the record for JSON, its intervals by so many bootstrap resamples."""
 
         def summary(scores: Sequence[ResponseScore]) -> dict[str, Any]:
-            return summarise(scores, resamples=resamples, seed=seed, confidence=confidence)
+            return summarise(scores, resamples=resamples, seed=seed)
 
         groups: dict[str, list[ResponseScore]] = {}
         for score in self.scores:
             groups.setdefault(score.response.system or "", []).append(score)
         questions = [question for score in self.scores for question in score.questions]
-        rejected: dict[str, int] = {}
-        for question in questions:
-            if question.rejected is not None:
-                rejected[question.rejected] = rejected.get(question.rejected, 0) + 1
+        rejected = Counter(each.rejected for each in questions if each.rejected is not None)
         valid = [question for question in questions if question.valid]
-        record: dict[str, Any] = {
+        return {
             "kind": KIND,
             "n": len(self.scores),
             "scores": summary(self.scores),
@@ -102,20 +81,18 @@ class Run:
                 "tried": len(questions),
                 "valid": len(valid),
                 "unanswered_by_knowledge": sum(question.answer is None for question in valid),
-                "rejected": rejected,
+                "rejected": dict(rejected),
                 "responses_without": sum(not score.valid for score in self.scores),
             },
-            "settings": self.settings.to_dict(),
+            "settings": asdict(self.settings),
             "judge": dict(self.judge),
             "spans": self.spans,
             "files": [dict(file) for file in self.files],
             "baselines": {name: dict(how) for name, how in self.baselines.items()},
-            "bootstrap": {"resamples": resamples, "seed": seed, "confidence": confidence},
+            "bootstrap": {"resamples": resamples, "seed": seed, "confidence": 0.95},
             "versions": dict(self.versions),
+            "rows": [score.to_dict() for score in self.scores],
         }
-        if rows:
-            record["rows"] = [score.to_dict() for score in self.scores]
-        return record
 
 
 def read_run(path: Path | str) -> Run:
@@ -130,11 +107,7 @@ def read_run(path: Path | str) -> Run:
 
 
 def read_if_run(path: Path) -> Run | None:
-    """Read a file if it is a record; None for other files and standard input.
-
-    Raises:
-        InputError: it begins as a record and is invalid.
-    """
+    """Read a file if it begins as a record; None for other files and standard input."""
     if not path.is_file():
         return None
     with path.open("rb") as stream:
@@ -154,11 +127,7 @@ def judged_of(run: Run) -> list[Judged]:
 
 
 def run_of(record: Row) -> Run:
-    """Take a decoded record.
-
-    Raises:
-        InputError: it is invalid.
-    """
+    """Take a decoded record."""
     if record.fields.get("kind") != KIND:
         raise must_be(record, "kind", f'"{KIND}", as semqa eval q2 --out writes it')
     rows, files = record.fields.get("rows"), record.fields.get("files")
@@ -196,9 +165,7 @@ def run_of(record: Row) -> Run:
 
 def _settings(fields: Mapping[str, Any], where: str) -> Settings:
     beams = fields.get("beams")
-    flags = {
-        name: fields.get(name) for name in ("every_question", "keep_personal", "nli", "official")
-    }
+    flags = {name: fields.get(name) for name in ("nli", "official")}
     if (
         isinstance(beams, int)
         and beams >= 1

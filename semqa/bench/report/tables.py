@@ -14,7 +14,7 @@ from semqa.bench.results import RESAMPLES, SEED
 from semqa.errors import InputError
 from semqa.metrics import summarise
 from semqa.metrics.bootstrap import paired_bootstrap, question_mean
-from semqa.metrics.statistics import adjust
+from semqa.metrics.statistics import holm
 from semqa.quotes import Verdict
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def comparison_table(
                 notes.append(f"Not compared: {run.label}: {error}")
     if not tests:
         return None
-    corrected = dict(zip(tests, adjust([t.p for t in tests.values()], "holm"), strict=True))
+    corrected = dict(zip(tests, holm([t.p for t in tests.values()]), strict=True))
     rows: list[list[Cell]] = []
     for run in runs:
         if not any(label == run.label for label, _ in tests):

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from semqa.attribution.ais import Rating, Verdict
+from semqa.attribution.ais.ratings import Rating, Verdict
 from semqa.attribution.ais.released import COLUMNS
 
 ROW: dict[str, str] = {

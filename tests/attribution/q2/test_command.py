@@ -152,26 +152,10 @@ def test_meta_of_a_measure_of_ones_own(semqa: Command) -> None:
     assert found["simulation"]["iterations"] == 20
 
 
-def test_meta_of_a_file_for_each_system(semqa: Command) -> None:
-    """As the released code keeps them: scores of two systems, joined by their ids."""
-    both = semqa("meta", "contexts.csv", "--measure", "mine", *FEW).json["contexts"]
-    header = "id,response,knowledge,mine,label\n"
-    Path("a.csv").write_text(header + "0,r,k,.9,0\n1,r,k,.2,1\n2,r,k,.5,0\n", encoding="utf-8")
-    Path("b.csv").write_text(header + "0,s,k,.1,1\n1,s,k,.8,0\n2,s,k,.5,0\n", encoding="utf-8")
-    options = ("--measure", "mine", *FEW)
-    found = semqa("meta", "--paired", "a.csv", "b.csv", *options).json["contexts"]
-    assert found["annotation"]["inconsistent"] == {"a.csv": 1, "b.csv": 1}
-    for level in ("response_level", "system_level"):
-        assert found[level] == both[level]
-    assert "--paired" in semqa("meta", "--paired", "a.csv").err
-    mixed = semqa("meta", "--paired", "a.csv", "contexts.csv").err
-    assert "contexts.csv:2: The file" in mixed
-
-
 def test_meta_draws_and_names_classes(semqa: Command) -> None:
+    Path("inconsistent.csv").write_text(CONSISTENT, encoding="utf-8")
     Path("a.csv").write_text(CONSISTENT, encoding="utf-8")
-    Path("b.csv").write_text(CONSISTENT, encoding="utf-8")
-    done = semqa("meta", "--consistent", "a.csv", "--inconsistent", "b.csv", "--plot", "p.svg")
+    done = semqa("meta", "consistent.csv", "inconsistent.csv", "--plot", "p.svg")
     assert done.code == 0, done.err
     assert "written: p.svg" in done.err
     assert Path("p.svg").read_bytes().startswith(b"<?xml")
@@ -191,11 +175,9 @@ def test_meta_draws_and_names_classes(semqa: Command) -> None:
         (["consistent.csv", "--judge", "x"], "Judge 'x'"),
         (["missing.csv", "--judge", "x"], "missing.csv: cannot be read"),
         (["consistent.csv", "-o", "consistent.csv"], "would overwrite an input"),
-        (["consistent.csv", "--response-column", "x"], "consistent.csv: There is"),
         (["meta"], "Name records"),
         (["meta", "consistent.csv", "--threshold", "x"], "--threshold"),
         (["meta", "consistent.csv", "--threshold", "q=1"], "--threshold"),
-        (["meta", "consistent.csv", "--rate", ".1"], "--rate"),
         (["meta", "contexts.csv", "--plot", "p.gif"], "--plot"),
         (["meta", "contexts.csv", "--measure", "x"], "contexts.csv:2: There is"),
     ],
@@ -229,8 +211,6 @@ def test_records_that_are_none(semqa: Command) -> None:
     [
         ["--official"],
         ["--no-nli"],
-        ["--every-question"],
-        ["--keep-personal"],
         ["--drop-repeated"],
         ["--limit", "1"],
         ["--beams", "4"],

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from semqa.attribution.judges import CachedJudge, create_judge
-from semqa.attribution.q2 import Q2, BertScore, Response, RuleSpans, Settings, baseline_scores
+from semqa.attribution.q2 import Q2, Response, Settings
+from semqa.attribution.q2.baselines import BertScore, baseline_scores
+from semqa.attribution.q2.spans import RuleSpans
 from semqa.cli.main import app
 from semqa.errors import InputError
 from tests.attribution.q2 import taught_models as known

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.q2 import RuleSpans, SpacySpans, create_span_finder
-from semqa.attribution.q2.spans import personal_by_words
+from semqa.attribution.q2 import create_span_finder
+from semqa.attribution.q2.spans import RuleSpans, SpacySpans, personal_by_words
 from semqa.errors import InputError
 
 
