@@ -169,7 +169,7 @@ class AttrScore(Kind):
         ]
         if compared:
             scores = score_labels([truth for _, truth, _ in compared], [s for *_, s in compared])
-            record["against_labels"] = scores.to_dict()
+            record["against_labels"] = scores
             record["against_labels_by_domain"] = _by_domain(compared)
             tables += _score_tables(record)
         return Figures(record, tables, notes)
@@ -264,7 +264,7 @@ def _by_domain(compared: Sequence[tuple[Item, Label, Label | None]]) -> dict[str
     if len(domains) < 2:
         return {}
     return {
-        domain: score_labels([truth for _, truth, _ in own], [said for *_, said in own]).to_dict()
+        domain: score_labels([truth for _, truth, _ in own], [said for *_, said in own])
         for domain in domains
         for own in [[each for each in compared if _domain(each[0]) == domain]]
     }

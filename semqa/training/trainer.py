@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from semqa.training.folder import Ranks, Session, TrainingFolder
-    from semqa.training.train import DevScorer, Encoded, TrainingOptions
+    from semqa.training.options import TrainingOptions
+    from semqa.training.train import DevScorer, Encoded
 
 
 def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, Any]:
@@ -44,11 +45,7 @@ def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, 
 
     Evaluations and checkpoints are decided by `Run`.
 
-    Args:
-        settings: options of a training: learning_rate, warmup_steps, weight_decay, seed, device,
-            bf16 and fp16.
-        folder: where checkpoints go.
-        given: further arguments, which override these.
+    `settings` are the options of a training, `given` further arguments, which override these.
 
     Raises:
         InputError: the device cannot compute in this precision.
@@ -62,8 +59,6 @@ def arguments(settings: Any, folder: TrainingFolder, **given: Any) -> dict[str, 
     return {
         "output_dir": str(folder.checkpoints),
         "learning_rate": settings.learning_rate,
-        "warmup_steps": settings.warmup_steps,
-        "weight_decay": settings.weight_decay,
         "eval_strategy": "no",
         "save_strategy": "no",
         "logging_strategy": "no",
@@ -95,15 +90,11 @@ class OneDevice(TrainingArguments):
 
 
 class GuardedTrainer(Trainer):
-    """A Trainer that watches its losses, and says it in words when a checkpoint cannot be written.
-
-    Attributes:
-        folder: of the training.
-        losses: their sum, no number once one of them was none.
-    """
+    """A Trainer that watches its losses, and says it in words when a checkpoint cannot be written."""
 
     folder: TrainingFolder
     losses: Any = 0.0
+    """Their sum; not finite once one of them was not."""
 
     def __init__(self, **given: Any) -> None:
         self._caches = getattr(given["model"].config, "use_cache", None)
@@ -167,15 +158,7 @@ class Keeping:
 
 
 class Run:
-    """A training that can be gone on with.
-
-    Args:
-        trainer: with all that it needs.
-        folder: where everything goes.
-        ranks: the processes of the training.
-        keeping: what is evaluated and kept, and when.
-        on_progress: called with how many steps are done, and of how many.
-    """
+    """A training in a folder that can be gone on with."""
 
     def __init__(
         self,
@@ -332,16 +315,7 @@ def make_run(
     *,
     tensorboard: Path | None = None,
 ) -> Run:
-    """Return a training that is ready to go.
-
-    Args:
-        model: what is trained.
-        tokenizer: its tokenizer.
-        examples: to learn from.
-        dev: scores the model as it is.
-        session: folder, processes, and who is told.
-        options: what, and how.
-        tensorboard: folder for TensorBoard's events.
+    """Return a training that is ready to go; TensorBoard's events go to the folder of that name.
 
     Raises:
         InputError: the device does not compute so, the batch cannot be shared out, or the model
@@ -368,6 +342,8 @@ def make_run(
         optim="adafactor" if options.optimizer == "adafactor" else "adamw_torch",
         lr_scheduler_type=_SCHEDULES[bool(options.warmup_steps), options.schedule],
         max_steps=options.max_steps,
+        warmup_steps=options.warmup_steps,
+        weight_decay=options.weight_decay,
         gradient_checkpointing=options.gradient_checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False},
         **({} if tensorboard is None else logged),
@@ -541,11 +517,7 @@ _RECOMPUTED = 2.0
 class Fit(NamedTuple):
     """How a batch is split, and what a training will take.
 
-    Attributes:
-        micro_batch: examples that one process learns from at once.
-        needed: bytes beyond what the model takes now.
-        free: bytes of memory that nobody uses.
-        seconds: of one step, without evaluations.
+    `needed` is bytes beyond what the model takes now, and `seconds` those of a step without evaluations.
     """
 
     micro_batch: int
@@ -620,13 +592,9 @@ def fit(
 
 @contextmanager
 def memory_errors(free: int | None = None) -> Iterator[None]:
-    """Say what can be done where the block runs out of memory.
+    """Raise an InputError that says what can be done if the block runs out of memory.
 
-    Args:
-        free: bytes that were free before, where that is known.
-
-    Raises:
-        InputError: it did.
+    `free` is the bytes that were free before, if known.
     """
     try:
         yield

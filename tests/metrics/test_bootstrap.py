@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semqa import InputError
-from semqa.metrics import METRICS, ExampleScores, score, summarise
+from semqa.metrics import METRICS, Example, ExampleScores, score, summarise
 from semqa.metrics.bootstrap import (
     Mean,
     bootstrap_intervals,
@@ -22,7 +22,6 @@ from semqa.metrics.bootstrap import (
     paired_bootstrap,
 )
 from semqa.metrics.official import official_rouge, published_figures, rouge_percentiles
-from semqa.metrics.scores import examples_from_lists
 
 
 def row(qid: object, value: float, *, sem_f1: float | None = -1, **changes: Any) -> ExampleScores:
@@ -203,9 +202,9 @@ def test_published_figures_take_the_middle_of_the_bootstrap_means() -> None:
     references = [["a b c"], ["d"], ["e f"]]
     predictions = ["[ 1 a b c ]", "x", "e g"]
     shorts = [["[ 1 a ]"]] * 3
-    report = score(
-        examples_from_lists(predictions, references, shorts, [[1]] * 3), official=True, resamples=0
-    )
+    rows = zip(predictions, references, shorts, strict=True)
+    examples = [Example("q", text, tuple(r), tuple(s), (1,)) for text, r, s in rows]
+    report = score(examples, official=True, resamples=0)
     figures = published_figures(report.examples)
     rouge1 = rouge_percentiles(official_rouge(references, predictions))["rouge1"][0]
     assert figures["rouge1"] == rouge1

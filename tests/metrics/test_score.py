@@ -21,7 +21,6 @@ from semqa.metrics import (
     ExampleScores,
     NoReferenceError,
     Target,
-    examples_from_lists,
     leave_one_out,
     score,
     score_example,
@@ -221,13 +220,6 @@ def test_no_reference_names_the_question(official: bool) -> None:
 def test_fields_of_the_wrong_type_are_input_errors(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         example(**{"prediction": "x", **changes})
-
-
-def test_lists_of_unequal_length_are_input_errors() -> None:
-    with pytest.raises(InputError):
-        examples_from_lists(["x", "y"], [["x"]], [[""], [""]], [[1], [1]])
-    with pytest.raises(InputError):
-        examples_from_lists(["x", "y"], [["x"]] * 2, [[""]] * 2, [[1]] * 2, qids=["a"])
 
 
 def test_leave_one_out_pairs_short_answers_with_references() -> None:

@@ -22,8 +22,7 @@ from semqa.errors import InputError
 from semqa.prompting import Exemplar, PromptBuilder
 from semqa.quotes import Source
 from semqa.retrieval import ExemplarPool, FixedExemplars
-from semqa.training import train
-from semqa.training.train import IGNORED, encode
+from semqa.training.train import IGNORED, encode, train
 from tests.attribution.commands import command_in
 from tests.effort import effort
 from tests.models import tiny

@@ -20,9 +20,9 @@ from transformers import (
 
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
-from semqa.training import train, trainer
+from semqa.training import trainer
 from semqa.training.folder import Progress
-from semqa.training.train import IGNORED, pack, unpack
+from semqa.training.train import IGNORED, pack, train, unpack
 from semqa.training.trainer import Fit, Padding
 from tests.training.wanted import BRIEF, DECODER, options
 

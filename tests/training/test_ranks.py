@@ -11,8 +11,8 @@ import pytest
 
 from semqa.data.quotesum import Question
 from semqa.errors import InputError
-from semqa.training import train
 from semqa.training.folder import Ranks
+from semqa.training.train import train
 from tests.training.processes import run_ranks, signal_at_step
 from tests.training.wanted import BRIEF, command, options
 

@@ -7,10 +7,11 @@ computes the scores anew.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from semqa.attribution.attrscore.files import read_table
+from semqa.attribution.attrscore.files import column_of, read_table
 from semqa.attribution.attrscore.judging import Judged
 from semqa.attribution.attrscore.labels import (
     DEFAULT_FAMILY,
@@ -23,7 +24,7 @@ from semqa.attribution.attrscore.labels import (
 )
 from semqa.attribution.attrscore.scores import official_scores, score_labels
 from semqa.attribution.judges import Entailment
-from semqa.attribution.records import must_be
+from semqa.attribution.records import entailment_of, must_be
 from semqa.data.files import decode_text, open_input, write_atomic
 from semqa.data.jsonl import Row, as_row, decode_json, describe
 from semqa.errors import InputError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.attrscore.labels import Label
-    from semqa.data.jsonl import Row
 
 
 _OUTPUT = ("output", "Prediction", "prediction", "response")
@@ -43,12 +43,8 @@ _LABEL = ("label", "Label", "gold")
 def read_outputs(path: Path | str) -> tuple[Judged, ...]:
     """Read rows of a gold label and an output; CSV, TSV, JSON lines or a JSON array.
 
-    Args:
-        path: the file. The output stands under ``output``, ``prediction`` or ``response``, the label
-            under ``label`` or ``gold``; the released code's ``predictions.json`` is such a file.
-
-    Raises:
-        InputError: the file or a row is invalid; the message names the file and line.
+    The output stands under ``output``, ``prediction`` or ``response``, the label under ``label`` or
+    ``gold``; the released code's ``predictions.json`` is such a file.
     """
     return tuple(
         _judged_output(row, number) for number, row in enumerate(read_table(path), start=1)
@@ -56,7 +52,7 @@ def read_outputs(path: Path | str) -> tuple[Judged, ...]:
 
 
 def _judged_output(row: Row, number: int) -> Judged:
-    given = row.text(_field(row, _LABEL, "gold label"))
+    given = row.text(column_of(row, _LABEL, "gold label"))
     label = label_named(given)
     if label is None:
         raise InputError(
@@ -64,7 +60,7 @@ def _judged_output(row: Row, number: int) -> Judged:
             field="label",
             where=row.where,
         )
-    output = row.text(_field(row, _OUTPUT, "output"))
+    output = row.text(column_of(row, _OUTPUT, "output"))
     example = Example(
         str(row.fields.get("id") or number),
         row.text("query", ""),
@@ -76,16 +72,6 @@ def _judged_output(row: Row, number: int) -> Judged:
     return Judged(example, parse_label(output), output=output)
 
 
-def _field(row: Row, names: tuple[str, ...], what: str) -> str:
-    found = next((name for name in names if name in row.fields), None)
-    if found is None:
-        raise InputError(
-            f"There is no {what}: none of {', '.join(map(repr, names))} among {', '.join(map(repr, row.fields)) or 'no fields'}.",
-            where=row.where,
-        )
-    return found
-
-
 FORMAT = "semqa-attrscore-run/1"
 
 _NO_LABELS = "no example has a gold label"
@@ -93,15 +79,7 @@ _NO_LABELS = "no example has a gold label"
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What a run did.
-
-    Attributes:
-        settings: judge, way, prompt, data and versions, ready for JSON.
-        judged: the examples in order.
-        family: the prompt family, by whose words outputs are parsed.
-        resamples: bootstrap resamples.
-        seed: random seed.
-    """
+    """What a run did; `settings` are judge, way, prompt, data and versions, ready for JSON."""
 
     settings: Mapping[str, Any]
     judged: tuple[Judged, ...]
@@ -110,19 +88,14 @@ class RunRecord:
     seed: int = 0
 
     def scores(self) -> dict[str, Any]:
-        """Score the labelled examples.
-
-        Returns:
-            The scores as `AttrScores.to_dict` gives them, with ``unlabelled``, the number of
-            examples without a gold label.
-        """
+        """Return the scores of the labelled examples, and ``unlabelled``, the number of the others."""
         pairs = [(each.example.label, each.label) for each in self.judged if each.example.label]
         scores = score_labels(
             [gold for gold, _ in pairs],
             [label for _, label in pairs],
             resamples=self.resamples,
             seed=self.seed,
-        ).to_dict()
+        )
         if not pairs:
             scores["unscored"] = dict.fromkeys(scores["unscored"], _NO_LABELS)
         return {**scores, "unlabelled": len(self.judged) - len(pairs)}
@@ -160,34 +133,26 @@ class RunRecord:
 def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, Any]:
     """Return the released code's figures ready for JSON: None for NaN, which is listed in ``nan``."""
     scores = official_scores([gold for gold, _ in pairs], [label for _, label in pairs])
-    values = {
-        "micro_f1": scores.micro_f1,
-        "macro_f1": scores.macro_f1,
-        **{f"f1 {label}": scores.f1[i] for i, label in enumerate(LABELS)},
-        **{f"precision {label}": scores.precision[i] for i, label in enumerate(LABELS)},
-        **{f"recall {label}": scores.recall[i] for i, label in enumerate(LABELS)},
-    }
+    values = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+    for name in ("f1", "precision", "recall"):
+        figures = zip(LABELS, getattr(scores, name), strict=True)
+        values |= {f"{name} {label}": value for label, value in figures}
     return {
-        **{name: None if value != value else value for name, value in values.items()},  # noqa: PLR0124
-        "nan": [name for name, value in values.items() if value != value],  # noqa: PLR0124
+        **{name: None if math.isnan(value) else value for name, value in values.items()},
+        "nan": [name for name, value in values.items() if math.isnan(value)],
         "unparsed": sum(label is None for _, label in pairs),
         "confusion": [list(row) for row in scores.confusion],
     }
 
 
 def write_record(path: Path, record: RunRecord) -> None:
-    """Write a record whole or not at all.
-
-    Raises:
-        InputError: the path cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write a record whole or not at all."""
     text = json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
     write_atomic(path, [text.encode("utf-8"), b"\n"])
 
 
 def read_record(path: Path | str) -> RunRecord:
-    """Read a record.
+    """Read a record, and parse its replies again.
 
     Raises:
         InputError: it is invalid; the message names the file and the row.
@@ -248,18 +213,11 @@ def _judged(row: Row) -> Judged:
         if row.fields.get("too_long"):
             return Judged(example, None, too_long=True)
         raise InputError("There is neither an output nor an entailment.", where=row.where)
-    probabilities = None
+    judged = None
     if found is not None:
-        usable = (
-            isinstance(found, list)
-            and len(found) == 3
-            and all(isinstance(p, int | float) and 0 <= p <= 1 for p in found)
-        )
-        if not usable:
-            raise must_be(row, "entailment", "three numbers from 0 to 1")
-        probabilities = cast("tuple[float, float, float]", tuple(cast("list[float]", found)))
-    text = None if output is None else row.text("output")
-    if text is not None:
-        return Judged(example, parse_label(text), text, probabilities)
-    relation = label_of_relation(Entailment(*(probabilities or (0.0, 1.0, 0.0))))
-    return Judged(example, relation, None, probabilities)
+        named = dict(zip(Entailment._fields, found, strict=False)) if isinstance(found, list) else 0
+        judged = entailment_of(Row(row.where, {"entailment": named}), "entailment")
+    if output is not None:
+        text = row.text("output")
+        return Judged(example, parse_label(text), text, judged)
+    return Judged(example, label_of_relation(judged or Entailment(0, 1, 0)), None, judged)

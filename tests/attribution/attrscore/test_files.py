@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semqa.attribution.attrscore import LABELS, Example, read_examples, write_examples
+from semqa.attribution.attrscore.files import read_examples, write_examples
+from semqa.attribution.attrscore.labels import LABELS, Example
 from semqa.errors import InputError
 
 GENSEARCH = (

@@ -8,21 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from semqa.attribution.attrscore import (
-    FAMILIES,
+from semqa.attribution.attrscore.judging import (
     AttrPrompt,
-    Example,
-    RunRecord,
     Shot,
     judge_by_entailment,
     judge_by_prompt,
-    read_outputs,
-    read_record,
     read_shots,
     shipped_shots,
     way_of,
-    write_record,
 )
+from semqa.attribution.attrscore.labels import FAMILIES, Example
+from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_record, write_record
 from semqa.attribution.judges import CachedJudge, Entailment, Pair, TooLongError, create_judge
 from semqa.errors import InputError
 

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from semqa.attribution.attrscore.training import TrainingOptions, load
+from semqa.attribution.attrscore.options import TrainingOptions
+from semqa.attribution.attrscore.training import load
 from semqa.attribution.judges import EntailmentJudge, Pair, create_judge
 from semqa.attribution.judges.models import DEFAULTS, ModelSettings, read_parts
 from semqa.errors import InputError, MissingExtraError
