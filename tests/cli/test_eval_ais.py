@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -154,18 +152,6 @@ def test_ratings_of_sentences_become_answers(run: Command, tmp_path: Path) -> No
     assert (verdict.output, verdict.attributable) == ("One. Two.", False)
 
 
-def test_ratings_from_standard_input(semqa: Command, ratings: Path) -> None:
-    outcome = semqa("eval", "ais", "--ratings", "-", "--json", stdin=ratings.read_bytes())
-    assert outcome.json == semqa("eval", "ais", "--ratings", ratings, "--json").json
-
-
-def test_a_file_is_written_as_it_was(run: Command, tmp_path: Path) -> None:
-    content = released_csv([{}, {"Q1": "No, the response is unclear.}}"}], line_end="\n")
-    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
-    assert run("eval", "ais", "a.csv", "--out", "b.csv").code == 0
-    assert (tmp_path / "b.csv").read_text(encoding="utf-8") == content
-
-
 def test_doubles_and_systems_can_be_left_out(run: Command, tmp_path: Path) -> None:
     rows: list[dict[str, str]] = [{}, {}, {"model-name": "other", "INT & AIS": "0"}]
     (tmp_path / "a.csv").write_text(released_csv(rows), encoding="utf-8")
@@ -228,21 +214,3 @@ def test_a_bad_cell_is_named_with_its_line(fails: Callable[..., str], tmp_path: 
 def test_a_file_without_verdicts_is_a_mistake(fails: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "ann_x.csv").write_text(released_csv([]), "utf-8")
     assert "ann_x.csv: There are" in fails("eval", "ais", "ann_x.csv")
-
-
-def test_the_help_names_every_option(run: Command) -> None:
-    shown = run("eval", "ais", "--help").out
-    for option in ("--ratings", "--test", "--baseline", "--by", "--agreement", "--json"):
-        assert option in shown
-
-
-def test_published_figures(run: Command, shared: Path) -> None:
-    files = [shared / f"data/ais/ann_{task}.csv" for task in ("qrecc", "wow")]
-    golden: dict[str, Any] = json.loads((shared / "golden/ais.json").read_text("utf-8"))["tables"]
-    record = run("eval", "ais", *files, "--json").json
-    for task in record["tasks"]:
-        total = golden[task["task"]]["total"]
-        assert task["total"]["n"] == total["rows"]
-        assert task["total"]["flag"]["count"] == total["flagged"]
-        assert task["total"]["ais"]["n"] == total["n_int"]
-        assert task["total"]["ais"]["count"] == total["n_int_and_ais"]

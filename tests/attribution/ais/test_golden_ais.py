@@ -222,12 +222,3 @@ def test_released_files_are_written_as_they_were(
     copy = tmp_path / f"ann_{task}.csv"
     write_released(copy, released[task])
     assert copy.read_bytes() == (shared / f"data/ais/ann_{task}.csv").read_bytes()
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_verdicts_survive_a_file_of_our_own_wording(
-    task: str, released: dict[str, ReleasedFile], tmp_path: Path
-) -> None:
-    made_anew = ReleasedFile.of(released[task].verdicts)
-    write_released(tmp_path / f"ann_{task}.csv", made_anew)
-    assert read_released(tmp_path / f"ann_{task}.csv").verdicts == released[task].verdicts

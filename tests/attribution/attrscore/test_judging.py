@@ -19,7 +19,7 @@ from semqa.attribution.attrscore.judging import (
 )
 from semqa.attribution.attrscore.labels import FAMILIES, Example
 from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_record, write_record
-from semqa.attribution.judges import CachedJudge, Entailment, Pair, TooLongError, create_judge
+from semqa.attribution.judges import Entailment, Pair, TooLongError, create_judge
 from semqa.errors import InputError
 
 EXAMPLES = [
@@ -238,19 +238,6 @@ def test_the_released_code_s_predictions_are_read(tmp_path: Path) -> None:
     (tmp_path / "o.csv").write_text("label,text\nAttributable,x\n")
     with pytest.raises(InputError, match=r"o\.csv:2: There is"):
         read_outputs(tmp_path / "o.csv")
-
-
-def test_what_was_judged_is_not_asked_again(tmp_path: Path) -> None:
-    first = Scripted("Attributable", "Contradictory")
-    cached = CachedJudge(first, tmp_path / "c.sqlite")
-    judge_by_prompt(cached, EXAMPLES[:2], AttrPrompt.create())
-    cached.close()
-    second = Scripted("Extrapolatory")
-    cached = CachedJudge(second, tmp_path / "c.sqlite")
-    judged = judge_by_prompt(cached, EXAMPLES, AttrPrompt.create())
-    cached.close()
-    assert [each.label for each in judged] == [each.label for each in EXAMPLES]
-    assert len(second.prompts) == 1
 
 
 class Narrow(Knowing):

@@ -190,22 +190,6 @@ def test_mistakes_end_in_one_line(semqa: Command, arguments: list[str], message:
     assert done.err.count("\n") == 1
 
 
-def test_records_that_are_none(semqa: Command) -> None:
-    semqa("consistent.csv", "-o", "record.json")
-    record = json.loads(Path("record.json").read_text("utf-8"))
-    for change, message in (
-        ({"kind": "other"}, "kind must be"),
-        ({"rows": None}, "rows must be"),
-        ({"settings": {}}, "settings must be"),
-        ({"rows": [{**record["rows"][0], "questions": 1}]}, "row 1: questions must be"),
-        ({"rows": [{**record["rows"][0], "fallback": {"entailment": 2}}]}, "fallback must be"),
-        ({"rows": [{**record["rows"][0], "questions": [{}]}]}, "row 1, question 1: "),
-    ):  # fmt: skip
-        Path("broken.json").write_text(json.dumps(record | change), encoding="utf-8")
-        done = semqa("--rescore", "broken.json")
-        assert (done.code, message in done.err) == (2, True), done.err
-
-
 @pytest.mark.parametrize(
     "option",
     [
@@ -251,13 +235,6 @@ def test_steps_of_the_released_code_are_finished(semqa: Command) -> None:
     assert rows[0]["q2"] == 0.0
     assert rows[1]["fallback"] is not None
     assert semqa("--rescore", "record.json", "--json").json == found
-
-
-def test_help_names_the_default_command(semqa: Command) -> None:
-    shown = semqa("--help").out
-    assert "run" in shown
-    assert "meta" in shown
-    assert "Usage" in semqa("run", "--help").out
 
 
 def test_a_tie_is_explained_as_it_is_scored() -> None:

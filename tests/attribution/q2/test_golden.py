@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from semqa.attribution.q2 import Response, summarise
+from semqa.attribution.q2 import summarise
 from semqa.attribution.q2.baselines import Overlap, baseline_scores
 from semqa.attribution.q2.measure import compare_answers
 from semqa.attribution.q2.meta import (
@@ -289,17 +289,3 @@ def test_responses_of_the_paper_are_integers_of_its_table(golden: dict[str, Any]
             assert percent["precision"] == pytest.approx(row[f"{kind}_P"], abs=0.051)
             assert percent["recall"] == pytest.approx(row[f"{kind}_R"], abs=0.051)
             assert percent["f1"] == pytest.approx(100 * row[f"{kind}_F1"], abs=0.051)
-
-
-def test_end_to_end_nli_is_the_premise_of_the_knowledge() -> None:
-    judge = WrittenJudge(
-        labels={("Tea is hot.", "tea"): "entailment", ("no", "yes"): "contradiction"}
-    )
-    responses = [
-        Response("1", "tea", "Tea is hot."),
-        Response("2", "yes", "no"),
-        Response("3", "?", "K"),
-    ]
-    assert baseline_scores("nli", responses, judge=judge) == [1.0, 0.0, 0.5]
-    baseline_scores("nli", responses, judge=judge, official=True)
-    assert judge.pairs[-1].premise == "k"

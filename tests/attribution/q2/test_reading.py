@@ -128,18 +128,6 @@ def test_wrong_files(write: Write, text: str, message: str) -> None:
         read_responses(write(text))
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [("nan", "mine must"), ("x", "mine must")],
-)
-def test_wrong_scores(write: Write, cell: str, message: str) -> None:
-    path = write(f"response,knowledge,mine\nr,k,{cell}\n")
-    with pytest.raises(InputError, match=rf"file\.csv:2: {message}"):
-        read_responses(path, measures=("mine",))
-    with pytest.raises(InputError, match="no 'yours'"):
-        read_responses(path, measures=("yours",))
-
-
 @given(
     st.text(st.sampled_from('response,knowldgab_\n"1. \r{}:') | st.characters(), max_size=80)
     | st.lists(
