@@ -151,5 +151,5 @@ def test_mistakes(semqa: Command, fails: Callable[..., str], tmp_path: Path) -> 
     assert "epochs must" in fails(
         *attrscore, "train", "e.csv", "--model", "./m", "--out", "t", "--epochs", "0"
     )
-    (tmp_path / "r.json").write_text('{"format": "other"}')
-    assert "r.json: format must" in fails(*attrscore, "score", "r.json")
+    (tmp_path / "r.json").write_text('{"kind": "other"}')
+    assert "r.json: kind is" in fails(*attrscore, "score", "r.json")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.attrscore.labels import Example, Family, Label
-    from semqa.attribution.judges import Judge
+    from semqa.attribution.judges import Entailment, Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +163,13 @@ class Judged:
     Attributes:
         label: None if the output is unparsed, or the example too long for the judge.
         output: what it wrote, if it was asked by a prompt.
-        entailment: its probabilities of entailment, neutral and contradiction, if it was asked
-            for those.
+        entailment: its probabilities, if it was asked for those.
     """
 
     example: Example
     label: Label | None
     output: str | None = None
-    entailment: tuple[float, float, float] | None = None
+    entailment: Entailment | None = None
     too_long: bool = False
 
 
@@ -236,6 +235,5 @@ def judge_by_entailment(
         if isinstance(found, TooLongError):
             judged.append(Judged(example, None, too_long=True))
             continue
-        figures = (found.entailment, found.neutral, found.contradiction)
-        judged.append(Judged(example, label_of_relation(found), entailment=figures))
+        judged.append(Judged(example, label_of_relation(found), entailment=found))
     return judged

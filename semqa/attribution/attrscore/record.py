@@ -1,12 +1,11 @@
 """Outputs with gold labels, and the record of a run: settings, examples, replies and scores.
 
-A record is one JSON file that needs nothing else: `read_record` parses what the judge said again, and so
-computes the scores anew.
+A record needs nothing else: `read_run` parses what the judge said again, and so computes the scores
+anew.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,10 +22,8 @@ from semqa.attribution.attrscore.labels import (
     parse_label,
 )
 from semqa.attribution.attrscore.scores import official_scores, score_labels
-from semqa.attribution.judges import Entailment
-from semqa.attribution.records import entailment_of, must_be
-from semqa.data.files import decode_text, open_input, write_atomic
-from semqa.data.jsonl import Row, as_row, decode_json, describe
+from semqa.attribution.records import entailment_of, must_be, read_record
+from semqa.data.jsonl import Row, describe
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +69,7 @@ def _judged_output(row: Row, number: int) -> Judged:
     return Judged(example, parse_label(output), output=output)
 
 
-FORMAT = "semqa-attrscore-run/1"
+KIND = "semqa-attrscore"
 
 _NO_LABELS = "no example has a gold label"
 
@@ -118,7 +115,7 @@ class RunRecord:
         """Return the record ready for JSON."""
         official = self.official()
         return {
-            "format": FORMAT,
+            "kind": KIND,
             **self.settings,
             "family": self.family,
             "resamples": self.resamples,
@@ -145,33 +142,22 @@ def official_figures(pairs: Sequence[tuple[Label, Label | None]]) -> dict[str, A
     }
 
 
-def write_record(path: Path, record: RunRecord) -> None:
-    """Write a record whole or not at all."""
-    text = json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
-    write_atomic(path, [text.encode("utf-8"), b"\n"])
-
-
-def read_record(path: Path | str) -> RunRecord:
+def read_run(path: Path | str) -> RunRecord:
     """Read a record, and parse its replies again.
 
     Raises:
         InputError: it is invalid; the message names the file and the row.
     """
-    with open_input(path) as file:
-        name = file.name
-        top = as_row(decode_json(decode_text(file.read_all(), name), name), name)
-    if top.fields.get("format") != FORMAT:
-        raise must_be(top, "format", f"{FORMAT!r}, as semqa eval attrscore run writes it")
-    rows = top.fields.get("rows")
-    if not isinstance(rows, list):
-        raise must_be(top, "rows", "an array")
-    family = top.text("family")
-    judged = tuple(
-        _judged(as_row(row, f"{name}: row {number}")) for number, row in enumerate(rows, start=1)
+    record = read_record(path, KIND)
+    top = Row(record.name, record.fields)
+    made = ("kind", "family", "resamples", "seed", "scores", "official", "too_long")
+    return RunRecord(
+        {key: value for key, value in record.fields.items() if key not in made},
+        tuple(map(_judged, record.rows)),
+        top.text("family"),
+        _whole(top, "resamples"),
+        _whole(top, "seed"),
     )
-    made = ("format", "family", "resamples", "seed", "scores", "official", "too_long", "rows")
-    settings = {key: value for key, value in top.fields.items() if key not in made}
-    return RunRecord(settings, judged, family, _whole(top, "resamples"), _whole(top, "seed"))
 
 
 def _whole(row: Row, name: str) -> int:
@@ -188,7 +174,7 @@ def _row(judged: Judged) -> dict[str, object]:
     if judged.output is not None:
         row["output"] = judged.output
     if judged.entailment is not None:
-        row["entailment"] = list(judged.entailment)
+        row["entailment"] = judged.entailment._asdict()
     return row
 
 
@@ -207,17 +193,12 @@ def _judged(row: Row) -> Judged:
         how if isinstance(how, dict) else {},
         row.where,
     )
-    output = row.fields.get("output")
-    found = row.fields.get("entailment")
+    output, found = row.fields.get("output"), entailment_of(row, "entailment")
     if output is None and found is None:
         if row.fields.get("too_long"):
             return Judged(example, None, too_long=True)
         raise InputError("There is neither an output nor an entailment.", where=row.where)
-    judged = None
     if found is not None:
-        named = dict(zip(Entailment._fields, found, strict=False)) if isinstance(found, list) else 0
-        judged = entailment_of(Row(row.where, {"entailment": named}), "entailment")
-    if output is not None:
-        text = row.text("output")
-        return Judged(example, parse_label(text), text, judged)
-    return Judged(example, label_of_relation(judged or Entailment(0, 1, 0)), None, judged)
+        return Judged(example, label_of_relation(found), None, found)
+    text = row.text("output")
+    return Judged(example, parse_label(text), text)

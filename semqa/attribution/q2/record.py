@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from semqa.attribution.q2.measure import Settings
 from semqa.attribution.q2.meta import Judged
 from semqa.attribution.q2.responses import MEASURES, ResponseScore, summarise
-from semqa.attribution.records import must_be
-from semqa.data.files import BOM, decode_text, open_input
-from semqa.data.jsonl import Row, as_row, decode_json
+from semqa.attribution.records import kind_of, must_be, read_record
+from semqa.data.jsonl import Row, as_row
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from semqa.attribution.q2.reading import ResponseFile
+    from semqa.attribution.records import Record
 
 KIND = "semqa-q2"
 
@@ -101,19 +101,12 @@ def read_run(path: Path | str) -> Run:
     Raises:
         InputError: the file is not such a record; the message names the row.
     """
-    with open_input(path) as file:
-        name, raw = file.name, file.read_all()
-    return run_of(as_row(decode_json(decode_text(raw, name), name), name))
+    return run_of(read_record(path, KIND))
 
 
 def read_if_run(path: Path) -> Run | None:
-    """Read a file if it begins as a record; None for other files and standard input."""
-    if not path.is_file():
-        return None
-    with path.open("rb") as stream:
-        head = stream.read(200)
-    begins = head.removeprefix(BOM).lstrip().startswith(b"{")
-    return read_run(path) if begins and f'"{KIND}"'.encode() in head else None
+    """Read a file if it is a record; None for other files and standard input."""
+    return read_run(path) if kind_of(path) == KIND else None
 
 
 def judged_of(run: Run) -> list[Judged]:
@@ -126,29 +119,21 @@ def judged_of(run: Run) -> list[Judged]:
     ]
 
 
-def run_of(record: Row) -> Run:
+def run_of(record: Record) -> Run:
     """Take a decoded record."""
-    if record.fields.get("kind") != KIND:
-        raise must_be(record, "kind", f'"{KIND}", as semqa eval q2 --out writes it')
-    rows, files = record.fields.get("rows"), record.fields.get("files")
-    settings = as_row(record.fields.get("settings"), f"{record.where}: settings").fields
-    judge = as_row(record.fields.get("judge"), f"{record.where}: judge")
-    baselines = as_row(record.fields.get("baselines", {}), f"{record.where}: baselines").fields
-    versions = as_row(record.fields.get("versions", {}), f"{record.where}: versions").fields
-    if not isinstance(rows, list):
-        raise must_be(record, "rows", "an array, which --out writes and --json does not")
+    top = Row(record.name, record.fields)
+    files = top.fields.get("files")
+    settings = as_row(top.fields.get("settings"), f"{record.name}: settings").fields
+    judge = as_row(top.fields.get("judge"), f"{record.name}: judge")
+    baselines = as_row(top.fields.get("baselines", {}), f"{record.name}: baselines").fields
+    versions = as_row(top.fields.get("versions", {}), f"{record.name}: versions").fields
     if not isinstance(files, list):
-        raise must_be(record, "files", "an array")
+        raise must_be(top, "files", "an array")
     unparsed = judge.fields.get("unparsed", 0)
-    chosen = _settings(settings, record.where)
+    chosen = _settings(settings, record.name)
     return Run(
         tuple(
-            ResponseScore.read(
-                as_row(row, f"{record.where}: row {number}"),
-                nli=chosen.nli,
-                official=chosen.official,
-            )
-            for number, row in enumerate(rows, start=1)
+            ResponseScore.read(row, nli=chosen.nli, official=chosen.official) for row in record.rows
         ),
         chosen,
         {
@@ -156,9 +141,9 @@ def run_of(record: Row) -> Run:
             "identity": judge.text("identity"),
             **({"unparsed": unparsed} if isinstance(unparsed, int) and unparsed else {}),
         },
-        record.text("spans"),
-        tuple(as_row(each, f"{record.where}: files").fields for each in files),
-        {key: as_row(how, f"{record.where}: baselines").fields for key, how in baselines.items()},
+        top.text("spans"),
+        tuple(as_row(each, f"{record.name}: files").fields for each in files),
+        {key: as_row(how, f"{record.name}: baselines").fields for key, how in baselines.items()},
         {key: str(version) for key, version in versions.items()},
     )
 

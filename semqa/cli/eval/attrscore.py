@@ -105,8 +105,8 @@ def run(
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.judging import judge_by_entailment, judge_by_prompt, way_of
     from semqa.attribution.attrscore.labels import PAPER_FAMILIES
-    from semqa.attribution.attrscore.record import RunRecord, write_record
-    from semqa.attribution.records import describe_judge, versions
+    from semqa.attribution.attrscore.record import RunRecord
+    from semqa.attribution.records import describe_judge, versions, write_record
 
     check_stdin_once(file, exemplars)
     check_not_an_input(out, file, exemplars, prompt)
@@ -157,7 +157,7 @@ def run(
         _show_all(records, out, as_json=as_json)
         return
     if out is not None:
-        write_record(out, records[0])
+        write_record(out, records[0].to_dict())
     _show(records[0], official=False, as_json=as_json)
     if out is not None and not as_json:
         say(f"record: {out}")
@@ -193,12 +193,13 @@ def score(
 ) -> None:
     """Parse a model's outputs and score the labels, without asking a judge again."""
     from semqa.attribution.attrscore.labels import DEFAULT_FAMILY, family_named
-    from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_record
+    from semqa.attribution.attrscore.record import RunRecord, read_outputs, read_run
+    from semqa.attribution.records import kind_of
     from semqa.data.jsonl import write_jsonl
 
     check_not_an_input(per_example, file)
-    if _is_record(file):
-        found = read_record(file)
+    if kind_of(file) is not None:
+        found = read_run(file)
         name = found.family if family is None else family_named(family).name
         if name != found.family:
             raise InputError(
@@ -213,16 +214,6 @@ def score(
     if per_example is not None:
         write_jsonl(per_example, record.to_dict()["rows"])
     _show(record, official=official, as_json=as_json)
-
-
-def _is_record(file: Path) -> bool:
-    """Whether a file is a JSON object that states a format, and not rows."""
-    from semqa.data.files import open_input
-
-    if file.suffix.lower() != ".json":
-        return False
-    with open_input(file) as opened:
-        return b'"format"' in opened.read_line(1) + opened.read_line(2)
 
 
 def _prompt(
@@ -258,13 +249,13 @@ def _digest(examples: list[Example]) -> str:
 def _show_all(records: Sequence[RunRecord], out: Path | None, *, as_json: bool) -> None:
     """Show the F1 scores of several prompts and their mean; write a record per prompt."""
     from semqa.attribution.attrscore.labels import LABELS
-    from semqa.attribution.attrscore.record import write_record
     from semqa.attribution.attrscore.scores import mean_scores
+    from semqa.attribution.records import write_record
     from semqa.cli.tables import print_tables, things_table
 
     if out is not None:
         for record in records:
-            write_record(out.with_suffix(f".{record.family}{out.suffix}"), record)
+            write_record(out.with_suffix(f".{record.family}{out.suffix}"), record.to_dict())
     scores = {record.family: record.scores() for record in records}
     mean = mean_scores(list(scores.values()))
     if as_json:
@@ -513,7 +504,7 @@ def train(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Labelled examples to learn from: CSV, TSV or JSON lines, as simulate and map "
             "write them.",
             show_default=False,

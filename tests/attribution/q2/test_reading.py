@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from semqa.attribution.judges import create_judge
 from semqa.attribution.q2 import Q2, Response, Settings
 from semqa.attribution.q2.reading import read_responses, with_ids
-from semqa.attribution.q2.record import Run, judged_of, read_if_run, run_of
+from semqa.attribution.q2.record import KIND, Run, judged_of, read_if_run, run_of
 from semqa.attribution.q2.spans import RuleSpans
-from semqa.attribution.records import describe_judge
-from semqa.data.jsonl import Row
+from semqa.attribution.records import describe_judge, record_of
 from semqa.errors import InputError
 
 Write = Callable[..., Path]
@@ -204,7 +203,7 @@ def record() -> dict[str, Any]:
 
 
 def test_a_record_is_read_again(record: dict[str, Any]) -> None:
-    again = run_of(Row("r.json", record))
+    again = run_of(record_of(record, "r.json", KIND))
     assert again.to_dict() == record
     assert [score.response.inconsistent for score in again.scores] == [True, None]
     assert set(record["systems"]) == {"a", "b"}
@@ -237,7 +236,7 @@ def test_a_damaged_record_is_refused_or_scored(record: dict[str, Any], data: st.
     else:
         del part[last]
     try:
-        found = run_of(Row("r.json", damaged)).to_dict(resamples=0)
+        found = run_of(record_of(damaged, "r.json", KIND)).to_dict(resamples=0)
     except InputError as error:
         refused = str(error)
     else:
