@@ -157,7 +157,7 @@ class Keeping:
         return state.global_step % self.save_steps == 0
 
 
-class Run:
+class Run(TrainerCallback):
     """A training in a folder that can be gone on with."""
 
     def __init__(
@@ -179,7 +179,7 @@ class Run:
         self._on_progress = on_progress
         for callback in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(callback)
-        trainer.add_callback(_Watcher(self))
+        trainer.add_callback(self)
 
     def go(self, checkpoint: Path | None) -> list[dict[str, Any]]:
         """Train to the end, from a checkpoint if there is one.
@@ -220,7 +220,7 @@ class Run:
         }
         return {"step": step, "epoch": round(epoch, 4), **scores}
 
-    def stepped(self, state: TrainerState, control: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
         """Decide what is to be done after a step."""
         if self._on_progress is not None and self._ranks.rank == 0:
             self._on_progress(state.global_step, state.max_steps)
@@ -231,15 +231,16 @@ class Run:
             control.should_training_stop = True
         if control.should_evaluate or control.should_save:
             self._check()
+        return control
 
-    def evaluated(self, state: TrainerState, metrics: dict[str, Any]) -> None:
+    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
         """Keep the model if it is better than all before.
 
         Raises:
             InputError: the data does not define the score that tells.
             UnavailableError: the disk failed or is full.
         """
-        name = self._keeping.metric
+        name, metrics = self._keeping.metric, given["metrics"]
         if f"eval_{name}" not in metrics:
             raise InputError(f"{name} is undefined on the dev data.", field="metric", value=name)
         found = self._evaluation(state.global_step, state.epoch or 0.0, metrics)
@@ -248,7 +249,7 @@ class Run:
                 self._ranks.first(lambda: self._folder.keep(found, self._keeping.save))
             self._best = found
 
-    def saved(self, state: TrainerState) -> None:
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
         """Take a checkpoint for whole, now that all processes have written their part."""
         self._ranks.wait()
         self._ranks.first(lambda: self._folder.seal(state.global_step, self._keeping.most))
@@ -264,23 +265,6 @@ class Run:
                 "not finite.",
                 hint="Lower the learning rate, and choose a new folder.",
             )
-
-
-class _Watcher(TrainerCallback):
-    """Tells a run what the Trainer does."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:  # noqa: ARG002
-        self._run.stepped(state, control)
-        return control
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:  # noqa: ARG002
-        self._run.evaluated(state, given["metrics"])
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        self._run.saved(state)
 
 
 def _finished(checkpoint: Path | None) -> TrainerState | None:
@@ -615,8 +599,7 @@ def free_memory(device: torch.device) -> int:
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + cached)
     limits = [int(psutil.virtual_memory().available), *_group_limit()]
-    share = min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    return max(0, min([share, *_own_limit()]))
+    return max(0, min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def _group_limit() -> list[int]:
@@ -628,16 +611,6 @@ def _group_limit() -> list[int]:
         return [most - int(used["anon"])]
     except (OSError, ValueError, KeyError):  # none, "max", or another kind of system
         return []
-
-
-def _own_limit() -> list[int]:
-    """Return what ``ulimit -v`` leaves, if it is set."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return []
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return [] if most == resource.RLIM_INFINITY else [most - psutil.Process().memory_info().vms]
 
 
 @contextmanager

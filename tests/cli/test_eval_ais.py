@@ -205,12 +205,6 @@ def test_mistakes(
     assert message in outcome.err
 
 
-def test_a_bad_cell_is_named_with_its_line(fails: Callable[..., str], tmp_path: Path) -> None:
-    content = released_csv([{"output": "two\nlines"}, {"INT": "x"}])
-    (tmp_path / "a.csv").write_bytes(content.encode())
-    assert fails("eval", "ais", "a.csv").startswith("error: a.csv:4: INT must")
-
-
 def test_a_file_without_verdicts_is_a_mistake(fails: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "ann_x.csv").write_text(released_csv([]), "utf-8")
     assert "ann_x.csv: There are" in fails("eval", "ais", "ann_x.csv")

@@ -232,10 +232,3 @@ def test_bootstrap_says_what_it_is() -> None:
     rare = compare_balanced_accuracy([True, *[False] * 5], [True] * 6, [False] * 6, resamples=900)
     assert rare.left_out > 100
     assert rare.resamples + rare.left_out == 900
-
-
-def test_bootstrap_mistakes() -> None:
-    with pytest.raises(InputError):
-        compare_balanced_accuracy([True], [True], [True])
-    with pytest.raises(InputError):
-        compare_balanced_accuracy([True, False], [True, False], [True, False], resamples=0)

@@ -100,16 +100,8 @@ def _score(row: Row) -> float:
     raise must_be(row, "score", "a number from 0 to 1, or -1 for no valid question")
 
 
-_LABELS = {
-    "1": True,
-    "1.0": True,
-    "inconsistent": True,
-    "true": True,
-    "0": False,
-    "0.0": False,
-    "consistent": False,
-    "false": False,
-}
+_LABELS = dict.fromkeys(("1", "1.0", "inconsistent", "true"), True)
+_LABELS |= dict.fromkeys(("0", "0.0", "consistent", "false"), False)
 _CLASS = re.compile(r"(?:^|[^a-z])(in)?consistent(?:[^a-z]|$)")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -98,27 +98,21 @@ def check_baselines(names: Sequence[str] | None) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Baselines:
-    """Baselines of some responses, by name: a score for each response, and what a record says.
+class Baselines(NamedTuple):
+    """Baselines of some responses: the scores of each, and what a record says of each baseline.
 
     `versions` are those of the packages that took part.
     """
 
-    values: Mapping[str, list[float | None]]
+    scores: Sequence[Mapping[str, float]]
     described: Mapping[str, Mapping[str, Any]]
     versions: Mapping[str, str]
-
-    def of(self, place: int) -> dict[str, float]:
-        """Return the scores of one response."""
-        found = {name: values[place] for name, values in self.values.items()}
-        return {name: value for name, value in found.items() if value is not None}
 
     def added_to(self, run: Run) -> Run:
         """Return the run with these baselines added."""
         scores = [
-            replace(score, baselines={**score.baselines, **self.of(place)})
-            for place, score in enumerate(run.scores)
+            replace(score, baselines={**score.baselines, **found})
+            for score, found in zip(run.scores, self.scores, strict=True)
         ]
         return replace(
             run,
@@ -146,10 +140,10 @@ def compute_baselines(
     if "bertscore" in wanted:
         bertscore = BertScore(model or MODEL, layers=layer)
         bertscore.load()  # what cannot be loaded is said before anything else is computed
-    values, described = {}, {}
+    scores: list[dict[str, float]] = [{} for _ in responses]
     for name in wanted:
         with progress_bar(name, "examples") as update:
-            values[name] = baseline_scores(
+            values = baseline_scores(
                 name,
                 responses,
                 judge=judge,
@@ -157,9 +151,12 @@ def compute_baselines(
                 official=official,
                 on_progress=update,
             )
-        described[name] = _described(name, judge, bertscore)
+        for found, value in zip(scores, values, strict=True):
+            if value is not None:
+                found[name] = value
     packages = [package for name in wanted for package in PACKAGES.get(name, ())]
-    return Baselines(values, described, versions(*packages))
+    described = {name: _described(name, judge, bertscore) for name in wanted}
+    return Baselines(scores, described, versions(*packages))
 
 
 def _described(name: str, judge: Any, bertscore: BertScore | None) -> dict[str, Any]:
@@ -410,7 +407,7 @@ def meta(
         official=official,
     )
     judged = [
-        each._replace(scores={**each.scores, **dict.fromkeys(wanted), **found.of(place)})
+        each._replace(scores={**each.scores, **dict.fromkeys(wanted), **found.scores[place]})
         for place, each in enumerate(judged)
     ]
     measures = list(dict.fromkeys(name for each in judged for name in each.scores))
@@ -709,11 +706,10 @@ def _finished(file: ResponseFile, judge: CachedJudge, settings: Settings) -> lis
     """Compare the answers of a file of steps."""
     from semqa.attribution.judges.base import able
     from semqa.attribution.q2.measure import compare_answers
-    from semqa.attribution.q2.reading import scores_of_steps
+    from semqa.attribution.q2.reading import class_by_name, scores_of_steps
 
-    labels = {response.inconsistent for response in file.responses}
-    default = labels.pop() if len(labels) == 1 else None
-    scores = scores_of_steps(file.steps, default, official=settings.official)
+    label = class_by_name(file.name)
+    scores = scores_of_steps(file.steps, label, official=settings.official)
     if not settings.nli:
         return [replace(score, nli=False) for score in scores]
     with judge_progress(judge, "Q²"):

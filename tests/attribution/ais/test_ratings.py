@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -77,17 +76,6 @@ def test_the_order_of_annotators_does_not_matter(letters: str, random: Any) -> N
     shuffled = list(letters)
     random.shuffle(shuffled)
     assert outcome(letters) == outcome("".join(shuffled))
-
-
-@given(LETTERS)
-def test_agreeing_annotators_are_counted(letters: str) -> None:
-    verdict = consensus(said(letters))[0].verdict
-    clear = Counter(rating.interpretable for rating in said(letters))
-    whole = Counter(rating.attributable for rating in said(letters))
-    if verdict.interpretable is not None:
-        assert verdict.agree_int == clear[verdict.interpretable] >= clear[True] - clear[False]
-    if verdict.attributable is not None:
-        assert verdict.agree_ais == whole[verdict.attributable]
 
 
 @pytest.mark.parametrize(

@@ -95,16 +95,6 @@ def test_a_bad_row_is_named(tmp_path: Path, name: str, text: str, message: str) 
         read_examples(tmp_path / name)
 
 
-def test_a_file_beyond_the_limit_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SEMQA_MAX_BYTES", "1000")
-    for name in ("e.csv", "e.jsonl"):
-        (tmp_path / name).write_text("answer,reference\n" + "a,r\n" * 1000, encoding="utf-8")
-        with pytest.raises(InputError, match="too large"):
-            read_examples(tmp_path / name)
-
-
 def test_labels_may_be_missing_unless_they_are_needed(tmp_path: Path) -> None:
     file = tmp_path / "e.json"
     file.write_text(json.dumps([{"answer": "a", "reference": "r"}]), encoding="utf-8")
