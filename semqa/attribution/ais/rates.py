@@ -209,12 +209,15 @@ def compare_systems(
         found.append(
             Comparison(measure, name, other.system, gap, p, pairs=pairs, unscored=unscored)
         )
-    ps = [each.p for each in found if each.p is not None]
-    adjusted = iter(holm(ps) if correct else ps)
+    known = {each.system: each.p for each in found if each.p is not None}
+    ps = list(known.values())
+    adjusted = dict(zip(known, holm(ps) if correct else ps, strict=True))
     return [
-        each
-        if each.p is None
-        else replace(each, adjusted=(p := next(adjusted)), significant=p < level)
+        replace(
+            each,
+            adjusted=adjusted.get(each.system),
+            significant=adjusted.get(each.system, 1.0) < level,
+        )
         for each in found
     ]
 
@@ -402,9 +405,10 @@ Grouping = Literal["task", "design", "annotator", "system"]
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Completion times, in seconds, of the ratings that a group has in common.
+    """Completion times, in seconds, of a group of ratings.
 
     Attributes:
+        group: what they have in common, by name.
         n, untimed: ratings with a time and without one.
         sd: standard deviation of the sample.
     """

@@ -140,7 +140,9 @@ class Rating:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line of a file, without empty fields."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+        named = ("item", "system", "annotator")
+        row = asdict(self).items()
+        return {name: v for name, v in row if v not in (None, "") or name in named}
 
 
 def read_ratings(path: Path | str) -> list[Rating]:
