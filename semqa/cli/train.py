@@ -49,9 +49,6 @@ def train(
     ],
     keep_checkpoints: KeepCheckpoints = False,
     max_checkpoints: MaxCheckpoints = 2,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Write events to OUT/tensorboard.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on human answers that quote their sources.
@@ -74,7 +71,6 @@ def train(
             options,
             keep_checkpoints=keep_checkpoints,
             max_checkpoints=max_checkpoints,
-            tensorboard=tensorboard,
             progress=progress,
         )
     if not Ranks.first_here():

@@ -22,7 +22,7 @@ from semqa.data.jsonl import encode_row
 from semqa.engines.base import Request
 from semqa.engines.model.hub import model_identity, quiet
 from semqa.engines.model.options import learned_files
-from semqa.errors import InputError, MissingExtraError
+from semqa.errors import InputError
 from semqa.extras import require
 from semqa.metrics import METRICS, Example, score
 from semqa.prompting import PromptBuilder
@@ -56,7 +56,6 @@ def train(
     *,
     keep_checkpoints: bool = False,
     max_checkpoints: int = 2,
-    tensorboard: bool = False,
     progress: Progress = Progress(),  # noqa: B008  (a constant)
 ) -> dict[str, Any]:
     """Fine-tune a model, or go on with what was begun in the folder.
@@ -68,7 +67,6 @@ def train(
         options: what, and how.
         keep_checkpoints: leave the checkpoints there when all is done.
         max_checkpoints: how many are left at a time.
-        tensorboard: write events to the folder's ``tensorboard``.
         progress: callbacks.
 
     Returns the record, as ``training.json`` has it: settings, data, prompts, the scores of each
@@ -92,8 +90,6 @@ def train(
     for package in ("torch", "transformers", "accelerate"):
         if find_spec(package) is None:
             require(package, extra="train", purpose=_PURPOSE)
-    if tensorboard and find_spec("tensorboard") is None:
-        raise MissingExtraError("TensorBoard is not installed. Run: pip install tensorboard")
     plan = {
         "format": FORMAT,
         "options": asdict(options),
@@ -108,9 +104,7 @@ def train(
     session = Session(folder, ranks, progress, max_checkpoints)
     return session.run(
         plan,
-        lambda session: _train(
-            questions, dev, session, plan, options, prompts, out / "tensorboard", tensorboard
-        ),
+        lambda session: _train(questions, dev, session, plan, options, prompts),
         keep_checkpoints=keep_checkpoints,
     )
 
@@ -122,8 +116,6 @@ def _train(
     plan: dict[str, Any],
     options: TrainingOptions,
     prompts: PromptBuilder,
-    events: Path,
-    tensorboard: bool,
 ) -> dict[str, Any]:
     from semqa.engines.transformers import TransformersEngine, TransformersOptions
     from semqa.engines.transformers.loading import load_model
@@ -155,15 +147,7 @@ def _train(
         if method == "lora":
             # The engine has the model whose layers get adapters, and answers with them.
             model = adapted(loaded.model, options)
-        run = make_run(
-            model,
-            loaded.tokenizer,
-            encoded,
-            scorer,
-            session,
-            options,
-            tensorboard=events if tensorboard else None,
-        )
+        run = make_run(model, loaded.tokenizer, encoded, scorer, session, options)
         # Not before all is well, or a corrected command would be another training.
         history = run.go(session.claim(plan))
         if method == "lora" and options.merge:

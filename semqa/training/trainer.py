@@ -278,8 +278,6 @@ def _finished(checkpoint: Path | None) -> TrainerState | None:
     return state if state.global_step >= state.max_steps else None
 
 
-_LOGGED = 50
-"""Steps between two losses in TensorBoard."""
 _NOT_PACKED = "is not possible: this model cannot learn several answers behind one prompt."
 _PRECISIONS = {
     (False, False): None,
@@ -296,10 +294,8 @@ def make_run(
     dev: DevScorer,
     session: Session,
     options: TrainingOptions,
-    *,
-    tensorboard: Path | None = None,
 ) -> Run:
-    """Return a training that is ready to go; TensorBoard's events go to the folder of that name.
+    """Return a training that is ready to go.
 
     Raises:
         InputError: the device does not compute so, the batch cannot be shared out, or the model
@@ -310,7 +306,6 @@ def make_run(
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
-    logged: dict[str, Any] = {"logging_strategy": "steps", "logging_steps": _LOGGED}
     ranks = session.ranks
     share = ranks.share(options.batch_size)
     pad = tokenizer.pad_token_id
@@ -324,13 +319,12 @@ def make_run(
         options,
         session.folder,
         optim="adafactor" if options.optimizer == "adafactor" else "adamw_torch",
-        lr_scheduler_type=_SCHEDULES[bool(options.warmup_steps), options.schedule],
+        lr_scheduler_type=_SCHEDULES.get(options.schedule, options.schedule),
         max_steps=options.max_steps,
         warmup_steps=options.warmup_steps,
         weight_decay=options.weight_decay,
         gradient_checkpointing=options.gradient_checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False},
-        **({} if tensorboard is None else logged),
     )
     if options.pack:
         _check_packing(model, padding, examples.features)
@@ -357,8 +351,6 @@ def make_run(
         train_dataset=examples.features,
         data_collator=padding,
     )
-    if tensorboard is not None and session.ranks.rank == 0:
-        trainer.add_callback(_tensorboard(tensorboard))
     keeping = Keeping(
         options.metric,
         (*METRICS, "verified"),
@@ -473,19 +465,7 @@ class _ScoringTrainer(GuardedTrainer):
         return metrics
 
 
-def _tensorboard(folder: Path) -> Any:
-    from torch.utils.tensorboard import SummaryWriter
-    from transformers import integrations
-
-    known: Any = integrations  # it states no names
-    return known.TensorBoardCallback(SummaryWriter(log_dir=str(folder)))
-
-
-_SCHEDULES = {
-    (False, "constant"): "constant",
-    (True, "constant"): "constant_with_warmup",
-    **{(warm, name): name for warm in (False, True) for name in ("linear", "cosine")},
-}
+_SCHEDULES = {"constant": "constant_with_warmup"}  # of no steps, unless there are some
 
 
 _CPU_TOKENS = 2_048

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +9,8 @@ import pytest
 
 from semqa.attribution.ais.ratings import Verdict, write_ratings
 from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
-from semqa.cli.main import main
 from tests.attribution.ais.makers import ROW, released_csv, said, verdicts
-from tests.cli.conftest import Command, Outcome
+from tests.attribution.commands import Command, command_in
 
 
 @pytest.fixture
@@ -20,19 +18,7 @@ def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
     """Call as `semqa`; runs in this process, which is much faster than one of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def command(*args: str | Path) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["semqa", *map(str, args)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Outcome(code, out, err)
-
-    return command
+    return command_in(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from semqa.cli.eval.q2 import explanation
-from semqa.cli.main import main
+from tests.attribution.commands import Command, command_in
 
 CONSISTENT = (
     "response,knowledge\nAnn built the bridge in 1932 .,Ann built the old bridge in 1932.\n"
@@ -27,38 +25,14 @@ CONTEXTS = (
 FEW = ("--iterations", "20", "--json")
 
 
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Command = Callable[..., Outcome]
-
-
 @pytest.fixture
 def semqa(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Command:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    run = command_in(tmp_path, monkeypatch, capsys)
     (tmp_path / "consistent.csv").write_text(CONSISTENT, encoding="utf-8")
     (tmp_path / "contexts.csv").write_text(CONTEXTS, encoding="utf-8")
-
-    def run(*args: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["semqa", "eval", "q2", *args])
-        with pytest.raises(SystemExit) as end:
-            main()
-        code = end.value.code
-        return Outcome(
-            code if isinstance(code, int) else int(code is not None), *capsys.readouterr()
-        )
-
-    return run
+    return partial(run, "eval", "q2")
 
 
 def test_a_file_is_scored_and_rescored_without_a_judge(
