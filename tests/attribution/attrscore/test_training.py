@@ -79,20 +79,6 @@ def test_the_classifier_is_a_judge(
     assert [each.label for each in judged] == [each.label for each in data[1]]
 
 
-def test_a_finished_training_is_not_done_again(
-    classifier: tuple[Path, dict[str, Any]], data: tuple[list[Example], list[Example]]
-) -> None:
-    out, record = classifier
-    options = TrainingOptions(**record["options"])
-    weights = (out / "model/model.safetensors").stat().st_mtime_ns
-    assert train(*data, out, options) == record
-    assert (out / "model/model.safetensors").stat().st_mtime_ns == weights
-    with pytest.raises(InputError, match="another training: its data"):
-        train(data[0][1:], data[1], out, options)
-    with pytest.raises(InputError, match="another training: its options"):
-        train(*data, out, TrainingOptions(**{**record["options"], "seed": 5}))
-
-
 def test_a_seq2seq_model_learns_the_label_words(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
