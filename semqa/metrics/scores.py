@@ -650,9 +650,6 @@ def _reasons(rows: Sequence[ExampleScores], metric: str) -> dict[str, int]:
     return dict(Counter(row.unscored[metric] for row in rows if metric in row.unscored))
 
 
-NOBODY_QUOTES = "nobody quotes a source"
-
-
 class QuotedScores(NamedTuple):
     """Scores over the sources that prediction or references quote, 0-100; None without any.
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from semqa.attribution.ais.ratings import Verdict, write_ratings
+from semqa.attribution.ais.ratings import Verdict
 from semqa.attribution.ais.released import ReleasedFile, read_released, write_released
-from tests.attribution.ais.makers import ROW, released_csv, said, verdicts
+from tests.attribution.ais.makers import ROW, released_csv, said, verdicts, write_ratings
 from tests.attribution.commands import Command, command_in
 
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from semqa.attribution.records import must_be
-from semqa.data.jsonl import Row, describe, read_rows, shown, write_jsonl
+from semqa.data.jsonl import Row, describe, read_rows, shown
 from semqa.errors import InputError
 from semqa.metrics.statistics import Statistic
 
@@ -164,11 +164,6 @@ def read_ratings(path: Path | str) -> list[Rating]:
         places[key] = row.where
         ratings.append(rating)
     return ratings
-
-
-def write_ratings(path: Path | str, ratings: Iterable[Rating]) -> None:
-    """Write a file of ratings."""
-    write_jsonl(path, (rating.to_dict() for rating in ratings))
 
 
 def _rating(row: Row) -> Rating:

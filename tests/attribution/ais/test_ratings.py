@@ -25,11 +25,10 @@ from semqa.attribution.ais.ratings import (
     consensus,
     join_sentences,
     read_ratings,
-    write_ratings,
 )
 from semqa.errors import InputError
 from semqa.metrics.statistics import compare_rates
-from tests.attribution.ais.makers import said, verdicts
+from tests.attribution.ais.makers import said, verdicts, write_ratings
 
 LETTERS = st.text("funy", min_size=1, max_size=7)
 
