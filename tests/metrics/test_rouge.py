@@ -21,7 +21,6 @@ from semqa.metrics.rouge import (
     position_masks,
     shared_tokens,
 )
-from semqa.metrics.text import rouge_lines, rouge_tokens
 from tests.reference import scores as reference
 
 # Few words, so that texts share many; many line ends, for ROUGE-Lsum.
@@ -106,13 +105,6 @@ def test_lcs_positions_are_those_that_rouge_score_reads_from_its_table(
 def test_shared_tokens_of_sorted_sequences_is_the_intersection_of_bags(a: str, b: str) -> None:
     shared = (Counter(a) & Counter(b)).total()
     assert shared_tokens("".join(sorted(a)), "".join(sorted(b))) == shared
-
-
-@given(texts)
-def test_tokens_of_lines_are_the_tokens_of_the_text(text: str) -> None:
-    lines = rouge_lines(text)
-    assert [token for line in lines for token in line] == rouge_tokens(text)
-    assert all(lines)
 
 
 def test_scoring_one_prediction_leaves_the_vocabulary_as_it_was() -> None:

@@ -210,22 +210,6 @@ def test_no_question_is_on_both_sides_of_a_split() -> None:
         split_by_question(examples[:3], 0.5, 0)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"epochs": 0}, "epochs must"),
-        ({"batch_size": 0}, "batch_size must"),
-        ({"learning_rate": 0.0}, "learning_rate must"),
-        ({"family": "x"}, "family must"),
-        ({"kind": "lm"}, "kind must"),
-        ({"seed": -1}, "seed must"),
-    ],
-)
-def test_a_wrong_setting_is_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        TrainingOptions(model="m", **given)
-
-
 def test_what_cannot_be_trained_is_refused(
     tmp_path: Path, data: tuple[list[Example], list[Example]]
 ) -> None:
