@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.bench_watch import Lines, duration
+from semqa.cli.declared import takes_options
 from semqa.cli.inputs import check_stdin_once
-from semqa.cli.options import AsJson, takes_options
+from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
 from semqa.training.options import TrainingOptions
 

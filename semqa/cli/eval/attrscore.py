@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.attribution.attrscore.options import TrainingOptions
+from semqa.cli.declared import takes_options
 from semqa.cli.eval.judging import (
     JudgeOptions,
     Limit,
@@ -19,7 +20,7 @@ from semqa.cli.eval.judging import (
     takes_judge_options,
 )
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
-from semqa.cli.options import AsJson, takes_options
+from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
 from semqa.cli.train import KeepCheckpoints, MaxCheckpoints, training_progress
 from semqa.errors import InputError

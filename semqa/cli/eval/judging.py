@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from semqa.cli.declared import takes_options
 from semqa.cli.help import Group
-from semqa.cli.options import takes_options
 from semqa.cli.output import say
 from semqa.errors import InputError
 
