@@ -92,7 +92,7 @@ def test_doubles_in_a_call_are_asked_once_and_not_counted_as_kept() -> None:
     assert (cached.asked, cached.kept) == (3, 2)
 
 
-def test_all_four_questions_are_kept_as_they_were_answered(tmp_path: Path) -> None:
+def test_all_questions_are_kept_as_they_were_answered(tmp_path: Path) -> None:
     text = "Ann Lee built the bridge in 1932."
     plain = create_judge("lexical")
     for _ in range(2):
@@ -105,13 +105,12 @@ def test_all_four_questions_are_kept_as_they_were_answered(tmp_path: Path) -> No
             ["Ann Lee built the bridge in which year?"]
         ]
         assert len(cached.ask([("1932", text)], count=2)[0]) == 2
-        assert cached.complete([f"Yes or No?\nClaim: It is red.\nReference: {text}"]) == ["No"]
         cached.close()
-    assert (cached.asked, cached.kept) == (0, 5)
+    assert (cached.asked, cached.kept) == (0, 4)
 
 
 def test_a_judge_that_remembers_can_what_the_judge_can() -> None:
-    every = {"entailment", "answer", "ask", "complete"}
+    every = {"entailment", "answer", "ask"}
     assert abilities_of(CachedJudge(create_judge("lexical"), None)) == every
     assert abilities_of(CachedJudge(Counting(), None)) == {"entailment"}
 
