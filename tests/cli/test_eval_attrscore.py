@@ -48,14 +48,14 @@ def test_from_questions_to_scores(semqa: Command, tmp_path: Path, questions: Pat
     run = ("eval", "attrscore", "run", "s.csv", "--judge-cache", "cache", "--out", "r.json")
     with serving(lambda _: Answer("Neutral")) as server:
         model = ("--judge", "engine:openai:m", "--judge-url", server.url)
-        run = (*run, *model, "--family", "nli", "--shots", "2")
-        shown = semqa(*run, "--json").json
+        asked = (*run, *model, "--family", "nli", "--shots", "2")
+        shown = semqa(*asked, "--json").json
     assert shown["scores"]["n"] == 24
     assert shown["scores"]["unparsed"] == 0
     assert (shown["way"], shown["prompt"]["shots"]) == ("prompt", 2)
     record = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert {row["output"] for row in record["rows"]} == {"Neutral"}
-    again = semqa(*run)
+    again = semqa(*asked)
     assert "0 of 24 claims were put to the judge" in again.err
     assert "micro-F1 (overall)" in again.out
 
@@ -75,8 +75,8 @@ def test_the_mean_over_the_papers_four_prompts(semqa: Command, tmp_path: Path) -
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = ("eval", "attrscore", "run", "d.jsonl", "--family", "all")
     with serving(lambda _: Answer("Yes")) as server:
-        run = (*run, "--judge", "engine:openai:m", "--judge-url", server.url)
-        found = semqa(*run, "--out", "r.json", "--json").json
+        asked = (*run, "--judge", "engine:openai:m", "--judge-url", server.url)
+        found = semqa(*asked, "--out", "r.json", "--json").json
     assert list(found["families"]) == [
         "attribution-defined",
         "fact-checking",
@@ -86,7 +86,7 @@ def test_the_mean_over_the_papers_four_prompts(semqa: Command, tmp_path: Path) -
     values = [each["micro_f1"] for each in found["families"].values()]
     assert found["mean"]["micro_f1"] == pytest.approx(sum(values) / 4)
     assert (tmp_path / "r.nli.json").exists()
-    assert "mean" in semqa(*run).out
+    assert "mean" in semqa(*asked).out
 
 
 def test_outputs_from_elsewhere_are_scored(semqa: Command) -> None:
