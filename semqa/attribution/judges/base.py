@@ -150,7 +150,7 @@ _ABILITIES: dict[Ability, tuple[str, str]] = {
     "entailment": ("judge entailment", "lexical, engine:SPEC or transformers:nli=MODEL"),
     "answer": ("answer questions", "lexical, engine:SPEC or transformers:qa=MODEL"),
     "ask": ("ask questions", "lexical, engine:SPEC or transformers:qg=MODEL"),
-    "complete": ("answer prompts", "engine:openai:MODEL or transformers:lm=MODEL"),
+    "complete": ("answer prompts", "engine:openai:MODEL or engine:transformers:MODEL"),
 }
 """What each ability is called in errors, and judges that have it."""
 

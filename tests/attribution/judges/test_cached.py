@@ -205,15 +205,11 @@ def test_a_killed_process_leaves_what_it_had_finished_and_others_go_on(tmp_path:
     assert [process.wait(timeout=60) for process in processes] == [-signal.SIGKILL, 0, 0]
     kept = _count(file)
     assert 800 < kept < 1200
-    cached = CachedJudge(_named("slow"), file)
+    cached = CachedJudge(Counting("slow"), file)
     cached.entailment([Pair(str(number), "h") for number in range(400)])
     assert cached.asked == 1200 - kept
     assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchone() == ("ok",)
     cached.close()
-
-
-def _named(identity: str) -> Counting:
-    return Counting(identity)
 
 
 class Short:
@@ -229,10 +225,6 @@ class Short:
     def answer(self, readings: Sequence[Reading]) -> list[Span | None]:
         self._check([reading.question for reading in readings])
         return [Span(reading.passage, 0, len(reading.passage), 1.0) for reading in readings]
-
-    def ask(self, readings: Sequence[tuple[str, str]], *, count: int = 5) -> list[list[str]]:
-        self._check([answer for answer, _ in readings])
-        return [[answer + "?"] * count for answer, _ in readings]
 
     def complete(
         self,
@@ -258,22 +250,8 @@ def test_what_is_too_long_says_nothing_and_is_counted() -> None:
     assert judge.entailment([Pair("p", "abcd")]) == [Entailment(0.0, 1.0, 0.0)]
     found = judge.answer([Reading(t, "p") for t in texts])
     assert found == [Span("p", 0, 1, 1.0), None, Span("p", 0, 1, 1.0)]
-    assert judge.ask([(t, "p") for t in texts], count=1) == [["ab?"], [], ["c?"]]
     assert judge.complete(texts, max_new_tokens=2) == ["abab", "", "cc"]
-    assert judge.too_long == 5
-
-
-def test_it_can_what_the_other_can() -> None:
-    class Entailing:
-        name = identity = "e"
-
-        def entailment(self, pairs: Sequence[Pair]) -> list[Entailment]:
-            return [Entailment(1.0, 0.0, 0.0) for _ in pairs]
-
-    judge = PatientJudge(Entailing())
-    assert abilities_of(judge) == {"entailment"}
-    lexical = create_judge("lexical")
-    assert PatientJudge(lexical).identity == lexical.identity
+    assert judge.too_long == 4
 
 
 def test_other_mistakes_are_not_kept_silent() -> None:
