@@ -15,10 +15,8 @@ import pytest
 from semqa import Source
 from semqa.bench import Plan, run
 from semqa.bench.run import Progress
-from semqa.data.quotesum import Question, Reference, read_quotesum, write_quotesum
-from semqa.distributed.tasks import BLOCK
+from semqa.data.quotesum import Question, Reference, write_quotesum
 from semqa.errors import InputError, UnavailableError
-from semqa.metrics import Example, NoReferenceError, score_example
 from semqa.retrieval import PromptSettings
 from tests.distributed.conftest import QUESTIONS, Nodes
 from tests.distributed.plans import SlowPlan
@@ -166,17 +164,6 @@ def few_questions(path: Path) -> Path:
 
 def record_rows(folder: Path) -> list[str]:
     return (folder / "examples.jsonl").read_text("utf-8").splitlines()
-
-
-def test_scores_are_the_same_to_the_last_digit(nodes: Nodes, data: Path) -> None:
-    examples = [
-        Example(q.qid, f"By [ 1 person {n % 12} ] and {n}.", q.texts, q.short_answers, q.numbers)
-        for n, q in enumerate(read_quotesum(data) * (2 * BLOCK // QUESTIONS + 2))
-    ]
-    assert nodes.workers.score_examples(examples) == [score_example(one) for one in examples]
-    broken = Example("q", "By [ 1 person 3 ].", (), (), (1,))
-    with pytest.raises(NoReferenceError):
-        nodes.workers.score_examples([*examples, broken])
 
 
 def test_a_killed_node_changes_nothing(
