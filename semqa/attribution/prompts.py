@@ -19,8 +19,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["JudgePrompt"]
-
 MAX_BYTES = 2**20
 """Largest template file."""
 
@@ -28,12 +26,7 @@ _SUFFIX = ".jinja"
 
 
 class JudgePrompt:
-    """A prompt with holes; make it with `load`.
-
-    Attributes:
-        name: that of the file.
-        sha256: of the file.
-    """
+    """A prompt with holes, with the name and the SHA-256 of its file; make it with `load`."""
 
     def __init__(self, name: str, raw: bytes, where: str) -> None:
         self.name = name
@@ -75,11 +68,7 @@ class JudgePrompt:
             return cls(path.stem, file.read_all(), file.name)
 
     def fill(self, **values: object) -> str:
-        """Return the prompt with its holes filled.
-
-        Raises:
-            InputError: the template failed, such as by a name that it is not given.
-        """
+        """Return the prompt with its holes filled; a template that fails is the user's mistake."""
         try:
             return str(self._template.render(values)).strip()
         except Exception as error:  # a template may fail in any way

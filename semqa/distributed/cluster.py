@@ -199,11 +199,7 @@ _SILENT: dict[str, Any] = {
 
 @contextmanager
 def _started(settings: RaySettings) -> Iterator[Any]:
-    own = {
-        **LOOPBACK,
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": _token(),
-    }
+    own = {**LOOPBACK, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _token()}
     before = {name: os.environ.get(name) for name in own}
     os.environ.update(own)
     folder = tempfile.mkdtemp(prefix="semqa-ray-", dir=_short_folder())  # mode 0700

@@ -9,6 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -239,11 +240,11 @@ class _Store:
         self._path = path
         self.on_disk = path is not None
         self._lock = Lock()
-        try:
+        with self._explained():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
-                ":memory:" if path is None else path,
+                path or ":memory:",
                 timeout=_WAIT_SECONDS,
                 isolation_level=None,
                 check_same_thread=False,
@@ -253,8 +254,6 @@ class _Store:
             except BaseException:
                 self._connection.close()
                 raise
-        except (OSError, sqlite3.Error) as error:
-            raise self._explained(error) from error
 
     def _prepare(self) -> None:
         run = self._connection.execute
@@ -265,63 +264,63 @@ class _Store:
         if found != _FORMAT and (found or tables):
             raise sqlite3.DatabaseError("another program's database")
         if not tables:
-            run("BEGIN IMMEDIATE")
-            run(
-                "CREATE TABLE IF NOT EXISTS judgements "
-                "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
-            )
-            run(f"PRAGMA application_id={_FORMAT}")
-            run("COMMIT")
+            with self._transaction():
+                run(
+                    "CREATE TABLE IF NOT EXISTS judgements "
+                    "(key BLOB PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID"
+                )
+                run(f"PRAGMA application_id={_FORMAT}")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the results of the keys that are cached."""
         found: dict[bytes, str] = {}
         for some in _chunks(dict.fromkeys(keys), _KEYS_AT_ONCE):
             holes = ",".join("?" * len(some))
-            with self._lock:
-                try:
-                    rows = self._connection.execute(
-                        f"SELECT key, result FROM judgements WHERE key IN ({holes})",  # noqa: S608
-                        some,
-                    ).fetchall()
-                except sqlite3.Error as error:
-                    raise self._explained(error) from error
-            found.update(rows)
+            query = f"SELECT key, result FROM judgements WHERE key IN ({holes})"  # noqa: S608
+            with self._explained():
+                found.update(self._connection.execute(query, some).fetchall())
         return found
 
     def put(self, results: Mapping[bytes, str]) -> None:
         """Keep results, all of them or none."""
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    self._connection.executemany(
-                        "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
-                    )
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise self._explained(error) from error
+        with self._explained(), self._transaction():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO judgements VALUES (?, ?)", results.items()
+            )
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
 
-    def _explained(self, error: Exception) -> InputError | UnavailableError:
-        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            return UnavailableError(
-                f"{self._path} is locked: another process has been writing for {_WAIT_SECONDS:g} s. Wait for it, or use another --judge-cache."
-            )
-        if isinstance(error, (OSError, sqlite3.OperationalError)):
-            return UnavailableError(
-                f"{self._path} cannot be used: {error}. Use another --judge-cache, or --no-judge-cache."
-            )
-        return InputError(
-            f"{self._path} is not a cache of judgements, or is damaged: {error}.",
-            hint="Remove it, or use another --judge-cache.",
-        )
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Take turns, and explain what goes wrong with the file."""
+        with self._lock:
+            try:
+                yield
+            except (OSError, sqlite3.OperationalError) as error:
+                if "locked" in str(error):
+                    raise UnavailableError(
+                        f"{self._path} is locked: another process has been writing for {_WAIT_SECONDS:g} s. Wait for it, or use another --judge-cache."
+                    ) from error
+                raise UnavailableError(
+                    f"{self._path} cannot be used: {error}. Use another --judge-cache, or --no-judge-cache."
+                ) from error
+            except sqlite3.Error as error:
+                raise InputError(
+                    f"{self._path} is not a cache of judgements, or is damaged: {error}.",
+                    hint="Remove it, or use another --judge-cache.",
+                ) from error
 
 
 def _key(identity: str, kind: str, settings: Mapping[str, object], given: object) -> bytes:

@@ -16,7 +16,6 @@ that the probabilities of the two are compared. SQuAD 2.0's rule (Devlin et al. 
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from dataclasses import dataclass, fields
@@ -253,9 +252,7 @@ def read_parts(spec: str, carried: str) -> tuple[dict[Part, str], dict[str, obje
     """
     models: dict[Part, str] = {}
     settings: dict[str, object] = {}
-    for piece in (piece.strip() for piece in carried.split(",")):
-        if not piece:
-            continue
+    for piece in filter(None, map(str.strip, carried.split(","))):
         name, equals, value = (part.strip() for part in piece.partition("="))
         key = name.replace("_", "-")
         if key in (*models, *settings) or key.replace("-", "_") in settings:
@@ -272,14 +269,10 @@ def read_parts(spec: str, carried: str) -> tuple[dict[Part, str], dict[str, obje
                     f"must be a number, got {value!r}.", field=name, value=value
                 ) from None
         else:
-            names = (*DEFAULTS, *_TEXTS, "threshold")
-            close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
-            hint = (
-                f"Did you mean {close[0]}=?" if close else "Write such as transformers:nli=MODEL."
-            )
+            names = ", ".join(f"{each}=" for each in (*DEFAULTS, *_TEXTS, "threshold"))
             raise InputError(
-                f"{piece!r} in {spec!r} must begin with one of {', '.join(f'{each}=' for each in names)}.",
-                hint=hint,
+                f"{piece!r} in {spec!r} must begin with one of {names}.",
+                hint="Write such as transformers:nli=MODEL.",
             )
     return models or dict(DEFAULTS), settings
 

@@ -25,7 +25,7 @@ from tests.judge_models import save_classifier
         ("engine", "Judge 'engine'"),
         ("engine:lead-2", "asks no language model"),
         ("engine:nobody:x", "Unknown engine"),
-        ("transformers:nil=x", "Did you mean nli="),
+        ("transformers:nil=x", "must begin with one of nli="),
         ("transformers:nli=a/b,nli=c/d", "nli is"),
         ("transformers:nli=/no/such/folder", "No such folder"),
         ("transformers:nli=a/b,words=1", "words must"),
