@@ -21,17 +21,15 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
+from semqa.attribution.records import must_be
 from semqa.data.csv_rows import read_csv
 from semqa.data.files import ByteBudget, decode_text, open_input
-from semqa.data.jsonl import decode_json, describe, read_rows, shown
+from semqa.data.jsonl import Row, decode_json, describe, read_rows, shown
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from semqa.data.csv_rows import CsvFile
-    from semqa.data.jsonl import Row
 
 
 class ErrorType(NamedTuple):
@@ -152,14 +150,12 @@ def read_annotations(paths: Iterable[Path | str]) -> list[AnnotatedSentence]:
     """Read annotated sentences from CSV files; ``-`` is standard input."""
     found = []
     for path in paths:
-        file = read_csv(path)
-        dataset, split = name_of(path)
-        columns = find_columns(file, _REQUIRED, _ALIASES)
-        for record in file.records:
-            row = {name: record.cells[at] for name, at in columns.items()}
-            of = row.get("dataset", "").strip() or dataset
-            said = row.get("split", "").strip() or split
-            found.append(_sentence(row, of, said, record.where))
+        stem = PurePath(path).stem.casefold()
+        named = _NAMED.match(stem)
+        dataset, split = (named["dataset"], named["split"] or "") if named else (stem, "")
+        for row in _table(path, _REQUIRED, _ALIASES):
+            own = (row.text("dataset", "").strip(), row.text("split", "").strip())
+            found.append(_sentence(row, own[0] or dataset, own[1] or split))
     return found
 
 
@@ -179,24 +175,9 @@ def doubled(sentences: Sequence[AnnotatedSentence]) -> int:
     return sum(count - 1 for count in counts.values())
 
 
-def name_of(path: Path | str) -> tuple[str, str]:
-    """Return dataset and split as a file's name says them, in lower case.
-
-    Example:
-        >>> name_of("x/mediasum_factual_eval_dev.csv"), name_of("my.csv")
-        (('mediasum', 'dev'), ('my', ''))
-    """
-    stem = PurePath(path).stem.casefold()
-    match = _NAMED.match(stem)
-    if match is None:
-        return stem, ""
-    return match["dataset"], match["split"] or ""
-
-
-def find_columns(
-    file: CsvFile, required: Sequence[str], aliases: Mapping[str, str]
-) -> dict[str, int]:
-    """Return the position of each column by its name in lower case, or by what it is an alias of."""
+def _table(path: Path | str, required: Sequence[str], aliases: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the rows of a CSV file by the names of columns in lower case, or what these stand for."""
+    file = read_csv(path)
     columns: dict[str, int] = {}
     for place, header in enumerate(file.header):
         name = header.strip().casefold()
@@ -210,36 +191,30 @@ def find_columns(
             f"The columns {', '.join(missing)} are missing among {', '.join(map(shown, file.header))}.",
             where=f"{file.name}:1",
         )
-    return columns
+    for record in file.records:
+        yield Row(record.where, {name: record.cells[place] for name, place in columns.items()})
 
 
-def _sentence(row: Mapping[str, str], dataset: str, split: str, where: str) -> AnnotatedSentence:
-    label = row["sent_label"].strip().casefold()
+def _sentence(row: Row, dataset: str, split: str) -> AnnotatedSentence:
+    label = row.text("sent_label").strip().casefold()
     if label not in _LABELS:
-        raise InputError(
-            f"must be yes (consistent) or no, got {shown(row['sent_label'])}.",
-            field="sent_label",
-            where=where,
-        )
-    for name in ("doc_id", "topic", "model_name"):
-        if not row[name].strip():
-            raise InputError("is empty.", field=name, where=where)
-    index = row["sent_idx"].strip().removesuffix(".0")  # as tables of numbers write it
+        raise must_be(row, "sent_label", "yes (consistent) or no")
+    names = [row.text(name).strip() for name in ("doc_id", "topic", "model_name")]
+    for name, value in zip(("doc_id", "topic", "model_name"), names, strict=True):
+        if not value:
+            raise InputError("is empty.", field=name, where=row.where)
+    index = row.text("sent_idx").strip().removesuffix(".0")  # as tables of numbers write it
     if not (index.isascii() and index.isdigit() and len(index) <= 6):
-        raise InputError(
-            f"must be the number of the sentence, got {shown(row['sent_idx'])}.",
-            field="sent_idx",
-            where=where,
-        )
+        raise must_be(row, "sent_idx", "the number of the sentence")
     return AnnotatedSentence(
-        SummaryKey(dataset, row["doc_id"].strip(), row["topic"].strip(), row["model_name"].strip()),
+        SummaryKey(dataset, *names),
         int(index),
-        row["summ_sent"],
+        row.text("summ_sent"),
         _LABELS[label],
-        error_types(row.get("type", "")),
-        row.get("exp", ""),
+        error_types(row.text("type", "")),
+        row.text("exp", ""),
         split,
-        where,
+        row.where,
     )
 
 
@@ -286,51 +261,36 @@ def read_key_points(paths: Iterable[Path | str]) -> list[KeyPoints]:
     """
     found = []
     for path in paths:
-        file = read_csv(path)
         dataset = _dataset(path, "_completeness")
-        aliases = {"meeting_id": "doc_id"}
-        columns = find_columns(file, ("doc_id", "topic", "key_points"), aliases)
-        for record in file.records:
-            row = {name: record.cells[at].strip() for name, at in columns.items()}
-            points = key_points_of(row["key_points"], record.where)
-            of = row.get("dataset") or dataset
-            found.append(KeyPoints(of, row["doc_id"], row["topic"], points, record.where))
+        for row in _table(path, ("doc_id", "topic", "key_points"), {"meeting_id": "doc_id"}):
+            points = key_points_of(row.text("key_points"), row.where)
+            of = row.text("dataset", "").strip() or dataset
+            doc_id, topic = row.text("doc_id").strip(), row.text("topic").strip()
+            found.append(KeyPoints(of, doc_id, topic, points, row.where))
     return found
 
 
 def read_documents(paths: Iterable[Path | str]) -> dict[str, str]:
     """Read documents by their id, from CSV files or JSON lines."""
     found: dict[str, str] = {}
+    aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
     for path in paths:
-        rows = _csv_documents(path) if PurePath(path).suffix.lower() == ".csv" else _rows(path)
-        for where, doc_id, text in rows:
+        table = PurePath(path).suffix.lower() == ".csv"
+        rows = _table(path, ("doc_id", "source"), aliases) if table else read_rows(path)
+        for row in rows:
+            # Of several names for one thing the first counts.
+            named = {aliases.get(name, name): value for name, value in reversed(row.fields.items())}
+            doc_id, text = (Row(row.where, named).text(name) for name in ("doc_id", "source"))
             if not doc_id.strip() or not text.strip():
                 raise InputError(
-                    f"The document {shown(doc_id)} lacks an id or a text.", where=where
+                    f"The document {shown(doc_id)} lacks an id or a text.", where=row.where
                 )
             if found.setdefault(doc_id.strip(), text) != text:
                 raise InputError(
                     f"The document {shown(doc_id)} is there already, with another text.",
-                    where=where,
+                    where=row.where,
                 )
     return found
-
-
-def _rows(path: Path | str) -> Iterable[tuple[str, str, str]]:
-    for row in read_rows(path):
-        yield row.where, _first(row, "doc_id", "meeting_id", "id"), _first(row, "source", "text")
-
-
-def _first(row: Row, *names: str) -> str:
-    return row.text(next((name for name in names if name in row.fields), names[0]))
-
-
-def _csv_documents(path: Path | str) -> Iterable[tuple[str, str, str]]:
-    file = read_csv(path)
-    aliases = {"meeting_id": "doc_id", "id": "doc_id", "text": "source", "document": "source"}
-    columns = find_columns(file, ("doc_id", "source"), aliases)
-    for record in file.records:
-        yield record.where, record.cells[columns["doc_id"]], record.cells[columns["source"]]
 
 
 def key_points_of(cell: str, where: str) -> tuple[str, ...]:
