@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from semqa.attribution.judges.base import Entailment, Pair, Span, TooLongError
 from semqa.attribution.sentences import split_sentences
@@ -223,19 +223,6 @@ class ModelSettings:
     def verdicts(self) -> tuple[str, ...]:
         """The words of `words`."""
         return tuple(word.strip() for word in self.words.split("/") if word.strip())
-
-    @classmethod
-    def of(cls, given: Mapping[str, object]) -> Self:
-        """Return settings from keyword options."""
-        known = {field.name for field in fields(cls)}
-        for name, value in given.items():
-            if name not in known:
-                raise InputError(
-                    f"is not a setting of transformers judges; choose from {', '.join(sorted(known))}.",
-                    field=name,
-                    value=value,
-                )
-        return cls(**given)  # type: ignore[arg-type]  # checked by the record itself
 
     def identity(self) -> str:
         """Return the settings that can change a result."""

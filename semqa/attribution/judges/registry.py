@@ -5,7 +5,7 @@ A judge's module is imported when the judge is created, not before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semqa.errors import InputError
 
@@ -58,7 +58,8 @@ def create_judge(spec: str, options: Mapping[str, object] | None = None) -> Judg
 
         given.pop("base_url", None)
         models, settings = read_parts(spec, carried)
-        return TransformersJudge(models, ModelSettings.of({**given, **settings}), spec)
+        how: dict[str, Any] = {**given, **settings}
+        return TransformersJudge(models, ModelSettings(**how), spec)
     if kind == "engine" and carried:
         from semqa.attribution.judges.engine import EngineJudge
 

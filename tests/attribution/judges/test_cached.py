@@ -58,14 +58,6 @@ def test_what_was_asked_once_is_not_asked_again(tmp_path: Path) -> None:
     again.close()
 
 
-def test_equal_inputs_are_asked_once_and_order_is_kept(tmp_path: Path) -> None:
-    cached = CachedJudge(create_judge("lexical"), None)
-    pairs = [Pair("It is red.", text) for text in ("It is red.", "It is blue.", "It is red.")]
-    assert cached.entailment(pairs) == create_judge("lexical").entailment(pairs)  # type: ignore[attr-defined]
-    assert cached.asked == 2
-    cached.close()
-
-
 def test_judges_of_other_identity_share_nothing(tmp_path: Path) -> None:
     one, other = Counting("one"), Counting("other")
     for judge in (one, other):
@@ -252,13 +244,3 @@ def test_what_is_too_long_says_nothing_and_is_counted() -> None:
     assert found == [Span("p", 0, 1, 1.0), None, Span("p", 0, 1, 1.0)]
     assert judge.complete(texts, max_new_tokens=2) == ["abab", "", "cc"]
     assert judge.too_long == 4
-
-
-def test_other_mistakes_are_not_kept_silent() -> None:
-    class Broken(Short):
-        def _check(self, texts: Sequence[str]) -> None:
-            raise ValueError(f"broken by {len(texts)}")
-
-    judge = PatientJudge(Broken())
-    with pytest.raises(ValueError, match="broken"):
-        judge.complete(["a"])

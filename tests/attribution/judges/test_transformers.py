@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
-from semqa import QuotedAnswer, Source
-from semqa.attribution.ais.auto import ToCheck, check_answers
 from semqa.attribution.judges import (
-    CachedJudge,
     Pair,
     Reading,
     create_judge,
 )
 from semqa.attribution.judges.base import abilities_of
-from semqa.attribution.judges.models import padded, read_labels
+from semqa.attribution.judges.models import padded
 from semqa.errors import InputError
 from tests.judge_models import save_classifier
 
@@ -220,13 +217,6 @@ def test_labels_without_names_have_to_be_explained(tmp_path: Path) -> None:
         entailer(tmp_path, ",labels=entailment/neutral").entailment(PAIRS[:1])
 
 
-def test_two_labels_of_one_meaning_that_is_not_entailment_are_added() -> None:
-    labels = {0: "refutes", 1: "supports", 2: "not enough info", 3: "neutral"}
-    assert read_labels("m", labels, None) == (
-        "contradiction", "entailment", "neutral", "neutral",
-    )  # fmt: skip
-
-
 def test_a_model_that_writes_its_verdict_is_compared_at_its_words(models: Path) -> None:
     """The chances of the two words as the first thing written, by transformers itself."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -348,23 +338,3 @@ def test_a_model_that_was_not_trained_for_it_is_refused(
     judge = create_judge(f"transformers:{part}={models / other}")
     with pytest.raises(InputError, match="The model"):
         getattr(judge, method)([given])
-
-
-def test_answers_are_checked_by_a_real_model_and_again_from_what_is_kept(
-    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The second run loads no model, and says the same."""
-    sources = [Source(LONG, "The bridge"), Source("It was late.")]
-    answer = QuotedAnswer.parse("[ 1 Ann ] built it. [ 2 It was late ]. Nobody knows.", sources)
-    asked = [ToCheck("Who built it?", answer)]
-    checks = []
-    for run in range(2):
-        judge: Any = CachedJudge(create_judge(f"transformers:nli={models / 'nli'}"), tmp_path)
-        checks.append(check_answers(asked, judge))
-        assert (judge.asked, judge.kept) == ((2, 0) if run == 0 else (0, 2))
-        judge.close()
-        monkeypatch.setattr("semqa.attribution.judges.transformers.load", None)
-    assert checks[0] == checks[1]
-    probabilities = [each.entailment for each in checks[0][0].sentences]
-    assert probabilities[2] is None
-    assert all(found is not None and sum(found) == pytest.approx(1) for found in probabilities[:2])
