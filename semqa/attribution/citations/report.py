@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -29,21 +28,16 @@ CITATION_SCORES = ("recall", "precision", "str_em", "str_hit", "rouge_l", "lengt
 DISAMBIG_SCORES = ("disambig_f1", "disambig_em", "disambig_hit", "rouge_l", "str_em", "length")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How answers are scored: citations of a sentence that count (None: all); whether as eval.py does."""
-
-    at_most: int | None = None
-    official: bool = False
-
-
 def citation_rows(
-    examples: Sequence[AnswerExample], judge: EntailmentJudge, settings: Settings
+    examples: Sequence[AnswerExample],
+    judge: EntailmentJudge,
+    *,
+    at_most: int | None = None,
+    official: bool = False,
 ) -> list[dict[str, Any]]:
     """Score answers, a row each: citations, short answers, ROUGE-L and words."""
-    official = settings.official
     cited = [example.cited(official=official) for example in examples]
-    scores = score_citations(cited, judge, at_most=settings.at_most, official=official)
+    scores = score_citations(cited, judge, at_most=at_most, official=official)
     rows = []
     for example, found in zip(examples, scores, strict=True):
         row = _row_of(example, official=official)

@@ -357,8 +357,8 @@ def read_questions(reply: str) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line.endswith(("?", "？"))))
 
 
-def read_rating(reply: str, most: int = 5) -> int | None:
-    """Return the one rating from 1 to `most` that a reply gives, or None.
+def read_rating(reply: str) -> int | None:
+    """Return the one rating from 1 to 5 that a reply gives, or None.
 
     Example:
         >>> read_rating("**4**/5"), read_rating("Rating: 2 of 5."), read_rating("4 or 5")
@@ -371,11 +371,7 @@ def read_rating(reply: str, most: int = 5) -> int | None:
     values = set()
     for match in _RATING.finditer(labelled[-1] if labelled else plain):
         value = float(match["value"])
-        if (
-            not value.is_integer()
-            or not 1 <= value <= most
-            or match["most"] not in (None, str(most))
-        ):
+        if not value.is_integer() or not 1 <= value <= 5 or match["most"] not in (None, "5"):
             return None
         values.add(int(value))
         if labelled:

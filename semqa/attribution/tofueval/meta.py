@@ -88,10 +88,6 @@ class ErrorCounts(NamedTuple):
     exploded: Mapping[str, int]
     single: Mapping[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts as a JSON-ready object."""
-        return {**self._asdict(), "exploded": dict(self.exploded), "single": dict(self.single)}
-
 
 def category_of(key: SummaryKey, categories: Mapping[str, Mapping[str, str]]) -> str:
     """Return the category of a summary's topic, empty if unknown; the dataset ``""`` is any."""

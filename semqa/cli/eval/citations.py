@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -266,7 +265,6 @@ def citations(
     """
     from semqa.attribution.citations.report import (
         CITATIONS,
-        Settings,
         citation_rows,
         summarise_citations,
     )
@@ -275,12 +273,12 @@ def citations(
     check_stdin_once(file, references)
     check_not_an_input(out, file, references)
     examples = _examples(file, references, allow_missing=allow_missing)
-    settings = Settings(at_most, official)
+    settings: dict[str, Any] = {"at_most": at_most, "official": official}
 
     def score(judge: PatientJudge) -> list[dict[str, Any]]:
-        return citation_rows(examples, able(judge, "entailment"), settings)
+        return citation_rows(examples, able(judge, "entailment"), **settings)
 
-    record, notes = _judged(asking, "neutral", score, dataclasses.asdict(settings))
+    record, notes = _judged(asking, "neutral", score, settings)
     results = summarise_citations(record["rows"], resamples=resamples, seed=seed)
     _finish({"kind": CITATIONS, "results": results, **record}, out, notes, as_json=as_json)
 

@@ -365,7 +365,7 @@ def rates(
             "doubled": twice,
             "extra": extra,
             "rates": [rate.to_dict() for rate in found],
-            "errors": errors.to_dict(),
+            "errors": errors._asdict(),
             "lengths": {name: mean.to_dict() for name, mean in lengths(sentences).items()},
         }
         write_result(json_line(record, indent=2))
