@@ -142,7 +142,7 @@ def run_grid(
         predict_only: leave the scores out.
         retry_failed: try failed examples again, in finished cells too.
         rescoring: ask no engine; score again what is there.
-        workers: answer and score instead of this process.
+        workers: answer instead of this process.
 
     Returns:
         The outcome of each cell, in the order of `cells`.
@@ -161,7 +161,7 @@ def run_grid(
         if rescoring:
             if not (folder / RUN_FILE).is_file():
                 raise InputError("There is no run to score again.", hint="Leave out --rescore.")
-            return "done", rescore(folder, plan.data, workers)
+            return "done", rescore(folder, plan.data)
         asked = questions(plan.data, plan.limit)
         prompts = plan.create_prompts(asked, prepare=False, shelf=exemplars)
         found = _finished(folder, plan.identity(prompts))

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from semqa.attribution.judges import Judge
     from semqa.bench.plan import Item, Plan
     from semqa.engines import Engine
-    from semqa.metrics import ExampleScores
     from semqa.prompting import PromptBuilder
 
 
@@ -77,7 +76,7 @@ class Progress(NamedTuple):
 
 
 class Workers(Protocol):
-    """Other processes that answer and score for a run (`semqa.distributed`); it writes its own files."""
+    """Other processes that answer for a run (`semqa.distributed`); it writes its own files."""
 
     def answer(
         self,
@@ -95,14 +94,6 @@ class Workers(Protocol):
         Raises:
             InputError: the engine cannot be created.
             UnavailableError: something outside failed; earlier records are good.
-        """
-        ...
-
-    def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
-        """Return what `score_item` returns for each item, in order.
-
-        Raises:
-            UnavailableError: something outside failed.
         """
         ...
 
@@ -143,7 +134,7 @@ def run(
             closed at the end.
         predict_only: leave the scores out; `rescore` adds them.
         retry_failed: try failed examples again.
-        workers: answer and score instead of this process, which then loads no engine.
+        workers: answer instead of this process, which then loads no engine.
 
     Returns:
         The results, as in ``results.json``.
@@ -205,10 +196,7 @@ def run(
                     raise
             journal.tidy(keys)
             records = [journal.records[key] for key in keys]
-            scorer = None if workers is None else workers.score
-            results = make_results(
-                items, records, identity, predict_only=predict_only, scorer=scorer
-            )
+            results = make_results(items, records, identity, predict_only=predict_only)
             if workers is not None:
                 results["machine"] = {**describe_machine(), **workers.describe()}
             results |= before
@@ -220,7 +208,7 @@ def run(
     return results
 
 
-def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, object]:
+def rescore(out: Path, data: Path) -> dict[str, object]:
     """Score the predictions of a finished run again; no engine, model or prompt is needed.
 
     Answers, times, versions, machine and judgements stay as they were.
@@ -228,7 +216,6 @@ def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, 
     Args:
         out: the folder of the run.
         data: the QuoteSum file of the run, under any name.
-        workers: score instead of this process.
 
     Returns:
         The results, as in ``results.json``.
@@ -250,13 +237,12 @@ def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, 
                 f"such as {missing[0]!r}."
             )
         records = [found[item.key] for item in items]
-        score = score_items if workers is None else workers.score
-        scores = score(items, [record.prediction for record in records])
+        scores = score_items(items, [record.prediction for record in records])
         records = [
             replace(record, scores=shown_scores(each))
             for record, each in zip(records, scores, strict=True)
         ]
-        results = make_results(items, records, identity, scorer=lambda _items, _texts: scores)
+        results = make_results(items, records, identity)
         results |= _earlier(out, ("versions", "machine", "judged"))
         write_atomic(out / EXAMPLES_FILE, (encode_row(each.to_dict()) for each in records))
         write_atomic(out / RESULTS_FILE, [pretty(results)])

@@ -144,7 +144,7 @@ def quotesum(
         "num_cpus": num_cpus,
         "num_gpus": num_gpus,
     }
-    for name in ("predict_only", "retry_failed", "judge"):
+    for name in ("predict_only", "retry_failed", "judge", "distributed"):
         if rescore and name in options.typed:
             raise InputError(f"cannot go with {flag(name)}.", field="--rescore")
     first = None if limit is None else _limit(limit)
@@ -160,8 +160,7 @@ def quotesum(
         if rescore:
             from semqa.bench.run import rescore as score_again
 
-            with opened_ray(ray) as elsewhere:
-                results = score_again(out, data, elsewhere)
+            results = score_again(out, data)
         else:
             engine, options = with_default(engine, options)
             with _opened_judge(judges, options) as judging:

@@ -353,7 +353,7 @@ class _Files:
                 f"The document {shown(str(data['doc_id']))} is missing: give a file with doc_id and "
                 "source."
             )
-        data["document"] = document.text
+        data["document"] = document
         known = points.get((str(data["doc_id"]), str(data["topic"])))
         if known is not None:
             data["points"] = list(known)

@@ -86,7 +86,7 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         "raters": len({each.rater for each in ratings}),
         "summaries": len({(n, s.kind.key(e.item)) for n, (s, r) in enumerate(studies) for e in r}),
         "rates": [rate.to_dict() for rate in rates],
-        "errors": types.to_dict(),
+        "errors": types._asdict(),
         "systems": systems,
         "agreement": agreed,
     }

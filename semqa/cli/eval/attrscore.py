@@ -533,7 +533,7 @@ def train(
     The folder gets the best model (model), checkpoints while it trains, and
     training.json. A training that was interrupted or killed goes on where it
     stopped: give the same command again. The model is a judge then:
-    --judge transformers:nli=OUT/model, or lm=OUT/model for seq2seq.
+    --judge transformers:nli=OUT/model, or engine:transformers:OUT/model for seq2seq.
     """
     from semqa.attribution.attrscore.files import read_examples
     from semqa.attribution.attrscore.training import split_by_question

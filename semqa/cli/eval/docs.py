@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
     from semqa.bench.docqa import AnswerFile, DocsAnswer, QuestionSet, TemporaryCollections
     from semqa.metrics.docqa import DocsFigures, DocsQuestion, DocsReport, DocsScore
     from semqa.quotes import Source
-
-__all__ = ["docs"]
-
-
-class By(StrEnum):
-    """What a question is answered from."""
-
-    FILES = "files"
-    COLLECTION = "collection"
 
 
 @takes_engine_options
@@ -62,11 +52,11 @@ def docs(
         typer.Option(help="Folder of the documents.", show_default="documents, beside QUESTIONS"),
     ] = None,
     by: Annotated[
-        By,
+        Literal["files", "collection"],
         typer.Option(
             help="Answer from whole files, or from the passages that a collection of them finds."
         ),
-    ] = By.FILES,
+    ] = "files",
     passages: Annotated[
         int, typer.Option(min=1, max=100, help="How many passages of the collection.")
     ] = 8,
@@ -108,9 +98,9 @@ def docs(
     else:
         choices = _choices(engine or [], options)
         asked = QuestionSet.read(questions, documents)
-        how["by"] = by.value
+        how["by"] = by
         collections = None
-        if by is By.COLLECTION:
+        if by == "collection":
             how["passages"] = passages
             collections = TemporaryCollections(asked.documents, passages)
         with collections or nullcontext(), AnswerFile(out) as file:

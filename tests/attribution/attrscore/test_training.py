@@ -93,7 +93,7 @@ def test_a_seq2seq_model_learns_the_label_words(
     record = train(*data, tmp_path / "out", options)
     assert record["kind"] == "seq2seq"
     assert record["best"]["micro_f1"] == 1
-    judge = create_judge(f"transformers:lm={tmp_path / 'out/model'}", {"device": "cpu"})
+    judge = create_judge(f"engine:transformers:{tmp_path / 'out/model'}", {"device": "cpu"})
     judged = judge_by_prompt(judge, data[1], AttrPrompt.create("attribution"))  # type: ignore[arg-type]
     assert [each.output for each in judged] == [each.label for each in data[1]]
 
