@@ -52,7 +52,6 @@ class File(NamedTuple):
     """A document.
 
     Attributes:
-        data: what is in the file.
         source: all of it as one source.
     """
 
@@ -62,13 +61,7 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Questions and the documents that they are asked of.
-
-    Attributes:
-        questions: in the order of the file.
-        documents: the documents by name.
-        scorer: scores answers to the questions.
-    """
+    """Questions and the documents that they are asked of."""
 
     questions: tuple[DocsQuestion, ...]
     documents: Mapping[str, File]
@@ -84,7 +77,6 @@ class QuestionSet:
 
         Raises:
             InputError: a line or a document is not usable, or evidence is not in the documents.
-            MissingExtraError: the packages that read a document are not installed.
         """
         if folder is None:
             if str(path) == STDIN:
@@ -172,12 +164,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _read_document(folder: Path, name: str) -> File:
-    """Read a document: text as ``semqa answer --source`` reads it, other kinds as they are extracted.
-
-    Raises:
-        InputError: it cannot be read.
-        MissingExtraError: the packages that read it are not installed.
-    """
+    """Read a document: text as ``semqa answer --source`` reads it, other kinds as they are extracted."""
     path = folder / check_name(name)
     if not path.is_file():
         raise InputError(
@@ -202,15 +189,7 @@ def whole_documents(
 
 
 class TemporaryCollections:
-    """Collections of the documents of questions, one for each list; use it as a context manager.
-
-    Args:
-        documents: the documents by name.
-        passages: how many passages a question gets.
-
-    Raises:
-        UnavailableError: there is no room for them, or packages are missing.
-    """
+    """Collections of the documents of questions, one for each list; use it as a context manager."""
 
     def __init__(self, documents: Mapping[str, File], passages: int) -> None:
         from semqa.engines.extractive import ExtractiveEngine
@@ -238,16 +217,7 @@ class TemporaryCollections:
     def prepare(
         self, questions: Sequence[DocsQuestion], on_progress: Callable[[int, int], None]
     ) -> None:
-        """Index the documents of questions, each list of them once.
-
-        Args:
-            questions: the questions.
-            on_progress: called with how many files are indexed, and of how many.
-
-        Raises:
-            InputError: a document cannot be read.
-            UnavailableError: the disk or the encoder failed, or packages are missing.
-        """
+        """Index the documents of questions, each list of them once."""
         lists = {frozenset(question.documents) for question in questions}
         new = sorted((names for names in lists if names not in self._collections), key=sorted)
         done, total = 0, sum(map(len, new))
@@ -259,15 +229,7 @@ class TemporaryCollections:
             done += len(names)
 
     def find(self, question: DocsQuestion) -> list[tuple[str, Source]]:
-        """Return the passages that fit a question best, each with the name of its document.
-
-        Args:
-            question: the question, whose documents are indexed.
-
-        Raises:
-            InputError: the question is too long.
-            UnavailableError: the disk or the encoder failed.
-        """
+        """Return the passages that fit a question best, each with the name of its document."""
         collection = self._collections[frozenset(question.documents)]
         found = collection.search(question.question, self._passages)
         return [(passage.name, passage.source) for passage in found]
@@ -278,9 +240,6 @@ class DocsAnswer:
     """An answer to a question over documents, as a line of a file holds it.
 
     Attributes:
-        id: of the question.
-        engine: the specification of the engine; empty if unknown.
-        answer: the answer with its marks; empty if it failed.
         prediction: what of it is scored.
         seconds: that it took, with the search for passages; None if unknown.
         key: changes with all that the answer depends on; empty if unknown.
@@ -311,11 +270,7 @@ class DocsAnswer:
 
     @classmethod
     def read(cls, row: Row) -> Self:
-        """Read an answer; only ``id`` is required.
-
-        Raises:
-            InputError: a field is of the wrong type.
-        """
+        """Read an answer; only ``id`` is required."""
         quotes = row.fields.get("quotes", [])
         if not (
             isinstance(quotes, list)
@@ -346,14 +301,7 @@ def _name(quote: Mapping[str, object], field: str) -> str | None:
 
 
 def read_answers(path: Path) -> dict[tuple[str, str], DocsAnswer]:
-    """Read a file of answers by engine and question, of which the last one counts.
-
-    Args:
-        path: JSON lines; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a line is not usable.
-    """
+    """Read a file of answers by engine and question, of which the last one counts."""
     return _by_question(read_rows(path))
 
 
@@ -366,12 +314,6 @@ class AnswerFile:
 
     Args:
         path: the file, which may hold answers already; None keeps answers in memory alone.
-
-    Attributes:
-        answers: the answers by engine and question.
-
-    Raises:
-        InputError: the file holds something else, or cannot be written.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -424,11 +366,7 @@ class AnswerFile:
         return found is not None and found.key == key and found.prediction.error is None
 
     def append(self, answer: DocsAnswer) -> None:
-        """Add an answer; once this returns, killing the process does not lose it.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Add an answer; once this returns, killing the process does not lose it."""
         self.answers[answer.engine, answer.id] = answer
         if self._stream is None:
             return
@@ -450,14 +388,9 @@ def answer_questions(
     """Answer questions one by one; one that fails gives an answer that says why.
 
     Args:
-        engine: answers them; it may abstain.
-        spec: its specification.
-        questions: the questions.
-        find: returns the sources of a question, each with the name of its document.
         keys: of each answer, by the question's id.
 
     Raises:
-        MissingExtraError: packages are missing.
         UnavailableError: something outside failed `UNREACHED` times in a row.
     """
     unreached = 0
@@ -501,13 +434,7 @@ def _named(quote: Quote, names: Sequence[str], sources: Sequence[Source]) -> Doc
 def answer_key(
     question: DocsQuestion, documents: Mapping[str, File], settings: Mapping[str, object]
 ) -> str:
-    """Return what changes with all that an answer depends on: question, documents, settings, version.
-
-    Args:
-        question: the question.
-        documents: the documents by name.
-        settings: how it is answered.
-    """
+    """Return what changes with all that an answer depends on: question, documents, settings, version."""
     digests = {
         name: hashlib.sha256(documents[name].data).hexdigest() for name in question.documents
     }

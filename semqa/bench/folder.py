@@ -46,11 +46,7 @@ SYNC_SECONDS = 1.0
 
 
 def make_folder(out: Path) -> None:
-    """Make a folder if it is missing.
-
-    Raises:
-        InputError: it cannot be made.
-    """
+    """Make a folder if it is missing."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -79,11 +75,6 @@ def _lies_in(name: object, folder: Path) -> bool:
 
 def claim(out: Path, identity: Mapping[str, object], about: Mapping[str, object]) -> bool:
     """Make a folder that of a run, or check that it is.
-
-    Args:
-        out: the folder.
-        identity: result of `Plan.identity`.
-        about: result of `Plan.about`.
 
     Returns:
         Whether the run has just begun.
@@ -125,11 +116,7 @@ def other_key(found: Mapping[str, object], identity: Mapping[str, object]) -> st
 
 
 def read_object(path: Path) -> dict[str, object]:
-    """Read a file of one JSON object.
-
-    Raises:
-        InputError: it holds something else.
-    """
+    """Read a file of one JSON object."""
     with open_input(path) as file:
         text = decode_text(file.read_all(), file.name)
         return as_row(decode_json(text, file.name), file.name).fields
@@ -146,9 +133,6 @@ def read_records(path: Path) -> dict[str, Record]:
 
     If an example has several rows, the last with an answer counts, else the last. A torn line at the
     end is ignored.
-
-    Raises:
-        InputError: a row is invalid.
     """
     found: dict[str, Record] = {}
     raw = path.read_bytes()
@@ -167,13 +151,7 @@ class Journal:
     """An append-only file of records; use it as a context manager.
 
     Args:
-        path: the file, made if missing.
-        known: the ids that may occur.
         retry_failed: count failed examples as not finished.
-
-    Attributes:
-        records: the finished examples by id.
-        failed: ids of those found in the file that have no answer.
 
     Raises:
         InputError: the file holds anything but examples of this run.
@@ -217,11 +195,7 @@ class Journal:
             self._stream = None
 
     def append(self, record: Record) -> None:
-        """Add a finished example; once this returns, killing the process does not lose it.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Add a finished example; once this returns, killing the process does not lose it."""
         if self._stream is None:
             raise ValueError("a journal is written inside its `with` block")
         try:
@@ -240,11 +214,7 @@ class Journal:
         self._order.append(record.id)
 
     def tidy(self, order: Sequence[str]) -> None:
-        """Leave one row per example, in this order; call it when all are done.
-
-        Raises:
-            UnavailableError: the disk failed or is full; the file is unchanged.
-        """
+        """Leave one row per example, in this order; call it when all are done."""
         if self._order != list(order):
             write_atomic(self._path, (encode_row(self.records[key].to_dict()) for key in order))
             self._order = list(order)

@@ -27,15 +27,6 @@ class Asked(NamedTuple):
     Each field but the first is None if the engine does not report it.
 
     Attributes:
-        exemplars: qids of the exemplars, in the order of the prompt.
-        prompt_tokens: tokens read.
-        new_tokens: tokens written.
-        finished: whether it ended by itself.
-        constraint: how it was kept to verbatim quotes.
-        breach: the rule that the text breaks nevertheless.
-        repaired: number of quotes that were repaired.
-        dropped: number of marks that lost their brackets.
-        prompt: one text, or the messages.
         written: the raw text, before anything was parsed or repaired.
     """
 
@@ -52,12 +43,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def by(cls, made: Generation, *, chat: bool = True) -> Self:
-        """Return what a generation tells.
-
-        Args:
-            made: the generation.
-            chat: whether the model was given messages instead of one text.
-        """
+        """Return what a generation tells."""
         repairs = made.repairs
         return cls(
             tuple(exemplar.qid for exemplar in made.prompt.exemplars),
@@ -74,11 +60,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def read(cls, row: Row) -> Self | None:
-        """Read it from a row; None if no model was asked.
-
-        Raises:
-            InputError: a field has the wrong type.
-        """
+        """Read it from a row; None if no model was asked."""
         if row.fields.get("exemplars") is None:
             return None
         prompt = row.fields.get("prompt")
@@ -103,20 +85,9 @@ class Record:
     """One answer and what became of it.
 
     Attributes:
-        id: its id in the run.
-        qid: the question.
-        question: the question, in words.
-        prediction: the answer, with canonical marks.
-        error: why there is no answer; None if there is one.
-        quotes: number of quotes of each status.
-        words: words of the plain answer.
-        free_words: words outside of quotes.
-        sources_quoted: number of sources with a verified quote.
         scores: result of `ExampleScores.to_dict`, for readers of the file; results are computed from
             `prediction`. Empty if only predictions were wanted.
         seconds: time of the engine; questions answered together have equal shares.
-        spans: each quote, parsed and checked.
-        verdict: of the answer; of a missing one, that nothing is quoted.
         asked: what a model was given and wrote; None if none was asked, or there is no answer. Its
             fields are written among the others.
     """
@@ -169,11 +140,7 @@ class Record:
 
     @classmethod
     def read(cls, row: Row) -> Record:
-        """Read a row.
-
-        Raises:
-            InputError: a field is missing or has the wrong type.
-        """
+        """Read a row."""
         fields = row.fields
         quotes = _required(row, "quotes", dict, "an object")
         return cls(

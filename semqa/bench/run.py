@@ -45,14 +45,7 @@ class Progress(NamedTuple):
     """How far a run is.
 
     Attributes:
-        done: examples finished so far.
-        total: all examples.
-        resumed: finished in earlier processes.
         again: failed earlier, and tried again.
-        failed: failed in this process.
-        new_tokens: tokens that a model wrote in this process.
-        seconds: time that the answers of this process took.
-        last: the last finished example; None at the start.
     """
 
     done: int
@@ -91,19 +84,11 @@ class Workers(Protocol):
 
         Records come in any order, and one may come twice. Every item has a record in the end, a
         failed one if need be.
-
-        Raises:
-            InputError: the engine cannot be created.
-            UnavailableError: something outside failed; earlier records are good.
         """
         ...
 
     def score(self, items: Sequence[Item], predictions: Sequence[str]) -> list[ExampleScores]:
-        """Return what `score_item` returns for each item, in order.
-
-        Raises:
-            UnavailableError: something outside failed.
-        """
+        """Return what `score_item` returns for each item, in order."""
         ...
 
     def describe(self) -> dict[str, object]:
@@ -133,20 +118,12 @@ def run(
     same ones together, resumed or not; but what failed, and so was asked alone, is asked alone again.
 
     Args:
-        plan: what to run.
-        out: the folder, made if missing.
-        on_progress: called at the start and after each example.
-        prompts: result of ``plan.create_prompts``, if it is there already.
         say: called with messages on slow steps, from any thread.
         judge: judges the answers when all are there; what it said goes to ``judged.jsonl``.
         engines: returns the engine, which it closes itself; by default the plan creates one, which is
             closed at the end.
         predict_only: leave the scores out; `rescore` adds them.
-        retry_failed: try failed examples again.
         workers: answer and score instead of this process, which then loads no engine.
-
-    Returns:
-        The results, as in ``results.json``.
 
     Raises:
         InputError: the data cannot be used, or the folder holds another run.
@@ -226,16 +203,10 @@ def rescore(out: Path, data: Path, workers: Workers | None = None) -> dict[str, 
     Answers, times, versions, machine and judgements stay as they were.
 
     Args:
-        out: the folder of the run.
         data: the QuoteSum file of the run, under any name.
-        workers: score instead of this process.
-
-    Returns:
-        The results, as in ``results.json``.
 
     Raises:
         InputError: the folder holds no finished run, or the data is not that of the run.
-        UnavailableError: another process works in the folder, or the disk failed.
     """
     if not (out / RUN_FILE).is_file():
         raise InputError(f"{out} holds no run to score again.")
@@ -311,11 +282,6 @@ def answer_items(
 
     An example that cannot be answered does not end the run: its record says why. What fails outside
     (`UnavailableError`) does, and is tried again when the run is resumed.
-
-    Args:
-        items: what is answered together.
-        engine: what answers; None for the human row.
-        predict_only: leave the scores out.
     """
     from semqa.engines import BatchEngine
 

@@ -48,18 +48,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Quote, QuotedAnswer, Source
     from semqa.quotes.render import Judged
 
-__all__ = [
-    "Asking",
-    "Format",
-    "Run",
-    "answer",
-    "run_engine",
-    "say_if_words_only",
-    "show_answer",
-    "show_prompt",
-    "show_verdict",
-]
-
 Watch = Callable[[Iterable[str]], str]
 """Joins the pieces of an answer, and shows them as they come."""
 
@@ -123,9 +111,6 @@ def show_verdict(
     """Return the line that tells the verdict beside an answer whose format has no room for it.
 
     Args:
-        result: the answer.
-        question: the question that was answered.
-        remarks: on how the answer came about.
         label: tells answers apart; without one, a quoted answer that is relevant needs no words but the remarks.
     """
     from semqa.quotes import Verdict
@@ -454,14 +439,7 @@ def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | No
     """Answer one question.
 
     Args:
-        choice: the engine as it was chosen.
-        engine: the same, loaded.
-        asking: the question.
         watch: joins the pieces of an answer and shows them as they come; None to wait for the whole.
-
-    Raises:
-        InputError: as the engine.
-        UnavailableError: as the engine.
     """
     from semqa.engines import PromptedEngine
     from semqa.engines.abstention import nearest, rated

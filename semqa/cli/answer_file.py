@@ -33,21 +33,12 @@ if TYPE_CHECKING:
     from semqa.engines import Engine, Request
     from semqa.quotes import Source
 
-__all__ = ["AskedQuestion", "answer_questions", "read_questions"]
-
 _BEGINNING = b'{"key": "'
 """What each line of an output begins with."""
 
 
 class AskedQuestion(NamedTuple):
-    """A question of a file.
-
-    Attributes:
-        question: the question, in words.
-        where: its place in the file.
-        id: its id, if the file has one.
-        sources: its own sources.
-    """
+    """A question of a file."""
 
     question: str
     where: str
@@ -60,9 +51,6 @@ def read_questions(path: Path) -> list[AskedQuestion]:
 
     The file is JSON lines if its first line that is not blank begins with a brace. Other fields are
     not read.
-
-    Raises:
-        InputError: the file or a line is not usable.
     """
     from semqa.data.files import BOM, decode_text
     from semqa.data.jsonl import decode_row, read_lines
@@ -118,21 +106,7 @@ def answer_questions(
     judging: CachedJudge | None,
     with_prompt: bool,
 ) -> None:
-    """Answer questions and write each answer when it is there.
-
-    Args:
-        asked: the questions.
-        finder: finds sources for all of them, besides their own.
-        choice: the engine.
-        form: of the answers on standard output; a file gets JSON lines.
-        out: the file to append to.
-        judging: judges the sentences of each answer.
-        with_prompt: show the prompts.
-
-    Raises:
-        InputError: the file holds something else.
-        UnavailableError: a model was not reached, or the disk is full.
-    """
+    """Answer questions and write each answer when it is there."""
     keys = _keys(asked, finder, choice)
     stream, done = (None, set[str]()) if out is None else _open(out, keys)
     waiting = [_Waiting(*pair) for pair in zip(asked, keys, strict=True) if pair[1] not in done]
@@ -241,11 +215,7 @@ class _Writer:
         self._with_prompt = with_prompt
 
     def write(self, waiting: _Waiting, run: Run, request: Request) -> None:
-        """Write an answer; once this returns, killing the process does not lose it.
-
-        Raises:
-            UnavailableError: the disk failed or is full.
-        """
+        """Write an answer; once this returns, killing the process does not lose it."""
         if self._judging is not None:
             from semqa.attribution.ais.auto import ToCheck, check_answers
 
@@ -305,11 +275,7 @@ def _add(digest: Any, source: Source) -> None:
 
 
 def _open(path: Path, keys: Sequence[str]) -> tuple[FileIO | None, set[str]]:
-    """Open a file to append to, and return the keys that it holds; None for standard output.
-
-    Raises:
-        InputError: it holds something else, or cannot be written.
-    """
+    """Open a file to append to, and return the keys that it holds; None for standard output."""
     from semqa.data.files import display_name
     from semqa.data.jsonl import cut_torn_line, read_rows
 

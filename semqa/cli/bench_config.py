@@ -27,28 +27,16 @@ if TYPE_CHECKING:
 
     from semqa.bench.config import GridConfig
 
-__all__ = ["OptionType", "engine_option_types", "resolve_limit"]
-
 
 class OptionType(NamedTuple):
-    """What an option takes.
-
-    Attributes:
-        kind: `str`, `int`, `float`, `bool`, `Path` or an enumeration of strings.
-        low: least number.
-        high: greatest number.
-    """
+    """What an option takes."""
 
     kind: type
     low: float | None = None
     high: float | None = None
 
     def read(self, text: str) -> Any:
-        """Return the value of a text.
-
-        Raises:
-            ValueError: it is none; what is expected is the message.
-        """
+        """Return the value of a text."""
         if issubclass(self.kind, StrEnum):
             if text not in list(self.kind):
                 raise ValueError(f"one of {', '.join(self.kind)}")
@@ -129,7 +117,6 @@ class ConfigReader:
     """Reads the settings of a grid with the flags of a command.
 
     Args:
-        config: the file.
         options: options from the environment, or typed flags, which then count for all runs.
         typed: values of typed flags that are not options of engines, by name.
     """
@@ -161,11 +148,7 @@ class ConfigReader:
         return next((s for s in settings if s.key == key and s.text == str(value)), None)
 
     def whole(self) -> dict[str, Any]:
-        """Return the settings of the whole grid, by the names of their parameters.
-
-        Raises:
-            InputError: a key is unknown, a value cannot be parsed, or one of these is a list.
-        """
+        """Return the settings of the whole grid, by the names of their parameters."""
         wrong: list[InputError] = []
         for key, values in self._config.every():
             if key == NAME:
@@ -191,9 +174,6 @@ class ConfigReader:
 
         What an engine of the grid does not take is left out of its runs; a run of ``runs`` must take
         everything in its own item.
-
-        Raises:
-            InputError: something in the file is wrong; nothing has been run.
         """
         used: set[str] = set()
         cells: dict[str, Cell] = {}
@@ -314,11 +294,7 @@ class ConfigReader:
         return frozenset(n for n in named if own[n].own or (n in usable and n not in idle))
 
     def _check(self, choice: Choice, own: Mapping[str, Setting]) -> str | None:
-        """Check what can be checked before a model is loaded; return why to leave a run out.
-
-        Raises:
-            InputError: it cannot be run.
-        """
+        """Check what can be checked before a model is loaded; return why to leave a run out."""
         from semqa.engines import check_options
         from semqa.engines.model import check_template
 

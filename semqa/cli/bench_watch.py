@@ -32,7 +32,6 @@ class Pace:
     Time counts from the start of the first example: loading a model is not answering.
 
     Attributes:
-        left: seconds until all is answered; None if that is not known yet.
         tokens_per_second: written by a model; None if it does not report them.
     """
 
@@ -70,12 +69,7 @@ class Pace:
 
 
 class Lines:
-    """Reports progress in lines, at most one every `EVERY_SECONDS`.
-
-    Args:
-        say: prints a line.
-        clock: a monotonic clock, in seconds.
-    """
+    """Reports progress in lines, at most one every `EVERY_SECONDS`."""
 
     def __init__(
         self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -93,9 +87,7 @@ class Lines:
         """Print a line if it is time, and at the end if any was printed.
 
         Args:
-            done: how many are done.
             total: of how many; None if that is not known.
-            what: their noun.
             told: returns what else to say; called only if a line is printed.
         """
         now = self._clock()
@@ -174,12 +166,7 @@ class RunWatch:
 
 
 class RunBar(RunWatch):
-    """Shows a run as a bar.
-
-    Args:
-        shown: bars, as `bars` makes them.
-        title: text before the bar.
-    """
+    """Shows a run as a bar."""
 
     def __init__(self, shown: Any, title: str) -> None:
         super().__init__()
@@ -226,12 +213,7 @@ class RunBar(RunWatch):
 
 
 class GridWatch:
-    """Reports a grid on standard error: lines, or a bar for the run and one for the grid.
-
-    Args:
-        cells: the runs.
-        shown: bars, as `bars` makes them; None for lines.
-    """
+    """Reports a grid on standard error: lines, or a bar for the run and one for the grid."""
 
     def __init__(self, cells: Sequence[Cell], shown: Any = None) -> None:
         self._total = len(cells)

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from semqa.engines import Engine
     from semqa.quotes import Quote
 
-__all__ = ["chat"]
-
 _COMMANDS = {
     "/sources": "what the last answer quotes, by title and place",
     "/open N": "show source N of the last answer, its quotes in colour",
@@ -131,9 +129,6 @@ class _Chat:
     """A conversation.
 
     Args:
-        choice: the engine.
-        options: as they were given, for other engines.
-        finder: finds the sources of each question.
         inputs: files that are never written to.
     """
 
@@ -212,11 +207,7 @@ class _Chat:
         return f"{' and '.join(parts)}, engine {self._choice.engine}"
 
     def _read(self) -> str:
-        """Return the next line.
-
-        Raises:
-            EOFError: there are no more.
-        """
+        """Return the next line."""
         if self._people:
             try:
                 return input("> ").strip()

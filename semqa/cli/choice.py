@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
 
-__all__ = [
-    "BUILT_IN",
-    "RULES",
-    "Choice",
-    "Saved",
-    "choose",
-    "embedding_bar",
-    "save_default",
-    "saved_default",
-    "saved_path",
-    "warm_up",
-    "with_default",
-]
-
-
 BUILT_IN = "extractive"
 
 
@@ -53,9 +38,6 @@ def saved_path() -> Path:
 
     It is ``semqa/engine.json`` in ``$XDG_CONFIG_HOME`` or ``~/.config``; on macOS in ``~/Library/Application
     Support``; on Windows in ``%LOCALAPPDATA%``.
-
-    Raises:
-        InputError: the home folder cannot be found.
     """
     try:
         xdg = Path(os.environ.get("XDG_CONFIG_HOME", ""))
@@ -73,11 +55,7 @@ def saved_path() -> Path:
 
 
 def saved_default() -> Saved | None:
-    """Return the saved engine, or None.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Return the saved engine, or None."""
     path = saved_path()
     try:
         value = json.loads(path.read_text("utf-8"))
@@ -92,11 +70,7 @@ def saved_default() -> Saved | None:
 
 
 def save_default(engine: str, options: EngineOptions) -> Saved:
-    """Save an engine with its typed options; the built-in one without options removes the file.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Save an engine with its typed options; the built-in one without options removes the file."""
     names = options.typed & set(options.__annotations__)
     given = {name: _plain(getattr(options, name)) for name in sorted(names)}
     saved, path = Saved(engine, given), saved_path()
@@ -115,9 +89,6 @@ def with_default(engine: str | None, options: EngineOptions) -> tuple[str, Engin
     """Return the engine to use and its options: the saved ones if no engine is named.
 
     Options that were given come before saved ones.
-
-    Raises:
-        InputError: the saved engine cannot be read.
     """
     if engine is not None:
         return engine, options
@@ -165,13 +136,7 @@ RULES = ("free", "boundary", "quote_bias", "quote_from")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An engine with its settings, before any of it is loaded.
-
-    Attributes:
-        engine: the specification.
-        options: of the engine.
-        prompts: how questions are put to a model; None for an engine that asks none.
-    """
+    """An engine with its settings, before any of it is loaded."""
 
     engine: str
     options: Mapping[str, object]
@@ -191,10 +156,6 @@ class Choice:
 
         Args:
             questions: what will be asked; their exemplars are looked for before a model is loaded.
-
-        Raises:
-            InputError: an option is not usable or not one of this engine.
-            UnavailableError: a model was not reached, or a package is missing.
         """
         from semqa.engines import create_engine
 
@@ -232,10 +193,6 @@ def choose(engine: str, given: EngineOptions) -> Choice:
 
     An engine gets none that it does not declare. What the environment gave counts only where it
     fits: a variable is a habit, not a request.
-
-    Raises:
-        InputError: the engine does not take an option, or the options of prompts do not fit
-            together.
     """
     from semqa.engines import accepted_options
 

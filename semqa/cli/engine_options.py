@@ -16,8 +16,6 @@ import typer
 
 from semqa.errors import InputError
 
-__all__ = ["PROMPT", "RULES_PANEL", "EngineOptions", "takes_engine_options"]
-
 PROMPT = "Prompt (language models)"
 RULES_PANEL = "What an answer may hold"
 _DECODING = "Decoding (language models)"

@@ -12,9 +12,6 @@ from semqa.cli.output import json_line, say, write_result
 from semqa.errors import InputError
 from semqa.extras import require
 
-__all__ = ["Database", "OwnerId", "OwnerKey", "app", "find_owner", "key_store"]
-
-
 app = typer.Typer(help="Create, list and revoke API keys of a server.", no_args_is_help=True)
 
 _Data = Annotated[
@@ -150,14 +147,7 @@ def find_owner(
     """Return whose collections are meant; those of who needs no key unless a key is named.
 
     Args:
-        owner: the id of a key.
-        api_key: a key.
-        data: the data folder.
-        database: URL of the database of keys; None for SQLite in the folder.
         revoked: whether the id may be that of a key that was taken back.
-
-    Raises:
-        InputError: there is no such key.
     """
     if owner is None and not api_key:
         return ""

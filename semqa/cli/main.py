@@ -34,8 +34,6 @@ from semqa.cli.help import use_help
 from semqa.cli.output import prepare_streams, print_error
 from semqa.errors import InputError, SemqaError
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="semqa",
     help="Answers whose every claim is a quote that a reader can check at a glance.",

@@ -17,8 +17,6 @@ from semqa.cli.output import json_line, say, write_result
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Find models, and choose the engine to use by default.")
 
 ENDPOINTS = {

@@ -12,22 +12,6 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "COLLECTIONS",
-    "RERANKER_HELP",
-    "AsJson",
-    "CollectionName",
-    "DataFolder",
-    "EngineName",
-    "PassageCount",
-    "RerankerName",
-    "SourceOption",
-    "SourcesOption",
-    "nearest_names",
-    "read_limit",
-    "resolve_limit",
-]
-
 
 def flag(name: str) -> str:
     """Return the flag of an option.
@@ -46,10 +30,6 @@ def nearest_names(given: str, names: Iterable[str]) -> list[str]:
     """Return the names that are nearest to a word, the best first, in the spelling of flags.
 
     Near is what needs few letters changed, or goes on where the word ends.
-
-    Args:
-        given: the word; dashes and underscores are the same.
-        names: what may have been meant.
 
     Example:
         >>> nearest_names("shot", ["shots", "seed", "top_k"])
@@ -169,15 +149,7 @@ def read_limit(text: str) -> int | float:
 
 
 def resolve_limit(limit: float | None, data: Path) -> int | None:
-    """Return a limit as a number of questions; a share of them is rounded up.
-
-    Args:
-        limit: as `read_limit` gives it.
-        data: the QuoteSum file that it is of.
-
-    Raises:
-        InputError: the file is not usable.
-    """
+    """Return a limit as a number of questions; a share of them is rounded up."""
     if not isinstance(limit, float):
         return limit
     from semqa.bench.plan import Plan

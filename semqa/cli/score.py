@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from semqa.metrics import Example, ExampleScores, Report
     from semqa.metrics.bootstrap import PairedTest
 
-__all__ = ["score"]
-
 COMPARED = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
 """What `--baseline` tests: the four scores of the paper's main table."""
 

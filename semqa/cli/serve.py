@@ -22,8 +22,6 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.engines import Engine
 
-__all__ = ["http_address", "serve"]
-
 _log = logging.getLogger("semqa.server")
 
 _SERVER = "Server"

@@ -31,28 +31,9 @@ if TYPE_CHECKING:
 
     from semqa.history import Exchange
 
-__all__ = [
-    "MAX_TEMPLATE_BYTES",
-    "Header",
-    "SourceView",
-    "TaskView",
-    "Template",
-    "TemplateUndefined",
-    "WrongNameError",
-    "view_exemplar",
-    "view_sources",
-]
-
 
 class SourceView(NamedTuple):
-    """A source as a template sees it.
-
-    Attributes:
-        number: the number to cite it by.
-        title: the title on one line; may be empty.
-        text: the body, as it is; may be empty where there is a title.
-        url: its address; may be empty.
-    """
+    """A source as a template sees it."""
 
     number: int
     title: str
@@ -72,7 +53,6 @@ def view_sources(sources: Sequence[Source], spell: Callable[[str], str]) -> tupl
     """Return the sources that are not blank, with their numbers.
 
     Args:
-        sources: source *k* is ``sources[k - 1]``.
         spell: makes a text safe for the model's tokenizer.
     """
     return tuple(
@@ -166,7 +146,6 @@ class Header:
     Attributes:
         name: its name; by default that of its file.
         version: its version, in digits, letters, dots; empty where none is stated.
-        answers: what answers it asks for.
         stop: texts that end an answer of a model that continues the completion form.
     """
 
@@ -177,16 +156,7 @@ class Header:
 
     @classmethod
     def read(cls, text: str, where: str, name: str) -> Header:
-        """Read the header of a template; a template without one gets the defaults.
-
-        Args:
-            text: the template.
-            where: the file, for messages.
-            name: the name to take where the header states none.
-
-        Raises:
-            InputError: a line of the header is not usable.
-        """
+        """Read the header of a template; a template without one gets the defaults."""
         comment = _COMMENT.match(text.lstrip())
         lines = comment[1].strip("\n").splitlines() if comment else []
         if not lines or lines[0].strip() != _FIRST_LINE:
@@ -249,14 +219,7 @@ _MACROS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """A template, read and tried out; make it with `load` or `parse`.
-
-    Attributes:
-        header: what it says of itself.
-        raw: the file's content.
-        sha256: of the file.
-        where: the file, for messages.
-    """
+    """A template, read and tried out; make it with `load` or `parse`."""
 
     header: Header
     raw: bytes
@@ -320,17 +283,7 @@ class Template:
 
     @classmethod
     def parse(cls, raw: bytes, where: str, name: str) -> Template:
-        """Read a template from bytes.
-
-        Args:
-            raw: the file's content.
-            where: the file, for messages.
-            name: the template's name, where its header states none.
-
-        Raises:
-            InputError: it is no template, or it fails on a plain question; the message names file
-                and line.
-        """
+        """Read a template from bytes."""
         text = decode_text(raw, where)
         header = Header.read(text, where, name)
         parts = _compile(text, where)
@@ -351,9 +304,6 @@ class Template:
 
         The last exchanges of a conversation come after the exemplars, in the same form but without
         sources: their answers were quoted from others.
-
-        Raises:
-            InputError: the template failed; the message names file and line.
         """
         spell = spelling or Spelling()
         task = TaskView(one_line(spell(question)), view_sources(sources, spell))

@@ -10,8 +10,6 @@ from semqa.engines import Request
 from semqa.engines.generation import Generation
 from semqa.prompting import Prompt, PromptBuilder
 
-__all__ = ["FakeModel"]
-
 
 class FakeModel:
     """Quotes the first word of each source; without the constraint it makes things up.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from semqa.engines.extractive.reading import Reading, Weights
     from semqa.engines.extractive.spans import Candidates
 
-__all__ = ["bm25", "chance", "decayed", "expected_f1", "leaves_open", "misleads", "nesting"]
-
 
 def decayed(
     weights: Sequence[float], sentence_of: Sequence[int], reach: float, side: int

@@ -197,12 +197,7 @@ def _semqa(x: float, report: Report) -> Point | None:
 
 
 def dots(rows: Sequence[tuple[str, float, Sequence[float] | None]], label: str) -> str:
-    """Draw a line per row: name, a dot at the value, and a bar for the interval.
-
-    Args:
-        rows: names, values and intervals, from the top.
-        label: of the axis.
-    """
+    """Draw a line per row: name, a dot at the value, and a bar for the interval."""
     scale = _Scale([v for _, value, around in rows for v in (value, *(around or ()))], 230, 620)
     parts = []
     for at, (name, value, around) in enumerate(rows):
@@ -216,13 +211,7 @@ def dots(rows: Sequence[tuple[str, float, Sequence[float] | None]], label: str) 
 
 
 def pairs(rows: Sequence[tuple[str, float, float]], label: str, ends: tuple[str, str]) -> str:
-    """Draw a line per row: name, a ring at the first value, a dot at the second, and the way.
-
-    Args:
-        rows: names, values before and after, from the top.
-        label: of the axis.
-        ends: names of before and after.
-    """
+    """Draw a line per row: name, a ring at the first value, a dot at the second, and the way."""
     scale = _Scale([value for _, *both in rows for value in both], 230, 620)
     parts = []
     for at, (name, before, after) in enumerate(rows):

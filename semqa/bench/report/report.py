@@ -55,12 +55,7 @@ class BenchReport:
     """A report.
 
     Attributes:
-        title: of the page.
-        notes: what a reader must know first, such as what is missing.
         tables: in the order shown; the last says what was run.
-        plots: likewise.
-        examples: the questions shown.
-        questions: how many there are.
     """
 
     title: str
@@ -85,8 +80,6 @@ def make_report(
     """Make a report of runs.
 
     Args:
-        loaded: result of `load_runs`.
-        title: of the page.
         baseline: label or folder of the run that others are compared with.
         examples: at most this many questions, those first on which runs differ most.
 
@@ -117,20 +110,7 @@ def make_report(
 
 
 def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write ``report.html``, ``report.md``, ``report.tex`` and a CSV file per table.
-
-    Args:
-        report: what to write.
-        out: the folder, made if missing.
-        formats: some of `FORMATS`.
-
-    Returns:
-        The files; each is written whole.
-
-    Raises:
-        InputError: there is no such format, or the folder cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write ``report.html``, ``report.md``, ``report.tex`` and a CSV file per table."""
     for name in formats:
         if name not in FORMATS:
             raise InputError(

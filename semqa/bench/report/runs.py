@@ -53,16 +53,9 @@ class FinishedRun:
     """One run, as a report needs it.
 
     Attributes:
-        folder: its path below the folder of the report.
-        label: its name, or what distinguishes it; unique in the report.
         kind: the human row, a baseline (``lead-K``, ``tail-K``) or an engine.
-        identity: contents of ``run.json``.
-        settings: what distinguishes runs; a model in a folder goes by the folder's own name.
         records: its rows, in the order of the data if that was found.
-        scores: one per row.
-        report: summary of the scores, with intervals.
         quoted: scores over quoted sources, one per row; None without data.
-        items: what was asked, one per row; None without data.
         expected: number of rows of a finished run; None without data.
         results: contents of ``results.json``; empty if the run is not finished.
         read: short answers that a judge read, one per row; None if no judge read these answers.
@@ -104,12 +97,7 @@ class FinishedRun:
 
 
 class Loaded(NamedTuple):
-    """The runs of a folder.
-
-    Attributes:
-        runs: in the order of the grid, others after it by folder.
-        notes: what is missing or incomplete, and why.
-    """
+    """The runs of a folder."""
 
     runs: list[FinishedRun]
     notes: list[str]
@@ -138,7 +126,6 @@ def load_runs(folder: Path, data: Sequence[Path] = ()) -> Loaded:
     """Read all runs below a folder.
 
     Args:
-        folder: of a grid, of one run, or of several.
         data: QuoteSum files of the runs. A run's data is looked for among these, then at its
             original path; the digest decides. If it is found, the run is scored again; otherwise
             the scores in its rows are used.

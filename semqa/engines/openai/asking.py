@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from semqa.decoding.grammar import quoting_grammar
 from semqa.decoding.vllm.request import to_extra_args
-from semqa.engines.abstention import ABSTENTION
 from semqa.engines.base import PromptTooLongError
 from semqa.engines.model import StoppedText
 from semqa.engines.openai.capabilities import grammar_fields, schema_fields
@@ -16,6 +15,7 @@ from semqa.engines.openai.client import RefusedError
 from semqa.engines.openai.replies import AnswerSink, Wording
 from semqa.errors import InputError
 from semqa.prompting import Message, Prompt
+from semqa.quotes import ABSTENTION
 from semqa.quotes.pointing import INSTRUCTION, Pointing
 from semqa.quotes.repair import Repairer, Repairs
 
@@ -29,18 +29,11 @@ if TYPE_CHECKING:
     from semqa.engines.openai.replies import Piece, RemoteModel
     from semqa.prompting.prompt import Spelling
 
-__all__ = ["TOO_LONG", "Asker", "Task", "Written", "complete_all", "make_task", "pointing_prompt"]
-
 
 class Task(NamedTuple):
     """A request, ready for the endpoint.
 
     Attributes:
-        request: the question and its sources.
-        prompt: what the model is given.
-        way: how it is kept to verbatim quotes.
-        fields: of the HTTP request, for that.
-        pointing: reads the reply, if the model points.
         plain: the same without any of this, if the endpoint refuses it.
     """
 
@@ -55,18 +48,7 @@ class Task(NamedTuple):
 def make_task(
     request: Request, prompt: Prompt, offer: Offer, options: OpenAIOptions, spell: Spelling
 ) -> Task:
-    """Return a task; what no grammar takes is repaired, unless a grammar was asked for.
-
-    Args:
-        request: the question and its sources.
-        prompt: what asks for marked answers.
-        offer: the way to take.
-        options: of the engine.
-        spell: spells control tokens out.
-
-    Raises:
-        InputError: the grammar that was asked for cannot be made.
-    """
+    """Return a task; what no grammar takes is repaired, unless a grammar was asked for."""
     question, sources = request.understood, request.sources
     if offer.way == "processor":
         keys = to_extra_args(sources, options.policy, question)
@@ -134,8 +116,6 @@ class Written(NamedTuple):
     """What came of a task.
 
     Attributes:
-        task: as it was asked in the end.
-        piece: what the model wrote, without stops.
         text: the same with its quotes repaired, unless the constraint is off.
         repairs: what was changed; None where the constraint is off.
         repeated: a quote of text that was quoted before, where the answer was cut; None if there is none.
@@ -149,13 +129,7 @@ class Written(NamedTuple):
 
 
 class Asker:
-    """Puts tasks to a model.
-
-    Args:
-        remote: the model.
-        options: how to decode, and how many to ask at the same time.
-        fewer_shots: makes the prompt of a request anew with so many exemplars.
-    """
+    """Puts tasks to a model."""
 
     def __init__(
         self,
@@ -168,12 +142,7 @@ class Asker:
         self._fewer_shots = fewer_shots
 
     async def ask_all(self, tasks: Sequence[Task]) -> list[Written]:
-        """Ask for all; the first that fails ends the others.
-
-        Raises:
-            RefusedError: the endpoint refuses one.
-            UnavailableError: one has no whole answer.
-        """
+        """Ask for all; the first that fails ends the others."""
         at_once = asyncio.Semaphore(self._options.batch_size)
 
         async def one(task: Task) -> Written:
@@ -189,12 +158,7 @@ class Asker:
             await asyncio.gather(*running, return_exceptions=True)
 
     async def stream(self, task: Task, show: Callable[[str], None]) -> Written:
-        """Ask, and show the text that is sure while it comes.
-
-        Raises:
-            RefusedError: as `ask_all`.
-            UnavailableError: as `ask_all`.
-        """
+        """Ask, and show the text that is sure while it comes."""
 
         async def send(task: Task) -> Written:
             if task.pointing is not None:
@@ -281,15 +245,10 @@ async def complete_all(
     """Return the reply to each prompt, stripped; the first that fails ends the others.
 
     Args:
-        remote: the model.
-        prompts: the prompts to complete.
-        options: how to decode, and how many to ask at the same time.
         schema: a JSON schema of the replies; left out once the endpoint has refused it.
 
     Raises:
         PromptTooLongError: one is too long for the model.
-        RefusedError: the endpoint refuses one.
-        UnavailableError: one has no whole reply.
     """
     at_once = asyncio.Semaphore(options.batch_size)
 

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
     """Asks the model anything, with further fields in the request and a budget of tokens."""
 
-__all__ = ["PROBE", "Dialect", "Offer", "find_way", "grammar_fields", "schema_fields"]
-
-
 _HELLO = (Message("user", "Say hello."),)
 PROBE = Wording(_HELLO, _HELLO, "Hello", "auto")
 """What is asked where only the outcome of other fields matters."""
@@ -41,8 +38,6 @@ class Offer(NamedTuple):
     """What an endpoint offers.
 
     Attributes:
-        way: the way to take.
-        dialect: of the grammars that it reads.
         bounded: whether it takes lengths in JSON schemas.
     """
 
@@ -67,16 +62,7 @@ def schema_fields(schema: Mapping[str, object]) -> dict[str, object]:
 
 
 async def find_way(asked: str, ask: Ask) -> Offer:
-    """Return the way to take.
-
-    Args:
-        asked: the option: ``auto``, or one of the ways.
-        ask: asks the endpoint.
-
-    Raises:
-        InputError: the endpoint does not offer the way that was asked for.
-        UnavailableError: it does not answer.
-    """
+    """Return the way to take."""
     if asked in ("processor", "auto") and await _takes_processor(ask):
         return Offer("processor")
     if (

@@ -34,23 +34,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-__all__ = [
-    "HOSTED",
-    "MAX_BYTES",
-    "Endpoint",
-    "EventReader",
-    "Patience",
-    "RefusedError",
-    "Sink",
-    "Transport",
-    "cut",
-    "default_url",
-    "pause_asked",
-    "read_body",
-    "read_error",
-]
-
-
 _URLS = ("SEMQA_BASE_URL", "OPENAI_BASE_URL")
 _KEYS = ("SEMQA_API_KEY", "OPENAI_API_KEY")
 _HIDDEN = "<key>"
@@ -65,7 +48,6 @@ class Endpoint:
 
     Attributes:
         url: what the paths of requests are appended to; without a slash at its end.
-        key: sent as a bearer token; None sends none. It is left out of the representation.
     """
 
     url: str
@@ -214,19 +196,11 @@ class EventReader:
         self._size = 0
 
     def add(self, piece: bytes) -> Iterator[str]:
-        """Take more bytes, and give the data of the events that are whole now.
-
-        Raises:
-            ValueError: the bytes are no UTF-8, or an event does not end.
-        """
+        """Take more bytes, and give the data of the events that are whole now."""
         yield from self._take(self._decoder.decode(piece))
 
     def end(self) -> Iterator[str]:
-        """Give the data of an event that the stream ended with.
-
-        Raises:
-            ValueError: as `add`.
-        """
+        """Give the data of an event that the stream ended with."""
         yield from self._take(self._decoder.decode(b"", final=True) + "\n\n")
 
     def _take(self, text: str) -> Iterator[str]:
@@ -269,11 +243,9 @@ class Patience:
 
     Attributes:
         total: seconds for all tries together.
-        connect: seconds until a connection stands.
         read: seconds of silence on a connection.
         attempts: how often it is tried.
         pause: seconds before the second try; doubled before each further one, up to half drawn.
-        longest_pause: bound of a pause that the server did not ask for.
     """
 
     total: float = 600.0
@@ -313,7 +285,6 @@ class RefusedError(InputError):
     """The endpoint refused a request.
 
     Attributes:
-        status: HTTP status.
         detail: the endpoint's own message.
     """
 
@@ -336,12 +307,7 @@ class _PassingError(Exception):
 
 
 class Transport:
-    """Makes requests to one endpoint.
-
-    Args:
-        endpoint: where to, and the key.
-        patience: how long to wait.
-    """
+    """Makes requests to one endpoint."""
 
     def __init__(self, endpoint: Endpoint, patience: Patience) -> None:
         self.endpoint = endpoint
@@ -349,12 +315,7 @@ class Transport:
         self._http: httpx.AsyncClient | None = None
 
     async def post(self, path: str, body: Mapping[str, object]) -> object:
-        """Ask, and return the JSON that is answered.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no answer, after all tries, or it is no JSON.
-        """
+        """Ask, and return the JSON that is answered."""
 
         async def once() -> object:
             async with self._asked(path, body) as response:
@@ -366,10 +327,6 @@ class Transport:
         """Ask for a stream, and hand out its events until the answer is whole.
 
         A connection that breaks is tried again as long as nothing was shown.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no whole answer, after all tries.
         """
 
         async def once() -> None:

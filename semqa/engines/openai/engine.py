@@ -31,22 +31,12 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.quotes import QuotedAnswer, Source
 
-__all__ = ["Connection", "OpenAIEngine"]
-
 
 class Connection:
     """The connections, and what is known of the endpoint.
 
-    Args:
-        model: its name at the endpoint.
-        endpoint: where it is.
-        patience: how long to wait.
-
     Attributes:
-        remote: asks the model.
-        background: where it is asked.
         ways: the way to take for each setting of the constraint, once it is known.
-        lock: held while `ways` is read or written.
     """
 
     def __init__(self, model: str, endpoint: Endpoint, patience: Patience) -> None:
@@ -90,21 +80,12 @@ class OpenAIEngine:
     threads, which ask at the same time.
 
     Args:
-        model: its name at the endpoint.
-        options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default with five exemplars of our own.
         base_url: the endpoint, such as ``http://localhost:8000/v1``; by default ``SEMQA_BASE_URL``,
             ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: by default ``SEMQA_API_KEY`` or ``OPENAI_API_KEY``. It is never shown.
-        name: what the engine is called; by default ``openai:MODEL``.
-        say: told in words what takes long, which is nothing here.
         warm: whether the endpoint is asked now what it offers; otherwise by `warm_up`, or by the
             first answer.
-
-    Attributes:
-        name: the specification that creates this engine again.
-        batch_size: how many questions are asked at the same time.
-        options: the settings.
 
     Raises:
         InputError: there is no address, or the endpoint refuses, or does not offer the constraint.
@@ -140,20 +121,11 @@ class OpenAIEngine:
             self.warm_up(say)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:  # noqa: ARG002 - a protocol
-        """Ask the endpoint what it offers, unless that is known.
-
-        Raises:
-            InputError: it does not offer the constraint.
-            UnavailableError: it does not answer.
-        """
+        """Ask the endpoint what it offers, unless that is known."""
         self._way()
 
     def with_constraint(self, switch: Literal["on", "off"]) -> OpenAIEngine:
-        """Return an engine with the constraint on or off that shares this one's connections.
-
-        Raises:
-            InputError: the prompt does not go with it, or the engine is closed.
-        """
+        """Return an engine with the constraint on or off that shares this one's connections."""
         self._check_open()
         options = replace(self.options, constraint=switch)
         shared = self._connection.share()
@@ -173,17 +145,7 @@ class OpenAIEngine:
     def answer(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> QuotedAnswer:
-        """Answer one question.
-
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
-        Raises:
-            InputError: the question is blank, there is no source, or the endpoint refuses.
-            UnavailableError: there is no whole answer.
-        """
+        """Answer one question."""
         return self.answer_batch([Request(question, sources, history)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
@@ -192,7 +154,6 @@ class OpenAIEngine:
         Raises:
             InputError: as `answer`. What only the endpoint can find wrong with one is found when the
                 others are under way: these are given up.
-            UnavailableError: as `answer`.
         """
         return [
             generation.read(request.sources)
@@ -200,12 +161,7 @@ class OpenAIEngine:
         ]
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it.
-
-        Raises:
-            InputError: as `answer_batch`.
-            UnavailableError: as `answer`.
-        """
+        """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
         return [
             self._generation(written)
@@ -220,11 +176,7 @@ class OpenAIEngine:
         Joined, the pieces are the text of what `answer` returns. What stands in brackets comes when
         it is closed and checked. Closing the iterator closes the connection.
 
-        Returns:
-            What `generate` returns.
-
         Raises:
-            InputError: as `answer`, at the first piece.
             UnavailableError: as `answer`; a connection that breaks is tried again until the first
                 piece, and raises afterwards.
         """
@@ -244,10 +196,6 @@ class OpenAIEngine:
 
         At most `batch_size` prompts are under way at the same time; the first that fails ends the
         others.
-
-        Raises:
-            InputError: the endpoint refuses one, as it does one that is too long.
-            UnavailableError: one has no whole reply.
         """
         return self._complete(prompts, max_new_tokens, sample, None)
 
@@ -259,12 +207,7 @@ class OpenAIEngine:
         max_new_tokens: int = 256,
         sample: bool = False,
     ) -> list[str]:
-        """Complete prompts with JSON that conforms to a schema; free text if that is refused.
-
-        Raises:
-            InputError: as `complete`.
-            UnavailableError: as `complete`.
-        """
+        """Complete prompts with JSON that conforms to a schema; free text if that is refused."""
         return self._complete(prompts, max_new_tokens, sample, schema)
 
     def _complete(
@@ -291,9 +234,6 @@ class OpenAIEngine:
         """Return the prompt of a question, with all exemplars: only the endpoint knows what fits.
 
         Until it is known what the endpoint offers (`warm_up`), the one that asks for marks.
-
-        Raises:
-            InputError: as `answer`.
         """
         request = Request(question, sources, history)
         prompt = self._prompt(request)

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from semqa.prompting import Form, Message, Prompt
     from semqa.quotes import Source
 
-__all__ = [
-    "AnswerSink",
-    "Piece",
-    "QuotesOnce",
-    "RemoteModel",
-    "Usage",
-    "Wording",
-    "check_length",
-    "read_piece",
-    "read_reply",
-]
-
-
 _ENDED = frozenset({"stop", "eos", "end_turn", "stop_sequence"})
 _CUT_OFF = frozenset({"length", "max_tokens"})
 
@@ -52,10 +39,8 @@ class Piece(NamedTuple):
     """A whole reply, or a piece of one.
 
     Attributes:
-        text: the text, or more of it.
         finished: whether the model ended by itself; None where it is not said, as in all pieces but
             the last.
-        usage: the tokens, where they are said.
     """
 
     text: str
@@ -64,11 +49,7 @@ class Piece(NamedTuple):
 
 
 def read_reply(value: object, *, chat: bool) -> Piece:
-    """Read a whole reply.
-
-    Raises:
-        UnavailableError: it is none, or the endpoint withheld the answer.
-    """
+    """Read a whole reply."""
     choice = _choice(value)
     if choice is None:
         raise _malformed("no choices", value)
@@ -173,9 +154,6 @@ _OPEN = re.compile(r"\[ ([1-9][0-9]{0,8}) ([^\[\]]+)$")
 class QuotesOnce:
     """Holds back of a text what may turn out to repeat a quote, or not to end in a quote.
 
-    Args:
-        sources: the numbered sources.
-
     Attributes:
         repeated: the mark that quotes a text again; the answer ends before it.
 
@@ -241,11 +219,7 @@ class AnswerSink:
     """Takes the events of a stream.
 
     Args:
-        show: is given each piece of text that is sure.
         sources: to repair quotes by; None leaves the text as it is.
-        stops: texts that end the answer.
-        budget: tokens that were asked for.
-        chat: whether the events are those of a chat.
         once: whether the answer ends where a text is quoted again.
     """
 
@@ -299,21 +273,11 @@ class AnswerSink:
         return self._shown
 
     def take(self, value: object) -> None:
-        """Take one event.
-
-        Raises:
-            UnavailableError: it is none of the API, or there is more text than was asked for.
-            InputError: there are more marks than are read.
-        """
+        """Take one event."""
         self._add(read_piece(value, chat=self._chat))
 
     def take_whole(self, value: object) -> None:
-        """Take a reply in one piece.
-
-        Raises:
-            UnavailableError: as `take`.
-            InputError: as `take`.
-        """
+        """Take a reply in one piece."""
         self._add(read_reply(value, chat=self._chat))
 
     def end(self) -> tuple[Piece, str, Repairs | None, str | None]:
@@ -365,11 +329,7 @@ class Wording(NamedTuple):
     """What is asked, in both forms.
 
     Attributes:
-        messages: the chat form.
         folded: the same, without a system message.
-        text: the completion form.
-        form: which of them is wanted.
-        stops: texts that end the completion form's answer.
     """
 
     messages: Sequence[Message]
@@ -387,12 +347,7 @@ class Wording(NamedTuple):
 class RemoteModel:
     """Asks one model of an endpoint, in the form that the endpoint takes.
 
-    Args:
-        name: of the model, as the endpoint knows it.
-        transport: makes the requests.
-
     Attributes:
-        has_chat: whether the endpoint takes messages; None until it is known.
         takes_schemas: False once the endpoint has refused a JSON schema.
     """
 
@@ -416,18 +371,7 @@ class RemoteModel:
         fields: Mapping[str, object],
         budget: int | None = None,
     ) -> Piece:
-        """Return what the model answers.
-
-        Args:
-            wording: what is asked.
-            options: how to decode.
-            fields: further fields of the request.
-            budget: most tokens; by default as in the options.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no whole answer.
-        """
+        """Return what the model answers."""
         most = budget or options.max_new_tokens
 
         async def send(*, chat: bool) -> Piece:
@@ -448,14 +392,7 @@ class RemoteModel:
         """Hand out what the model answers, event by event.
 
         Args:
-            wording: what is asked.
-            options: how to decode.
-            fields: further fields of the request.
             sink_for: makes what takes the events, told whether they are those of a chat.
-
-        Raises:
-            RefusedError: the endpoint refuses the request.
-            UnavailableError: there is no whole answer.
         """
         more = {**fields, "stream": True, "stream_options": {"include_usage": True}}
 
@@ -509,11 +446,7 @@ class RemoteModel:
 
 
 def check_length(characters: int, budget: int) -> None:
-    """See that an answer is not longer than its tokens can be.
-
-    Raises:
-        UnavailableError: it is.
-    """
+    """See that an answer is not longer than its tokens can be."""
     most = (budget + 16) * _CHARACTERS_A_TOKEN
     if characters > most:
         raise UnavailableError(

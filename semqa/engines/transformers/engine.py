@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
-__all__ = ["TransformersEngine"]
-
 
 class _Task(NamedTuple):
     """A request, ready for the model; `generic` is its prompt with a question that says nothing."""
@@ -62,17 +60,10 @@ class TransformersEngine:
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedModel`.
-        options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default with five exemplars of our own.
-        name: what the engine is called; by default ``transformers:MODEL``.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
         warm: whether that is done now; otherwise by `warm_up`, or by the first answer that needs it.
-
-    Attributes:
-        name: the specification that creates this engine again.
-        batch_size: how many questions are answered together.
-        options: the settings.
 
     Raises:
         InputError: the model cannot be loaded, the options do not fit it, or its context is too
@@ -115,11 +106,7 @@ class TransformersEngine:
             self.warm_up(say)
 
     def _span_decoder(self, loaded: LoadedModel) -> SpanDecoder | None:
-        """Return what chooses whole quotes; None if tokens are chosen.
-
-        Raises:
-            InputError: spans are asked for, and the model is no decoder.
-        """
+        """Return what chooses whole quotes; None if tokens are chosen."""
         given = self.options.decoding
         causal = not loaded.model.config.is_encoder_decoder
         if given == "spans" and not causal:
@@ -133,11 +120,7 @@ class TransformersEngine:
         return SpanDecoder(loaded.model, loaded.tokenizer, self._decoder.vocabulary)
 
     def warm_up(self, say: Callable[[str], None] | None = None) -> None:
-        """Get the constraint ready, if it is on: compile its code, or load it, and make tables.
-
-        Args:
-            say: told in words when that takes long.
-        """
+        """Get the constraint ready, if it is on: compile its code, or load it, and make tables."""
         if self.options.constrained:
             warm_up(say, self._decoder.vocabulary)
             compile_masking()
@@ -146,9 +129,6 @@ class TransformersEngine:
         """Return an engine with the constraint on or off that shares this one's model.
 
         The two take turns. Nothing is compiled for it yet.
-
-        Raises:
-            InputError: the prompt does not go with it, or the engine is closed.
         """
         options = replace(self.options, constraint=switch)
         other = TransformersEngine(
@@ -163,13 +143,6 @@ class TransformersEngine:
         """Return an engine with other settings and prompts that shares this one's model.
 
         The two take turns. Nothing is compiled for it yet.
-
-        Returns:
-            None where the model would have to be loaded anew for them.
-
-        Raises:
-            InputError: a setting is not usable, the prompts do not go with them, or the engine is
-                closed.
         """
         options = TransformersOptions(**settings)  # type: ignore[arg-type]  # checked by the record
         if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
@@ -185,11 +158,6 @@ class TransformersEngine:
     ) -> QuotedAnswer:
         """Answer one question.
 
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
         Raises:
             InputError: the question is blank, there is no source, the prompt does not fit into the
                 model's context, or the policy asks for what cannot be written.
@@ -202,9 +170,6 @@ class TransformersEngine:
         Each gets the answer that it would get alone, but for what the model computes differently
         for other shapes of its input: nothing noticeable in float32, the last digits of a score in
         half precision, where a tie may then fall another way.
-
-        Raises:
-            InputError: as `answer`, for any of the requests, before the first is answered.
         """
         return [
             QuotedAnswer.parse(generation.text, request.sources)
@@ -212,11 +177,7 @@ class TransformersEngine:
         ]
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it.
-
-        Raises:
-            InputError: as `answer_batch`.
-        """
+        """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
         written: list[list[int]] = [[] for _ in tasks]
         # Neighbours in length need little padding.
@@ -236,12 +197,6 @@ class TransformersEngine:
 
         Joined, the pieces are the text of what `answer` returns. With beams, which are not decided
         until the end, there is one piece. Closing the iterator stops the model.
-
-        Returns:
-            What `generate` returns.
-
-        Raises:
-            InputError: as `answer`, at the first piece.
         """
         request = Request(question, sources, history)
         if self.options.num_beams > 1:
@@ -278,9 +233,6 @@ class TransformersEngine:
         """Return what the model writes after each prompt, freely, without the prompt.
 
         Prompts of similar length are worked on together, `batch_size` at a time.
-
-        Raises:
-            InputError: a prompt does not fit into the model's context, or the engine is closed.
         """
         loaded = self._open()
         options = free_options(self.options, max_new_tokens, sample=sample)
@@ -308,11 +260,7 @@ class TransformersEngine:
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return the prompt of a question, with the exemplars that fit.
-
-        Raises:
-            InputError: as `answer`.
-        """
+        """Return the prompt of a question, with the exemplars that fit."""
         self._check(Request(question, sources, history))
         return self._prompts.build(
             question,

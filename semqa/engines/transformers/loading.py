@@ -21,22 +21,9 @@ from semqa.extras import require
 if TYPE_CHECKING:
     from semqa.engines.transformers.options import TransformersOptions
 
-__all__ = [
-    "Limits",
-    "LoadedModel",
-    "check_tokenizer",
-    "choose_device",
-    "dtype_option",
-    "load_model",
-]
-
 
 def choose_device(given: str | None) -> str:
-    """Return the device to run on: the given one, else a GPU if there is one.
-
-    Raises:
-        InputError: there is no such device here.
-    """
+    """Return the device to run on: the given one, else a GPU if there is one."""
     import torch
 
     if given is None:
@@ -69,9 +56,6 @@ def check_tokenizer(name: str, tokenizer: Any, model: Any) -> None:
 
     Tokens that were added to a tokenizer later may be more than the model knows, such as a padding
     token: those are found where a prompt holds one.
-
-    Raises:
-        InputError: the tokenizer is empty, or belongs to another model.
     """
     added = set(getattr(tokenizer, "added_tokens_decoder", {}))
     apart = set(tokenizer.all_special_tokens)
@@ -104,10 +88,6 @@ class LoadedModel:
 
 def load_model(name: str, options: TransformersOptions) -> LoadedModel:
     """Load a causal or an encoder-decoder model; its configuration says which it is.
-
-    Args:
-        name: a folder, or the name of a model on the Hub.
-        options: dtype, device, quantisation and the like.
 
     Raises:
         InputError: there is no such model, it cannot be loaded so, or it has no tokenizer.
@@ -193,11 +173,7 @@ _NAMES = ("max_position_embeddings", "max_seq_len", "seq_length", "max_sequence_
 
 
 class Limits(NamedTuple):
-    """Limits in tokens.
-
-    Attributes:
-        prompt: most tokens of a prompt.
-    """
+    """Limits in tokens."""
 
     prompt: int
 

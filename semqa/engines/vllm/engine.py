@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from semqa.prompting import PromptBuilder
     from semqa.quotes import Source
 
-__all__ = ["VllmEngine"]
-
 
 class _Task(NamedTuple):
     """A request, ready for vLLM."""
@@ -62,17 +60,9 @@ class VllmEngine:
 
     Args:
         model: a folder, or the name of a model on the Hub; or a `LoadedService`.
-        options: all settings; greedy decoding by default.
         prompts: makes the prompts; by default with five exemplars of our own.
-        name: what the engine is called; by default ``vllm:MODEL``.
         say: told in words when it is going to take long, which is when the constraint is compiled,
             once for an installation.
-        warm: has no meaning here: the constraint is compiled before vLLM starts.
-
-    Attributes:
-        name: the specification that creates this engine again.
-        batch_size: how many questions are handed to vLLM together.
-        options: the settings.
 
     Raises:
         InputError: the model cannot be loaded, the options do not fit it, or its context is too
@@ -121,25 +111,14 @@ class VllmEngine:
         """Do nothing: the constraint was made ready before vLLM started."""
 
     def with_constraint(self, switch: Literal["on", "off"]) -> VllmEngine:
-        """Return an engine with the constraint on or off that shares this one's vLLM.
-
-        Raises:
-            InputError: the prompt does not go with it.
-        """
+        """Return an engine with the constraint on or off that shares this one's vLLM."""
         options = replace(self.options, constraint=switch)
         return VllmEngine(self._loaded, options, prompts=self._prompts, name=self.name)
 
     def with_settings(
         self, settings: Mapping[str, object], prompts: PromptBuilder | None
     ) -> VllmEngine | None:
-        """Return an engine with other settings and prompts that shares this one's vLLM.
-
-        Returns:
-            None where vLLM would have to be started anew for them.
-
-        Raises:
-            InputError: a setting is not usable, or the prompts do not go with them.
-        """
+        """Return an engine with other settings and prompts that shares this one's vLLM."""
         options = VllmOptions(**settings)  # type: ignore[arg-type]  # checked by the record itself
         if any(getattr(options, name) != getattr(self.options, name) for name in LOADING):
             return None
@@ -152,11 +131,6 @@ class VllmEngine:
     ) -> QuotedAnswer:
         """Answer one question.
 
-        Args:
-            question: the question, in words.
-            sources: the passages to answer from; source *k* is ``sources[k - 1]``.
-            history: earlier exchanges of the conversation, the oldest first.
-
         Raises:
             InputError: the question is blank, there is no source, the prompt does not fit into the
                 model's context, or the policy asks for what cannot be written.
@@ -165,22 +139,14 @@ class VllmEngine:
         return self.answer_batch([Request(question, sources, history)])[0]
 
     def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions; vLLM works on all of them together.
-
-        Raises:
-            InputError, UnavailableError: as `answer`, for any of the requests.
-        """
+        """Answer several questions; vLLM works on all of them together."""
         return [
             QuotedAnswer.parse(generation.text, request.sources)
             for request, generation in zip(requests, self.generate(requests), strict=True)
         ]
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
-        """Return what the model writes for each request, as `answer_batch` reads it.
-
-        Raises:
-            InputError, UnavailableError: as `answer_batch`.
-        """
+        """Return what the model writes for each request, as `answer_batch` reads it."""
         tasks = self._prepare(requests)
         if self._spans is not None:
             spans = [self._span_task(task, self._spans) for task in tasks]
@@ -201,12 +167,6 @@ class VllmEngine:
 
         Joined, the pieces are the text of what `answer` returns. Closing the iterator stops the
         model.
-
-        Returns:
-            What `generate` returns.
-
-        Raises:
-            InputError, UnavailableError: as `answer`, at the first piece or at a later one.
         """
         (task,) = self._prepare([Request(question, sources, history)], streamed=self._spans is None)
         text, row, ended = self._text(task), list[int](), None
@@ -235,12 +195,7 @@ class VllmEngine:
     def complete(
         self, prompts: Sequence[str], *, max_new_tokens: int = 256, sample: bool = False
     ) -> list[str]:
-        """Return what the model writes after each prompt, freely, without the prompt.
-
-        Raises:
-            InputError: a prompt does not fit into the model's context.
-            UnavailableError: vLLM stopped working.
-        """
+        """Return what the model writes after each prompt, freely, without the prompt."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -266,11 +221,7 @@ class VllmEngine:
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
-        """Return the prompt of a question, with the exemplars that fit.
-
-        Raises:
-            InputError: as `answer`.
-        """
+        """Return the prompt of a question, with the exemplars that fit."""
         check_request(question, sources)
         self.options.check_sources(len(sources))
         return self._prompts.build(

@@ -9,8 +9,6 @@ from semqa.engines import Request
 from semqa.engines.openai import OpenAIEngine, OpenAIOptions, client
 from tests.engines.openai.server import Server
 
-__all__ = ["KEY", "QUESTION", "REQUEST", "SOURCES", "engine_for"]
-
 SOURCES = [
     Source("Bing Crosby released it in 1942.", title="White Christmas"),
     Source("Josh Gates hosted it."),

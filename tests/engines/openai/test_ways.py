@@ -11,9 +11,9 @@ import pytest
 
 from semqa import InputError
 from semqa.engines import Request
-from semqa.engines.abstention import ABSTENTION
 from semqa.engines.openai import OpenAIEngine
 from semqa.history import Exchange
+from semqa.quotes import ABSTENTION
 from tests.decoding.gbnf import Gbnf
 from tests.engines.openai.conftest import QUESTION, REQUEST, SOURCES, engine_for
 from tests.engines.openai.server import Answer, Asked, Server, error, serving
