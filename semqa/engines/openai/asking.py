@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from semqa.decoding.grammar import quoting_grammar
 from semqa.decoding.vllm.request import to_extra_args
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from semqa.engines.openai.options import OpenAIOptions
     from semqa.engines.openai.replies import Piece, RemoteModel
     from semqa.prompting.prompt import Spelling
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 class Task(NamedTuple):
@@ -143,19 +146,11 @@ class Asker:
 
     async def ask_all(self, tasks: Sequence[Task]) -> list[Written]:
         """Ask for all; the first that fails ends the others."""
-        at_once = asyncio.Semaphore(self._options.batch_size)
 
-        async def one(task: Task) -> Written:
-            async with at_once:
-                return await self._adapting(task, self._ask)
+        async def ask(task: Task) -> Written:
+            return await self._adapting(task, self._ask)
 
-        running = [asyncio.ensure_future(one(task)) for task in tasks]
-        try:
-            return list(await asyncio.gather(*running))
-        finally:
-            for each in running:
-                each.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+        return await _all(ask, tasks, self._options.batch_size)
 
     async def stream(self, task: Task, show: Callable[[str], None]) -> Written:
         """Ask, and show the text that is sure while it comes."""
@@ -250,23 +245,32 @@ async def complete_all(
     Raises:
         PromptTooLongError: one is too long for the model.
     """
-    at_once = asyncio.Semaphore(options.batch_size)
 
     async def one(prompt: Prompt) -> str:
-        async with at_once:
-            while True:
-                held = schema is not None and remote.takes_schemas
-                fields = schema_fields(schema) if held and schema is not None else {}
-                try:
-                    return (await remote.ask(Wording.of(prompt), options, fields)).text.strip()
-                except RefusedError as error:
-                    if TOO_LONG.search(error.detail):
-                        raise PromptTooLongError(str(error)) from error
-                    if not held or error.status in (401, 403, 404):
-                        raise
-                    remote.takes_schemas = False
+        while True:
+            held = schema is not None and remote.takes_schemas
+            fields = schema_fields(schema) if held and schema is not None else {}
+            try:
+                return (await remote.ask(Wording.of(prompt), options, fields)).text.strip()
+            except RefusedError as error:
+                if TOO_LONG.search(error.detail):
+                    raise PromptTooLongError(str(error)) from error
+                if not held or error.status in (401, 403, 404):
+                    raise
+                remote.takes_schemas = False
 
-    running = [asyncio.ensure_future(one(prompt)) for prompt in prompts]
+    return await _all(one, prompts, options.batch_size)
+
+
+async def _all(work: Callable[[_T], Awaitable[_R]], items: Sequence[_T], at_once: int) -> list[_R]:
+    """Work on all items, so many at once; the first that fails ends the others."""
+    limit = asyncio.Semaphore(at_once)
+
+    async def one(item: _T) -> _R:
+        async with limit:
+            return await work(item)
+
+    running = [asyncio.ensure_future(one(item)) for item in items]
     try:
         return list(await asyncio.gather(*running))
     finally:

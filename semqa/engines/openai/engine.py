@@ -14,7 +14,7 @@ from semqa.engines.model import check_template, default_prompts, free_options
 from semqa.engines.model.background import Background
 from semqa.engines.openai.asking import Asker, complete_all, make_task
 from semqa.engines.openai.capabilities import PROBE, find_way
-from semqa.engines.openai.client import Endpoint, Patience, Transport
+from semqa.engines.openai.client import Endpoint, Transport
 from semqa.engines.openai.options import OpenAIOptions
 from semqa.engines.openai.replies import RemoteModel, Usage
 from semqa.errors import InputError
@@ -39,8 +39,8 @@ class Connection:
         ways: the way to take for each setting of the constraint, once it is known.
     """
 
-    def __init__(self, model: str, endpoint: Endpoint, patience: Patience) -> None:
-        transport = Transport(endpoint, patience)
+    def __init__(self, model: str, endpoint: Endpoint, options: OpenAIOptions) -> None:
+        transport = Transport(endpoint, options)
         self.remote = RemoteModel(model, transport)
         self.background = Background("semqa-endpoint", transport.close)
         self.ways: dict[str, Offer] = {}
@@ -113,7 +113,7 @@ class OpenAIEngine:
         if self.options.constrained:
             check_template(self._prompts.template)
         self._connection = connection or Connection(
-            model, Endpoint.find(base_url, api_key), _patience(self.options)
+            model, Endpoint.find(base_url, api_key), self.options
         )
         self._asker = Asker(self._connection.remote, self.options, self._prompt)
         self._closed = False
@@ -341,12 +341,3 @@ def _check_unicode(text: str, where: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"Lone surrogate in {where}: {error.object[error.start]!a}.") from error
-
-
-def _patience(options: OpenAIOptions) -> Patience:
-    return Patience(
-        total=options.timeout,
-        connect=options.connect_timeout,
-        read=options.read_timeout,
-        attempts=options.attempts,
-    )

@@ -19,13 +19,13 @@ from semqa.quotes.words import leaks
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from semqa.engines.openai.client import Sink, Transport
+    from semqa.engines.openai.client import Transport
     from semqa.engines.openai.options import OpenAIOptions
     from semqa.prompting import Form, Message, Prompt
     from semqa.quotes import Source
 
-_ENDED = frozenset({"stop", "eos", "end_turn", "stop_sequence"})
-_CUT_OFF = frozenset({"length", "max_tokens"})
+_ENDED = ("stop", "eos", "end_turn", "stop_sequence")
+_CUT_OFF = ("length", "max_tokens")
 
 
 class Usage(NamedTuple):
@@ -48,82 +48,46 @@ class Piece(NamedTuple):
     usage: Usage | None
 
 
-def read_reply(value: object, *, chat: bool) -> Piece:
-    """Read a whole reply."""
-    choice = _choice(value)
-    if choice is None:
-        raise _malformed("no choices", value)
-    if chat:
-        message = choice.get("message")
-        if not isinstance(message, dict):
-            raise _malformed("a choice without a message", choice)
-        text = message.get("content")
-    else:
-        text = choice.get("text")
-    finished = _finished(choice)
-    if text is None and finished is not None:
-        text = ""  # where a model thought, or ended at once
-    if not isinstance(text, str):
-        raise _malformed("an answer that is no text", choice)
-    if finished is None:
-        raise _malformed("no finish_reason", choice)
-    return Piece(_sound(text), finished, _usage(value))
-
-
-def read_piece(value: object, *, chat: bool) -> Piece:
-    """Read one event of a stream.
+def read_reply(value: object, *, chat: bool, event: bool = False) -> Piece:
+    """Read a whole reply, or an event of a stream, whose text may be missing.
 
     Raises:
         UnavailableError: it is none, it tells an error, or the endpoint withheld the answer.
     """
-    if isinstance(value, dict) and value.get("error"):
-        raise UnavailableError(f"The endpoint failed while answering: {_shown(value['error'])}.")
-    choice = _choice(value)
-    if choice is None:  # the event with the usage has none
-        return Piece("", None, _usage(value))
-    if chat:
-        delta = choice.get("delta")
-        if delta is None and choice.get("finish_reason") is not None:
-            delta = {}
-        if not isinstance(delta, dict):
-            raise _malformed("a piece without a delta", choice)
-        text = delta.get("content")
-    else:
-        text = choice.get("text")
-    if text is not None and not isinstance(text, str):
-        raise _malformed("a piece that is no text", choice)
-    return Piece(text or "", _finished(choice), _usage(value))
-
-
-def _choice(value: object) -> Mapping[str, object] | None:
-    choices = value.get("choices") if isinstance(value, dict) else None
-    if not isinstance(choices, list):
+    reply = value if isinstance(value, dict) else {}
+    if event and reply.get("error"):
+        raise UnavailableError(f"The endpoint failed while answering: {_shown(reply['error'])}.")
+    choices, told = reply.get("choices"), reply.get("usage")
+    usage = None
+    if isinstance(told, dict):
+        usage = Usage(*(_count(told.get(name)) for name in ("prompt_tokens", "completion_tokens")))
+    if event and choices == []:  # the event with the usage
+        return Piece("", None, usage)
+    if not isinstance(choices, list) or not choices:
         raise _malformed("no choices", value)
-    if not choices:
-        return None
-    if not isinstance(choices[0], dict):
+    choice = choices[0]
+    if not isinstance(choice, dict):
         raise _malformed("a choice that is no object", value)
-    return choices[0]
-
-
-def _finished(choice: Mapping[str, object]) -> bool | None:
     reason = choice.get("finish_reason")
-    if reason is None:
-        return None
-    if reason in _ENDED:
-        return True
-    if reason in _CUT_OFF:
-        return False
-    raise UnavailableError(
-        f"The endpoint's answer is incomplete: finish_reason is {_shown(reason)}."
+    if reason not in (None, *_ENDED, *_CUT_OFF):
+        raise UnavailableError(
+            f"The endpoint's answer is incomplete: finish_reason is {_shown(reason)}."
+        )
+    said = choice.get("delta" if event else "message") if chat else choice
+    if said is None and event and reason is not None:
+        said = {}
+    if not isinstance(said, dict):
+        raise _malformed("a choice without a message", choice)
+    text = said.get("content" if chat else "text")
+    if text is None:  # where a model thought, or ended at once
+        text = ""
+    if not isinstance(text, str):
+        raise _malformed("an answer that is no text", choice)
+    if reason is None and not event:
+        raise _malformed("no finish_reason", choice)
+    return Piece(
+        text if event else _sound(text), None if reason is None else reason in _ENDED, usage
     )
-
-
-def _usage(value: object) -> Usage | None:
-    usage = value.get("usage") if isinstance(value, dict) else None
-    if not isinstance(usage, dict):
-        return None
-    return Usage(*(_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")))
 
 
 def _count(value: object) -> int | None:
@@ -274,7 +238,7 @@ class AnswerSink:
 
     def take(self, value: object) -> None:
         """Take one event."""
-        self._add(read_piece(value, chat=self._chat))
+        self._add(read_reply(value, chat=self._chat, event=True))
 
     def take_whole(self, value: object) -> None:
         """Take a reply in one piece."""
@@ -387,7 +351,7 @@ class RemoteModel:
         wording: Wording,
         options: OpenAIOptions,
         fields: Mapping[str, object],
-        sink_for: Callable[[bool], Sink],
+        sink_for: Callable[[bool], AnswerSink],
     ) -> None:
         """Hand out what the model answers, event by event.
 

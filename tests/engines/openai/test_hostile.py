@@ -161,7 +161,7 @@ def test_a_refusal_is_told_in_the_servers_words(ask: Ask, answer: Answer, said: 
         (Answer(None, "tool_calls", pieces=()), "tool_calls"),
         (Answer("x" * 300_000, pieces=("x" * 1_000,) * 300), "token limit"),
         (Answer("x" * 300_000, streams=False), "token limit"),
-        (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "coded as 'gzip'"),
+        (Answer(TEXT, headers={"Content-Encoding": "gzip"}), "cannot be decoded"),
         (Answer(body={"key": KEY, "choices": KEY}), "'<key>'"),
         (Answer(body=b"x" * 290 + KEY.encode()), "JSON"),
     ],
@@ -177,12 +177,11 @@ def test_what_is_no_answer_is_told(ask: Ask, answer: Answer, said: str) -> None:
     [
         (b"data: {\n\n", "a stream with"),
         (b"data: [1]\n\n", "no choices"),
-        (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "a piece that is no text"),
+        (b'data: {"choices": [{"delta": {"content": 3}}]}\n\n', "an answer that is no text"),
         (b'data: {"error": {"message": "engine died"}}\n\n', "engine died"),
         (b"data: \xff\n\n", "a stream with"),
         (b"data: " + b"[" * 100_000 + b"\n\n", "a stream with"),
-        (b"data: " + b"x" * 3_000_000, "an event of more than"),
-        (b"data: x\n" * 600_000, "an event of more than"),
+        (b"data: " + b"x" * 3_000_000, "a stream with"),
     ],
 )
 def test_streams_of_nonsense_are_told(events: bytes, said: str) -> None:
@@ -294,30 +293,8 @@ def test_nothing_goes_to_another_host(ask: Ask) -> None:
             target = other.url + "/chat/completions"
             with serving(Answer(status=status, body={}, headers={"Location": target})) as server:
                 message = refused(ask, server, InputError)
-                assert "redirects to http://127.0.0.1/v1/chat" in message
+                assert f"redirects to {target!r}" in message
         assert other.asked == []
-
-
-@BOTH
-def test_a_redirection_on_the_same_host_is_followed(ask: Ask) -> None:
-    def moved(asked: Asked) -> Answer:
-        if asked.path.startswith("/v1"):
-            return Answer(status=308, body={}, headers={"Location": "/v2/chat/completions"})
-        return GOOD
-
-    with serving(moved) as server:
-        engine = engine_for(server)
-        assert ask(engine) == TEXT
-        assert [asked.path[:3] for asked in server.asked] == ["/v1", "/v2"]
-        assert server.asked[1].headers["authorization"] == f"Bearer {KEY}"
-        assert server.asked[1].body == server.asked[0].body
-        engine.close()
-    with serving(
-        Answer(status=307, body={}, headers={"Location": "/v1/chat/completions"})
-    ) as server:
-        assert "endless redirection" in refused(ask, server, UnavailableError)
-    with serving(Answer(status=307, body={}, headers={"Location": "http://[::"})) as server:
-        assert "location" in refused(ask, server, UnavailableError, attempts=1)
 
 
 def test_halves_of_characters_in_an_answer_are_replaced() -> None:
