@@ -5,16 +5,12 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, Any
 
-from semqa.decoding.breach import find_breach
-from semqa.engines.generation import Generation
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from semqa.decoding import Vocabulary
-    from semqa.engines.base import Request
-    from semqa.engines.model.options import AnswerOptions
     from semqa.prompting import Form, Prompt
 
 
@@ -112,35 +108,6 @@ def _overlap(text: str, stops: Iterable[str]) -> int:
             if text.endswith(stop[:length])
         ),
         default=0,
-    )
-
-
-def read_tokens(
-    tokens: Sequence[int],
-    vocabulary: Vocabulary,
-    stops: Sequence[str],
-    *,
-    request: Request,
-    prompt: Prompt,
-    prompt_tokens: int,
-    options: AnswerOptions,
-    finished: bool,
-) -> Generation:
-    """Read what a model wrote that masks kept to its sources, or nothing did."""
-    text = AnswerText(vocabulary, stops)
-    ended = bool(tokens) and tokens[-1] in vocabulary.eos_ids
-    written = "".join(map(text.add, tokens[:-1] if ended else tokens)) + text.end()
-    breach = None
-    if options.constrained:
-        breach = find_breach(written, request.sources, options.policy, request.understood)
-    return Generation(
-        text=written,
-        prompt=prompt,
-        prompt_tokens=prompt_tokens,
-        new_tokens=len(tokens),
-        finished=finished,
-        constraint="processor" if options.constrained else "off",
-        breach=breach,
     )
 
 

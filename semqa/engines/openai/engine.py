@@ -8,10 +8,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 from semqa.decoding.breach import find_breach
-from semqa.engines.base import Request, check_request
+from semqa.engines.base import Request
 from semqa.engines.generation import Generation
-from semqa.engines.model import check_template, default_prompts, free_options
+from semqa.engines.model import free_options
 from semqa.engines.model.background import Background
+from semqa.engines.model.engine import ModelEngine
 from semqa.engines.openai.asking import Asker, complete_all, make_task
 from semqa.engines.openai.capabilities import PROBE, find_way
 from semqa.engines.openai.client import Endpoint, Transport
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from semqa.engines.openai.replies import Piece
     from semqa.history import Exchange
     from semqa.prompting import PromptBuilder
-    from semqa.quotes import QuotedAnswer, Source
+    from semqa.quotes import Source
 
 
 class Connection:
@@ -68,7 +69,7 @@ _CONTROL = re.compile(
 )
 
 
-class OpenAIEngine:
+class OpenAIEngine(ModelEngine):
     """Answers with a model behind an OpenAI-compatible endpoint, with the best quoting it offers.
 
     Four ways keep a model to verbatim quotes. ``processor``: the endpoint is a vLLM server with
@@ -92,6 +93,8 @@ class OpenAIEngine:
         UnavailableError: the endpoint does not answer.
     """
 
+    options: OpenAIOptions
+
     def __init__(
         self,
         model: str,
@@ -105,13 +108,8 @@ class OpenAIEngine:
         warm: bool = True,
         connection: Connection | None = None,
     ) -> None:
-        self.options = options or OpenAIOptions()
-        self.name = name or f"openai:{model}"
-        self.batch_size = self.options.batch_size
+        super().__init__(name or f"openai:{model}", options or OpenAIOptions(), prompts)
         self._model = model
-        self._prompts = prompts or default_prompts()
-        if self.options.constrained:
-            check_template(self._prompts.template)
         self._connection = connection or Connection(
             model, Endpoint.find(base_url, api_key), self.options
         )
@@ -141,24 +139,6 @@ class OpenAIEngine:
         except BaseException:
             shared.release()
             raise
-
-    def answer(
-        self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
-    ) -> QuotedAnswer:
-        """Answer one question."""
-        return self.answer_batch([Request(question, sources, history)])[0]
-
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions, at most `batch_size` at the same time.
-
-        Raises:
-            InputError: as `answer`. What only the endpoint can find wrong with one is found when the
-                others are under way: these are given up.
-        """
-        return [
-            generation.read(request.sources)
-            for request, generation in zip(requests, self.generate(requests), strict=True)
-        ]
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         """Return what the model writes for each request, as `answer_batch` reads it."""
@@ -288,8 +268,7 @@ class OpenAIEngine:
         ]
 
     def _check(self, request: Request) -> None:
-        check_request(request.question, request.sources)
-        self.options.check_sources(len(request.sources))
+        super()._check(request)
         texts = [request.question, *(text for each in request.history for text in each)]
         for source in request.sources:
             texts += [source.title, source.text]

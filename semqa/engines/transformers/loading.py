@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from semqa.engines.model.engine import check_budget
 from semqa.engines.model.hub import (
     check_revision,
     explained,
@@ -172,38 +173,27 @@ _UNLIMITED = 1 << 30
 _NAMES = ("max_position_embeddings", "max_seq_len", "seq_length", "max_sequence_length")
 
 
-class Limits(NamedTuple):
-    """Limits in tokens."""
+def prompt_limit(loaded: LoadedModel, options: TransformersOptions) -> int:
+    """Return the most tokens of a prompt, by the model's configuration or the option `context`.
 
-    prompt: int
+    A causal model has prompt and answer in one context. An encoder has the prompt for itself.
 
-    @classmethod
-    def of(cls, loaded: LoadedModel, options: TransformersOptions) -> Limits:
-        """Return what the model's configuration says, or the option `context` in its place.
-
-        A causal model has prompt and answer in one context. An encoder has the prompt for itself.
-
-        Raises:
-            InputError: the answer alone does not fit, or the model has no positions for `context`.
-        """
-        config = loaded.model.config
-        most = _last_position(loaded)
-        if options.context is not None and options.context > most:
-            raise InputError(
-                f"must be at most {most:,}, the model's positions, got {options.context:,}.",
-                field="context",
-                value=options.context,
-            )
-        positions = options.context or _positions(loaded)
-        # An encoder-decoder model reads a start token before the answer.
-        taken = options.max_new_tokens + (1 if config.is_encoder_decoder else 0)
-        if taken >= positions:
-            raise InputError(
-                f"must be less than the model's context of {positions:,} tokens, got {options.max_new_tokens:,}.",
-                field="max_new_tokens",
-                value=options.max_new_tokens,
-            )
-        return cls(positions if config.is_encoder_decoder else positions - taken)
+    Raises:
+        InputError: the answer alone does not fit, or the model has no positions for `context`.
+    """
+    config = loaded.model.config
+    most = _last_position(loaded)
+    if options.context is not None and options.context > most:
+        raise InputError(
+            f"must be at most {most:,}, the model's positions, got {options.context:,}.",
+            field="context",
+            value=options.context,
+        )
+    positions = options.context or _positions(loaded)
+    # An encoder-decoder model reads a start token before the answer.
+    start = 1 if config.is_encoder_decoder else 0
+    check_budget(options.max_new_tokens, positions - start)
+    return positions if config.is_encoder_decoder else positions - options.max_new_tokens
 
 
 def _last_position(loaded: LoadedModel) -> int:
