@@ -1,4 +1,4 @@
-"""A report of finished runs: its tables, plots and examples, and the files it is written to."""
+"""A report of finished runs: its tables and examples, and the files it is written to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from semqa.bench.report.families import (
     prompts_table,
     seeds_table,
 )
-from semqa.bench.report.plots import make_plots
 from semqa.bench.report.table import to_csv, to_latex, to_markdown
 from semqa.bench.report.tables import (
     GROUPINGS,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from semqa.bench.report.examples import Example
-    from semqa.bench.report.plots import Plot
     from semqa.bench.report.runs import Loaded
     from semqa.bench.report.table import Table
 
@@ -61,7 +59,6 @@ class BenchReport:
     title: str
     notes: Sequence[str]
     tables: Sequence[Table]
-    plots: Sequence[Plot]
     examples: Sequence[Example]
     questions: int
 
@@ -106,7 +103,7 @@ def make_report(
     ]
     shown, questions = make_examples(runs, examples)
     found = [table for table in tables if table is not None]
-    return BenchReport(title, notes, found, make_plots(runs), shown, questions)
+    return BenchReport(title, notes, found, shown, questions)
 
 
 def write_report(report: BenchReport, out: Path, formats: Sequence[str] = FORMATS) -> list[Path]:

@@ -42,7 +42,6 @@ RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)
 """Settings of the copy constraint, including those of earlier versions; without it they do nothing."""
 
 MOST_POINTS = 100 + 1e-6  # rounding may add a little to 100
-LONGEST_NAME = 34  # characters that a plot has for a name
 MOST_NAMED = 5  # runs that a note names
 
 _FOLDER = re.compile(r"(?:[/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\])")
@@ -381,30 +380,3 @@ def short_judge(name: str) -> str:
 def _short_model(model: str) -> str:
     own = re.split(r"[/\\]", model.rstrip("/\\"))[-1]
     return own if own and _FOLDER.match(model) else model
-
-
-def plot_names(runs: Sequence[FinishedRun]) -> tuple[list[str], str]:
-    """Return names of runs for plots, and a note on them.
-
-    If all model runs use one model, its name is left out of them; otherwise long names are cut, as
-    long as all stay different.
-    """
-    models: list[tuple[str, str] | None] = []
-    for run in runs:
-        engine = str(run.settings.get("engine"))
-        model = engine.rstrip("/").rpartition("/")[2].rpartition(":")[2]
-        unnamed = run.label.startswith(f"{engine}, ")
-        models.append((model, run.label[len(engine) + 2 :]) if unnamed else None)
-    known = {each[0] for each in models if each is not None}
-    labels = [run.label for run in runs]
-    if len(known) == 1 and sum(each is not None for each in models) > 1:
-        alone = [label if m is None else m[1] for label, m in zip(labels, models, strict=True)]
-        if len(set(alone)) == len(alone):
-            return alone, f"Runs without a name of their own are of {known.pop()}."
-
-    def cut(model: str, rest: str) -> str:
-        most = max(LONGEST_NAME - len(rest) - 2, 8)
-        return f"{model if len(model) <= most else model[: most - 1] + '…'}, {rest}"
-
-    short = [label if m is None else cut(*m) for label, m in zip(labels, models, strict=True)]
-    return (short if len(set(short)) == len(short) else labels), ""
