@@ -13,10 +13,10 @@ import typer
 
 from semqa.cli.checking import judge_answers, open_named_judge
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions, takes_engine_options
+from semqa.cli.engine_options import PROMPT, RULES_PANEL, EngineOptions
 from semqa.cli.eval.judging import JudgeCache, JudgeDevice, JudgeName, JudgeUrl, NoJudgeCache
 from semqa.cli.inputs import SourceFinder, check_not_an_input, check_stdin_once, check_text
-from semqa.cli.keys import Database, OwnerId, find_owner
+from semqa.cli.keys import Database, OwnerId
 from semqa.cli.options import (
     AsJson,
     CollectionName,
@@ -125,9 +125,8 @@ def show_verdict(
     )
 
 
-@takes_engine_options
 def answer(
-    options: EngineOptions,
+    ctx: typer.Context,
     question: Annotated[
         str | None,
         typer.Argument(
@@ -218,7 +217,9 @@ def answer(
     semqa answer "Who sang it?" --sources passages.jsonl --engine openai:gpt-4o-mini
     semqa answer --questions questions.txt handbook.pdf -o answers.jsonl
     """  # noqa: D301 -- click reads the backspace
+    options: EngineOptions = ctx.obj
     many = questions is not None
+    train = options.given().get("train")
     texts = [*(source or []), *([Path(question)] if many and question else []), *(more or [])]
     if many:
         output_format = _format_of_many(output_format, as_json, out)
@@ -247,41 +248,33 @@ def answer(
         needs="--check",
         typed=options.typed,
     )
-    check_stdin_once(options.train, *texts, sources, questions)
-    check_not_an_input(out, *texts, sources, questions, options.train)
-    if owner is not None and collection is None:
-        raise InputError("needs --collection.", field="owner", value=owner)
+    check_stdin_once(train, *texts, sources, questions)
+    check_not_an_input(out, *texts, sources, questions, train)
+    asked = []
     if questions is not None:
         from semqa.cli.answer_file import answer_questions, read_questions
 
         asked = read_questions(questions)
-        own = all(each.sources for each in asked)
-        finder = None
-        if not own or texts or sources is not None or collection is not None:
-            if str(questions) == "-" and not (texts or sources or collection):
-                raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
-            finder = SourceFinder(
-                texts,
-                sources,
-                collection=collection,
-                data=data,
-                passages=passages,
-                reranker=reranker,
-                owner=find_owner(owner, None, data, database) if collection else "",
-            )
+    named = bool(texts) or sources is not None or collection is not None
+    if str(questions) == "-" and not named and not all(each.sources for each in asked):
+        raise InputError("No sources. Name documents, --sources FILE or --collection NAME.")
+    finder = None
+    if named or not many or not all(each.sources for each in asked):
+        finder = SourceFinder(
+            texts,
+            sources,
+            collection=collection,
+            data=data,
+            passages=passages,
+            reranker=reranker,
+            owner=owner,
+            database=database,
+        )
+    if finder is None or many:
         answer_questions(
             asked, finder, choice, output_format, out, judging=judging, with_prompt=with_prompt
         )
         return
-    finder = SourceFinder(
-        texts,
-        sources,
-        collection=collection,
-        data=data,
-        passages=passages,
-        reranker=reranker,
-        owner=find_owner(owner, None, data, database) if collection else "",
-    )
     from semqa.engines import Request
 
     given = tuple(each.source for each in finder.find(question))
@@ -520,7 +513,7 @@ def _check_model_only(
             f"The engine {choice.engine} has no constraint to compare with.",
             hint="Choose one such as transformers:MODEL.",
         )
-    if options.constraint is not None:
+    if "constraint" in options.values:
         raise InputError(
             "answers both ways, so it cannot be combined with --constraint.", field="compare"
         )

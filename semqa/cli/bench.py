@@ -12,7 +12,7 @@ import typer
 from semqa.cli.bench_watch import outcomes_table, show_results, watch_grid, watch_run
 from semqa.cli.checking import open_named_judge
 from semqa.cli.choice import choose, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineCommand, EngineOptions
 from semqa.cli.eval.judging import (
     JUDGE_PANEL,
     JudgeCache,
@@ -46,10 +46,9 @@ def _bench() -> None:
     """Benchmark engines on public datasets."""
 
 
-@app.command("quotesum")
-@takes_engine_options
+@app.command("quotesum", cls=EngineCommand)
 def quotesum(
-    options: EngineOptions,
+    ctx: typer.Context,
     data: Annotated[
         Path | None, typer.Option(help="QuoteSum JSON lines.", show_default=False)
     ] = None,
@@ -130,6 +129,8 @@ def quotesum(
     """
     from semqa.bench import Plan, run
 
+    options: EngineOptions = ctx.obj
+
     judges = {
         "judge": judge,
         "judge_cache": judge_cache,
@@ -151,7 +152,7 @@ def quotesum(
     if config is not None:
         given = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed}
         of_runs = {"data": data, "engine": engine, "limit": first}
-        _run_grid(config, options, given | judges | ray, of_runs, rescore=rescore, as_json=as_json)
+        _run_grid(config, ctx, given | judges | ray, of_runs, rescore=rescore, as_json=as_json)
         return
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
@@ -199,7 +200,7 @@ def quotesum(
 
 def _run_grid(
     config: Path,
-    options: EngineOptions,
+    ctx: typer.Context,
     whole: dict[str, Any],
     of_runs: Mapping[str, Any],
     *,
@@ -211,8 +212,9 @@ def _run_grid(
     from semqa.bench.grid import run_grid
     from semqa.cli.bench_config import ConfigReader
 
+    options: EngineOptions = ctx.obj
     typed = {name: value for name, value in of_runs.items() if name in options.typed}
-    reader = ConfigReader(read_config(config), options, typed)
+    reader = ConfigReader(read_config(config), ctx, typed)
     whole |= {name: v for name, v in reader.whole().items() if name not in options.typed}
     if whole["out"] is None:
         raise InputError(

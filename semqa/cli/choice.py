@@ -7,10 +7,10 @@ import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from semqa.cli.engine_options import EngineOptions, engine_params
 from semqa.cli.options import flag
 from semqa.cli.output import progress_bar, say, waiting
 from semqa.errors import InputError
@@ -18,7 +18,6 @@ from semqa.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from semqa.cli.engine_options import EngineOptions
     from semqa.engines import Engine
     from semqa.prompting import PromptBuilder
     from semqa.retrieval import PromptSettings
@@ -71,8 +70,9 @@ def saved_default() -> Saved | None:
 
 def save_default(engine: str, options: EngineOptions) -> Saved:
     """Save an engine with its typed options; the built-in one without options removes the file."""
-    names = options.typed & set(options.__annotations__)
-    given = {name: _plain(getattr(options, name)) for name in sorted(names)}
+    given = {name: options.values[name] for name in sorted(options.typed & options.values.keys())}
+    if "train" in given:
+        given["train"] = str(Path(given["train"]).absolute())
     saved, path = Saved(engine, given), saved_path()
     try:
         if engine == BUILT_IN and not given:
@@ -95,32 +95,16 @@ def with_default(engine: str | None, options: EngineOptions) -> tuple[str, Engin
     saved = saved_default()
     if saved is None:
         return BUILT_IN, options
-    hints = options.__annotations__
-    if not saved.options.keys() <= hints.keys():
+    if not saved.options.keys() <= engine_params().keys():
         raise _unreadable(saved_path())
     # The environment's habits are weaker than what was saved for this engine.
-    missing = {
-        name for name in saved.options if getattr(options, name) is None or name in options.habits
+    added = {
+        name: value
+        for name, value in saved.options.items()
+        if name not in options.values or name in options.habits
     }
-    try:
-        added = {name: _typed(hints[name], saved.options[name]) for name in missing}
-    except (ValueError, TypeError) as error:
-        raise _unreadable(saved_path()) from error
-    return saved.engine, replace(options, **added, habits=options.habits - missing)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, StrEnum):
-        return value.value
-    return str(value.absolute()) if isinstance(value, Path) else value
-
-
-def _typed(hint: Any, value: Any) -> Any:
-    """Return a value from JSON as the option's type has it."""
-    for kind in get_args(get_args(hint)[0]):
-        if isinstance(kind, type) and issubclass(kind, (StrEnum, Path)):
-            return kind(value)
-    return value
+    habits = options.habits - added.keys()
+    return saved.engine, replace(options, values={**options.values, **added}, habits=habits)
 
 
 def _unreadable(path: Path) -> InputError:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from semqa.cli.keys import find_owner
 from semqa.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class SourceFinder:
 
     Args:
         collection: the name of a collection; with neither of these, sources come from standard input.
-        owner: whose collection it is.
+        owner: the id of the key whose collection it is; by default of nobody in particular.
     """
 
     def __init__(
@@ -66,8 +67,11 @@ class SourceFinder:
         data: Path | None,
         passages: int,
         reranker: str | None,
-        owner: str = "",
+        owner: str | None = None,
+        database: str | None = None,
     ) -> None:
+        if owner is not None and collection is None:
+            raise InputError("needs --collection.", field="owner", value=owner)
         self.given: tuple[Given, ...] = ()
         if collection is None or files or sources is not None:
             read = gather_sources(files, sources)
@@ -78,7 +82,8 @@ class SourceFinder:
         self._passages = passages
         self._held = None
         if collection is not None:
-            self._held = _open_collection(collection, data, reranker, owner)
+            whose = find_owner(owner, None, data, database)
+            self._held = _open_collection(collection, data, reranker, whose)
 
     def find(self, query: str) -> tuple[Given, ...]:
         """Return the sources of a question, numbered from 1: documents first, then passages.

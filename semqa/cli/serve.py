@@ -14,7 +14,7 @@ import typer
 
 import semqa
 from semqa.cli.choice import choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.options import RERANKER_HELP, flag, nearest_names
 from semqa.errors import InputError
 from semqa.extras import require
@@ -85,9 +85,8 @@ def _hint(key: str, known: list[str]) -> str:
     return "Settings are the flags of semqa serve --help-all."
 
 
-@takes_engine_options
 def serve(
-    options: EngineOptions,
+    ctx: typer.Context,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -285,7 +284,8 @@ def serve(
     from semqa.server.running import Running
     from semqa.server.settings import ServerSettings
 
-    first, options = with_default(engine[0] if engine else None, options)
+    options: EngineOptions
+    first, options = with_default(engine[0] if engine else None, ctx.obj)
     engines = (first, *(engine or ())[1:])
 
     def create(spec: str) -> Engine:
@@ -326,7 +326,7 @@ def serve(
     )
     app = create_app(settings)
     first_engine = app.state.shelf.get(engines[0])
-    if options.constraint is None or options.constraint.value != "off":
+    if options.values.get("constraint") != "off":
         warm_up(first_engine)
     if not worker:
         _warn(host, settings.api_keys, app.state.store)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
@@ -37,8 +37,8 @@ class By(StrEnum):
     COLLECTION = "collection"
 
 
-@takes_engine_options
 def docs(
+    ctx: typer.Context,
     questions: Annotated[
         Path,
         typer.Argument(
@@ -48,7 +48,6 @@ def docs(
             show_default=False,
         ),
     ],
-    options: EngineOptions,
     engine: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,6 +96,7 @@ def docs(
     """
     from semqa.bench.docqa import AnswerFile, QuestionSet, TemporaryCollections, read_answers
 
+    options: EngineOptions = ctx.obj
     check_stdin_once(questions, score_only)
     check_not_an_input(out, questions)
     how: dict[str, object] = {}
