@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semqa.cli.bench_watch import outcomes_table, show_results, watch_grid, watch_run
+from semqa.cli.bench_watch import outcomes_table, show_results, watching
 from semqa.cli.checking import open_named_judge
 from semqa.cli.choice import choose, with_default
 from semqa.cli.engine_options import EngineCommand, EngineOptions
@@ -170,7 +170,7 @@ def quotesum(
                 number = resolve_limit(first, data)
                 plan = Plan(data, engine, choice.options, number, choice.prompts)
                 prompts = None
-                with opened_ray(ray) as elsewhere, watch_run(engine) as watch:
+                with opened_ray(ray) as elsewhere, watching(engine) as watch:
                     if choice.prompts is not None:
                         prompts = plan.create_prompts(
                             plan.questions(), watch.embedded, prepare=False
@@ -233,17 +233,17 @@ def _run_grid(
             error.where = error.where or (None if place is None else place.where)
             raise
         elsewhere = opened.enter_context(opened_ray(whole))
-        watch = opened.enter_context(watch_grid(cells))
+        watch = opened.enter_context(watching(cells=cells))
         if judging is not None:
-            judging.on_progress = watch.run.judged
+            judging.on_progress = watch.judged
         outcomes = run_grid(
             cells,
             out,
             on_cell=watch.begin,
             on_progress=watch.progress,
             on_done=watch.end,
-            on_embedded=watch.run.embedded,
-            say=watch.run.remark,
+            on_embedded=watch.embedded,
+            say=watch.remark,
             judge=judging,
             predict_only=whole["predict_only"],
             retry_failed=whole["retry_failed"],
