@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["human", "engine", "baseline"]
 
-_EARLIER = ("numbers", "names", "max_words", "max_free_words", "max_span_words", "min_quotes")
-RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)), *_EARLIER)
-"""Settings of the copy constraint, including those of earlier versions; without it they do nothing."""
+RULES = ("constraint", "quote_from", *(each.name for each in fields(QuotePolicy)))
+"""Settings of the copy constraint; without it they do nothing."""
 
 MOST_POINTS = 100 + 1e-6  # rounding may add a little to 100
 MOST_NAMED = 5  # runs that a note names
