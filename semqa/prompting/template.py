@@ -12,9 +12,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from jinja2 import StrictUndefined, UndefinedError
-from jinja2.utils import missing
-
 import semqa
 from semqa.data.files import ByteBudget, decode_text, open_input
 from semqa.errors import InputError
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from types import TracebackType
-
-    from jinja2 import TemplateRuntimeError
 
     from semqa.history import Exchange
 
@@ -81,57 +76,6 @@ def view_exemplar(exemplar: Exemplar, answers: Answers, spell: Callable[[str], s
 def one_line(text: str) -> str:
     """Return a text with every run of white space as one space."""
     return " ".join(text.split())
-
-
-VALUES = ("question", "sources", "exemplars", "answer")
-"""What macros are given."""
-
-_VIEWS = {SourceView: "a source", TaskView: "an exemplar"}
-
-
-class WrongNameError(UndefinedError):
-    """A template uses a name that is not there; says what was got and expected, and what to do."""
-
-
-class TemplateUndefined(StrictUndefined):
-    """An undefined value of a template."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        hint: str | None = None,
-        obj: Any = missing,
-        name: str | None = None,
-        exc: type[TemplateRuntimeError] = UndefinedError,
-    ) -> None:
-        known = obj is missing or type(obj) in _VIEWS
-        if hint is None and known and isinstance(name, str) and exc is UndefinedError:
-            exc = WrongNameError
-        super().__init__(hint, obj, name, exc)
-
-    @property
-    def _undefined_message(self) -> str:
-        name = self._undefined_name
-        if self._undefined_exception is not WrongNameError or name is None:
-            return super()._undefined_message
-        if self._undefined_obj is missing:
-            return (
-                f"{name!r} is not defined; a template has {', '.join(VALUES)} and what it sets. "
-                f"{_advice(name, VALUES)}"
-            )
-        fields = self._undefined_obj._fields
-        return (
-            f"{_VIEWS[type(self._undefined_obj)]} has no {name!r}, only {', '.join(fields)}. "
-            f"{_advice(name, fields)}"
-        )
-
-
-def _advice(name: str, names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if not close or close[0] == name:
-        return "docs/prompts.md lists what a template may use."
-    return f"Did you mean {close[0]}?"
 
 
 _FIRST_LINE = "semqa prompt"
@@ -401,11 +345,11 @@ def shipped_folder() -> Traversable:
 
 def _compile(text: str, where: str) -> dict[str, Any]:
     """Return the template's macros by name; the whole of it under "" where it has no `user`."""
-    from jinja2 import TemplateSyntaxError, nodes
+    from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(
-        undefined=TemplateUndefined, trim_blocks=True, lstrip_blocks=True
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     try:
         tree = environment.parse(text)
@@ -445,14 +389,11 @@ def _check_arguments(macro: Any, takes: tuple[str, ...], where: str) -> None:
 
 
 def _failure(error: Exception, where: str) -> InputError:
-
     line = _line(error.__traceback__)
     place = where if line is None else f"{where}:{line}"
-    if isinstance(error, WrongNameError):
-        return InputError(f"The template failed: {error}", where=place)
-    said = str(error) or type(error).__name__
+    said = (str(error) or type(error).__name__).replace(f"{__name__}.", "").rstrip(".")
     return InputError(
-        f"The template failed: got {said!r} where text belongs.",
+        f"The template failed: {said}.",
         where=place,
         hint="docs/prompts.md lists what a template may use.",
     )
