@@ -11,13 +11,12 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass
-from io import BytesIO
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import semqa
-from semqa.data.files import STDIN, ByteBudget, InputFile, display_name, open_input
-from semqa.data.jsonl import Line, decode_row, describe, encode_row, lines_of, read_rows, shown
+from semqa.data.files import STDIN, ByteBudget, display_name, open_input
+from semqa.data.jsonl import AppendFile, describe, read_rows, shown
 from semqa.data.sources import read_sources
 from semqa.documents import Limits, extract
 from semqa.documents.document import check_name
@@ -30,7 +29,6 @@ from semqa.quotes import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from io import FileIO
     from pathlib import Path
 
     from semqa.data.jsonl import Row
@@ -318,47 +316,16 @@ class AnswerFile:
 
     def __init__(self, path: Path | None) -> None:
         self.answers: dict[tuple[str, str], DocsAnswer] = {}
-        self._path = path
-        self._stream: FileIO | None = None
-        if path is None:
-            return
-        if str(path) == STDIN or (path.exists() and not path.is_file()):
-            raise InputError(f"--out must be a file, got {display_name(path)}.")
-        try:
-            self._stream = path.open("a+b", buffering=0)
-        except OSError as error:
-            raise InputError(f"--out: {display_name(path)}: {error.strerror or error}.") from error
-        try:
-            self._load(self._stream, display_name(path))
-        except BaseException:
-            self._stream.close()
-            raise
-
-    def _load(self, stream: FileIO, name: str) -> None:
-        """Read what is there; what a power cut left of a last line is cut off."""
-        stream.seek(0)
-        data = stream.readall()
-        end = data.rfind(b"\n") + 1
-        if end:
-            lines = lines_of(InputFile(name, BytesIO(data[:end]), ByteBudget(len(data))))
-            self.answers = _by_question(map(decode_row, lines))
-        if end == len(data):
-            return
-        try:
-            self.answers |= _by_question([decode_row(Line(f"{name}: last line", data[end:], end))])
-        except InputError:
-            if not end and not data.startswith(b'{"id": '):
-                raise
-            stream.truncate(end)
-        else:
-            stream.write(b"\n")
+        self._file = None if path is None else AppendFile(path, b'{"id": "')
+        if self._file is not None:
+            self.answers = _by_question(self._file.rows)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
+        if self._file is not None:
+            self._file.close()
 
     def has(self, engine: str, question: str, *, key: str) -> bool:
         """Whether there is an answer with this key that did not fail."""
@@ -368,14 +335,8 @@ class AnswerFile:
     def append(self, answer: DocsAnswer) -> None:
         """Add an answer; once this returns, killing the process does not lose it."""
         self.answers[answer.engine, answer.id] = answer
-        if self._stream is None:
-            return
-        row = memoryview(encode_row(answer.to_dict()))
-        try:
-            while row:
-                row = row[self._stream.write(row) :]
-        except OSError as error:
-            raise UnavailableError(f"{self._path}: {error.strerror or error}.") from error
+        if self._file is not None:
+            self._file.append(answer.to_dict())
 
 
 def answer_questions(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,19 +17,17 @@ from typing import TYPE_CHECKING, Self
 from semqa.bench.record import Record
 from semqa.data.files import decode_text, display_name, open_input, write_atomic
 from semqa.data.jsonl import (
+    AppendFile,
     Line,
     as_row,
-    cut_torn_line,
     decode_json,
     decode_row,
     encode_row,
-    read_rows,
 )
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from io import FileIO
 
 ABOUT_FILE = "about.json"
 EXAMPLES_FILE = "examples.jsonl"
@@ -38,11 +35,8 @@ JUDGED_FILE = "judged.jsonl"
 RESULTS_FILE = "results.json"
 RUN_FILE = "run.json"
 
-_IGNORED = ("data", "train", "engines_sha256", "asking_sha256")
-"""Keys of an identity that may differ: file names, and digests of code that earlier versions kept."""
-
-SYNC_SECONDS = 1.0
-"""Work that a power cut may cost; a killed process loses nothing."""
+_IGNORED = ("data", "train")
+"""Keys of an identity that may differ: file names."""
 
 
 def make_folder(out: Path) -> None:
@@ -160,11 +154,11 @@ class Journal:
     def __init__(self, path: Path, known: Iterable[str], *, retry_failed: bool = False) -> None:
         self._path = path
         ids = frozenset(known)
-        cut_torn_line(path)
+        self._file = AppendFile(path)
         self.records: dict[str, Record] = {}
         self._order: list[str] = []
         failures: dict[str, Record] = {}
-        for row in read_rows(path) if path.stat().st_size else ():
+        for row in self._file.rows:
             key = row.text("id")
             if key not in ids or key in self.records:
                 what = "occurs twice" if key in self.records else "is not of this run"
@@ -181,35 +175,16 @@ class Journal:
         self.failed = frozenset(failures)
         if not retry_failed:
             self.records |= failures
-        self._stream: FileIO | None = None
-        self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
-        # Unbuffered: a row that could not be written is not tried again behind the caller's back.
-        self._stream = self._path.open("ab", buffering=0)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        self._file.close()
 
     def append(self, record: Record) -> None:
         """Add a finished example; once this returns, killing the process does not lose it."""
-        if self._stream is None:
-            raise ValueError("a journal is written inside its `with` block")
-        try:
-            row = memoryview(encode_row(record.to_dict()))
-            while row:
-                row = row[self._stream.write(row) :]
-            if time.monotonic() - self._synced > SYNC_SECONDS:
-                os.fsync(self._stream.fileno())
-                self._synced = time.monotonic()
-        except OSError as error:
-            raise UnavailableError(
-                f"Cannot write {self._path}: {error.strerror or repr(error)}. Free some space and run "
-                "again; finished examples are kept."
-            ) from error
+        self._file.append(record.to_dict())
         self.records[record.id] = record
         self._order.append(record.id)
 

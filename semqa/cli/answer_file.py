@@ -20,16 +20,16 @@ import typer
 from semqa.cli.answer import Asking, Format, Run, run_engine, say_if_words_only
 from semqa.cli.choice import warm_up
 from semqa.cli.output import json_line, progress_bar, say, use_color, write_result
-from semqa.errors import InputError, UnavailableError
+from semqa.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from io import FileIO
     from pathlib import Path
 
     from semqa.attribution.judges import CachedJudge
     from semqa.cli.choice import Choice
     from semqa.cli.inputs import SourceFinder
+    from semqa.data.jsonl import AppendFile
     from semqa.engines import Engine, Request
     from semqa.quotes import Source
 
@@ -207,7 +207,11 @@ class _Writer:
     """Writes answers one by one, to a file or to standard output."""
 
     def __init__(
-        self, stream: FileIO | None, form: Format, judging: CachedJudge | None, with_prompt: bool
+        self,
+        stream: AppendFile | None,
+        form: Format,
+        judging: CachedJudge | None,
+        with_prompt: bool,
     ) -> None:
         self._stream = stream
         self._form = form
@@ -237,16 +241,7 @@ class _Writer:
         if self._stream is None:
             write_result(json_line(record))
             return
-        from semqa.data.jsonl import encode_row
-
-        row = memoryview(encode_row(record))
-        try:
-            while row:
-                row = row[self._stream.write(row) :]
-        except OSError as error:
-            raise UnavailableError(
-                f"Cannot write the answers: {error.strerror or error}. Free some space and run again."
-            ) from error
+        self._stream.append(record)
 
 
 def _keys(asked: Sequence[AskedQuestion], finder: SourceFinder | None, choice: Choice) -> list[str]:
@@ -274,35 +269,19 @@ def _add(digest: Any, source: Source) -> None:
     digest.update(json.dumps([source.title, source.text, source.url]).encode())
 
 
-def _open(path: Path, keys: Sequence[str]) -> tuple[FileIO | None, set[str]]:
+def _open(path: Path, keys: Sequence[str]) -> tuple[AppendFile | None, set[str]]:
     """Open a file to append to, and return the keys that it holds; None for standard output."""
-    from semqa.data.files import display_name
-    from semqa.data.jsonl import cut_torn_line, read_rows
+    from semqa.data.jsonl import AppendFile
 
     if str(path) == "-":
         return None, set()
-    name = display_name(path)
-    other = InputError(
-        "holds something other than answers to these questions, from these sources, by this engine "
-        "with these options.",
-        where=name,
-        hint="Choose another file.",
-    )
-    try:
-        if path.exists() and path.is_file():
-            with path.open("rb") as stream:
-                begun = stream.read(len(_BEGINNING))
-            if begun and not _BEGINNING.startswith(begun) and begun != _BEGINNING:
-                raise other
-        cut_torn_line(path)
-        known = set(keys)
-        done = set()
-        if path.stat().st_size:
-            for row in read_rows(path):
-                key = row.text("key")
-                if key not in known:
-                    raise other
-                done.add(key)
-        return path.open("ab", buffering=0), done
-    except OSError as error:
-        raise InputError(f"{error.strerror or error}.", where=name) from error
+    opened = AppendFile(path, _BEGINNING)
+    done = {row.text("key") for row in opened.rows}
+    if not done <= set(keys):
+        raise InputError(
+            "holds something other than answers to these questions, from these sources, by this "
+            "engine with these options.",
+            where=str(path),
+            hint="Choose another file.",
+        )
+    return opened, done
