@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from semqa.decoding.grammar import quoting_grammar
@@ -12,7 +13,7 @@ from semqa.engines.base import PromptTooLongError
 from semqa.engines.model import StoppedText
 from semqa.engines.openai.capabilities import grammar_fields, schema_fields
 from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.replies import AnswerSink, Wording
+from semqa.engines.openai.replies import AnswerSink
 from semqa.errors import InputError
 from semqa.prompting import Message, Prompt
 from semqa.quotes import ABSTENTION
@@ -175,19 +176,17 @@ class Asker:
             sinks.append(AnswerSink(show, sources, stops, budget, chat=chat, once=once))
             return sinks[-1]
 
-        wording = self._wording(task)
-        await self._remote.stream(wording, self._options, task.fields, sink_for)
+        await self._remote.stream(self._given(task), self._options, task.fields, sink_for)
         return Written(task, *sinks[-1].end())
 
     async def _ask(self, task: Task) -> Written:
         if task.way == "grammar":
             # Closed at the first repeated quote: a small model may go on with it to the last token.
             return await self._stream(task, lambda _: None)
-        wording = self._wording(task)
         # Pointers take more tokens than the words that they stand for.
         budget = 2 * self._options.max_new_tokens if task.pointing else None
-        piece = await self._remote.ask(wording, self._options, task.fields, budget)
-        stopped = StoppedText(() if self._remote.chats(wording.form) else task.prompt.stop)
+        piece = await self._remote.ask(self._given(task), self._options, task.fields, budget)
+        stopped = StoppedText(() if self._remote.chats(task.prompt.form) else task.prompt.stop)
         text = stopped.add(piece.text) + stopped.end()
         piece = piece._replace(text=text, finished=piece.finished or stopped.stopped)
         if task.way == "off":
@@ -201,12 +200,9 @@ class Asker:
         repaired = repairer.add(text) + repairer.end()
         return Written(task, piece, repaired, repairer.repairs)
 
-    def _wording(self, task: Task) -> Wording:
-        wording = Wording.of(task.prompt)
-        if task.way == "processor":
-            # The answer ends by itself, and a stop could end it before its first quote.
-            return wording._replace(stops=())
-        return wording
+    def _given(self, task: Task) -> Prompt:
+        # With the processor the answer ends by itself, and a stop could end it before its first quote.
+        return replace(task.prompt, stop=()) if task.way == "processor" else task.prompt
 
     async def _adapting(self, task: Task, send: Callable[[Task], Awaitable[Written]]) -> Written:
         while True:
@@ -251,7 +247,7 @@ async def complete_all(
             held = schema is not None and remote.takes_schemas
             fields = schema_fields(schema) if held and schema is not None else {}
             try:
-                return (await remote.ask(Wording.of(prompt), options, fields)).text.strip()
+                return (await remote.ask(prompt, options, fields)).text.strip()
             except RefusedError as error:
                 if TOO_LONG.search(error.detail):
                     raise PromptTooLongError(str(error)) from error

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from semqa.engines.generation import Way
 from semqa.engines.openai.client import RefusedError
-from semqa.engines.openai.replies import Wording
 from semqa.errors import InputError, UnavailableError
-from semqa.prompting import Message
 from semqa.quotes.pointing import object_schema, parts_schema
 
 if TYPE_CHECKING:
@@ -22,8 +20,7 @@ if TYPE_CHECKING:
     Ask = Callable[[Mapping[str, object], int], Awaitable[Piece]]
     """Asks the model anything, with further fields in the request and a budget of tokens."""
 
-_HELLO = (Message("user", "Say hello."),)
-PROBE = Wording(_HELLO, _HELLO, "Hello", "auto")
+PROBE = "Say hello."
 """What is asked where only the outcome of other fields matters."""
 
 Dialect = Literal["lark", "gbnf"]

@@ -245,8 +245,8 @@ class OpenAIEngine(ModelEngine):
         asked, connection = self.options.constraint, self._connection
 
         async def ask(fields: Mapping[str, object], budget: int) -> Piece:
-            wording = PROBE._replace(form=self._prompts.form)
-            return await connection.remote.ask(wording, self.options, fields, budget)
+            prompt = Prompt.plain(PROBE, self._prompts.form)
+            return await connection.remote.ask(prompt, self.options, fields, budget)
 
         with connection.lock:
             if asked not in connection.ways:

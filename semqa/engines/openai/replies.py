@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from semqa.engines.openai.client import Transport
     from semqa.engines.openai.options import OpenAIOptions
-    from semqa.prompting import Form, Message, Prompt
+    from semqa.prompting import Form, Prompt
     from semqa.quotes import Source
 
 _ENDED = ("stop", "eos", "end_turn", "stop_sequence")
@@ -289,25 +289,6 @@ _NO_SYSTEM = re.compile(r"system.{0,20}role|role.{0,20}system", re.IGNORECASE | 
 _CHARACTERS_A_TOKEN = 256
 
 
-class Wording(NamedTuple):
-    """What is asked, in both forms.
-
-    Attributes:
-        folded: the same, without a system message.
-    """
-
-    messages: Sequence[Message]
-    folded: Sequence[Message]
-    text: str
-    form: Form
-    stops: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, prompt: Prompt) -> Wording:
-        """Return the wording of a prompt."""
-        return cls(prompt.messages, prompt.folded, prompt.text, prompt.form, prompt.stop)
-
-
 class RemoteModel:
     """Asks one model of an endpoint, in the form that the endpoint takes.
 
@@ -330,7 +311,7 @@ class RemoteModel:
 
     async def ask(
         self,
-        wording: Wording,
+        prompt: Prompt,
         options: OpenAIOptions,
         fields: Mapping[str, object],
         budget: int | None = None,
@@ -339,16 +320,16 @@ class RemoteModel:
         most = budget or options.max_new_tokens
 
         async def send(*, chat: bool) -> Piece:
-            path, body = self._request(wording, options, most, chat=chat)
+            path, body = self._request(prompt, options, most, chat=chat)
             piece = read_reply(await self.transport.post(path, {**body, **fields}), chat=chat)
             check_length(len(piece.text), most)
             return piece
 
-        return await self._adapting(wording, send)
+        return await self._adapting(prompt, send)
 
     async def stream(
         self,
-        wording: Wording,
+        prompt: Prompt,
         options: OpenAIOptions,
         fields: Mapping[str, object],
         sink_for: Callable[[bool], AnswerSink],
@@ -361,20 +342,20 @@ class RemoteModel:
         more = {**fields, "stream": True, "stream_options": {"include_usage": True}}
 
         async def send(*, chat: bool) -> None:
-            path, body = self._request(wording, options, options.max_new_tokens, chat=chat)
+            path, body = self._request(prompt, options, options.max_new_tokens, chat=chat)
             await self.transport.stream(path, {**body, **more}, sink_for(chat))
 
-        await self._adapting(wording, send)
+        await self._adapting(prompt, send)
 
-    async def _adapting(self, wording: Wording, send: Callable[..., Awaitable[_T]]) -> _T:
+    async def _adapting(self, prompt: Prompt, send: Callable[..., Awaitable[_T]]) -> _T:
         """Send, and once more in another form where the endpoint says that it does not take one."""
         while True:
-            chat, system, budget = self.chats(wording.form), self._has_system, self._budget
+            chat, system, budget = self.chats(prompt.form), self._has_system, self._budget
             temperature = self._has_temperature
             try:
                 return await send(chat=chat)
             except RefusedError as error:
-                if chat and wording.form == "auto" and _lacks_chat(error):
+                if chat and prompt.form == "auto" and _lacks_chat(error):
                     self.has_chat = False
                 elif "max_completion_tokens" in error.detail and budget == "max_tokens":
                     self._budget = "max_completion_tokens"
@@ -386,7 +367,7 @@ class RemoteModel:
                     raise
 
     def _request(
-        self, wording: Wording, options: OpenAIOptions, budget: int, *, chat: bool
+        self, prompt: Prompt, options: OpenAIOptions, budget: int, *, chat: bool
     ) -> tuple[str, dict[str, object]]:
         body: dict[str, object] = {
             "model": self.name,
@@ -400,12 +381,12 @@ class RemoteModel:
         if options.top_k:
             body["top_k"] = options.top_k
         if chat:
-            messages = wording.messages if self._has_system else wording.folded
+            messages = prompt.messages if self._has_system else prompt.folded
             body["messages"] = [message.to_dict() for message in messages]
             return "/chat/completions", body
-        body["prompt"] = wording.text
-        if wording.stops:
-            body["stop"] = list(wording.stops)
+        body["prompt"] = prompt.text
+        if prompt.stop:
+            body["stop"] = list(prompt.stop)
         return "/completions", body
 
 
