@@ -257,9 +257,9 @@ def _answers(
 
 
 def _batch_size(engine: Engine | None) -> int:
-    from semqa.engines import BatchEngine
+    from semqa.engines import GeneratingEngine
 
-    return engine.batch_size if isinstance(engine, BatchEngine) else 1
+    return engine.batch_size if isinstance(engine, GeneratingEngine) else 1
 
 
 def _groups(items: Sequence[Item], size: int, journal: Journal) -> list[Sequence[Item]]:
@@ -283,9 +283,9 @@ def answer_items(
     An example that cannot be answered does not end the run: its record says why. What fails outside
     (`UnavailableError`) does, and is tried again when the run is resumed.
     """
-    from semqa.engines import BatchEngine
+    from semqa.engines import GeneratingEngine
 
-    if isinstance(engine, BatchEngine) and len(items) > 1:
+    if isinstance(engine, GeneratingEngine) and len(items) > 1:
         started = time.perf_counter()
         try:
             answers = _ask(items, engine)
@@ -327,25 +327,15 @@ def _record(item: Item, engine: Engine | None, predict_only: bool) -> Record:
 
 def _ask(items: Sequence[Item], engine: Engine) -> list[tuple[QuotedAnswer, Asked | None]]:
     """Answer items, with what the model was asked if the engine asks one."""
-    from semqa.engines import BatchEngine, GeneratingEngine, PromptedEngine, Request
+    from semqa.engines import GeneratingEngine, Request
 
     requests = [Request(item.question.question, item.question.sources) for item in items]
-    if isinstance(engine, GeneratingEngine):
-        chat = bool(getattr(engine, "chat", True))
-        return [
-            (made.read(request.sources), Asked.by(made, chat=chat))
-            for request, made in zip(requests, engine.generate(requests), strict=True)
-        ]
-    if isinstance(engine, BatchEngine) and len(items) > 1:
-        answers = engine.answer_batch(requests)
-    else:
-        answers = [engine.answer(*request) for request in requests]
-    if not isinstance(engine, PromptedEngine):
-        return [(answer, None) for answer in answers]
-    prompts = [engine.prompt(*request) for request in requests]
+    if not isinstance(engine, GeneratingEngine):
+        return [(engine.answer(*request), None) for request in requests]
+    chat = bool(getattr(engine, "chat", True))
     return [
-        (answer, Asked(tuple(exemplar.qid for exemplar in prompt.exemplars)))
-        for answer, prompt in zip(answers, prompts, strict=True)
+        (made.read(request.sources), Asked.by(made, chat=chat))
+        for request, made in zip(requests, engine.generate(requests), strict=True)
     ]
 
 

@@ -434,19 +434,19 @@ def run_engine(choice: Choice, engine: Engine, asking: Asking, watch: Watch | No
     Args:
         watch: joins the pieces of an answer and shows them as they come; None to wait for the whole.
     """
-    from semqa.engines import PromptedEngine
+    from semqa.engines import GeneratingEngine
     from semqa.engines.abstention import nearest, rated
 
     request = asking.request
     prompt = None
-    if isinstance(engine, PromptedEngine):
+    if isinstance(engine, GeneratingEngine):
         prompt = engine.prompt(*request)
         if prompt.dropped:
             asked = len(prompt.exemplars) + prompt.dropped
             say(f"{len(prompt.exemplars)} of {asked} exemplars fit into the model's context")
     if choice.constrained:
         warm_up(engine)
-    if isinstance(engine, PromptedEngine):
+    if isinstance(engine, GeneratingEngine):
         prompt = engine.prompt(*request)  # as the endpoint wants it
         if asking.with_prompt and asking.output_format is not Format.JSON:
             chat = getattr(engine, "chat", prompt.form != "completion")

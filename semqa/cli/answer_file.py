@@ -140,10 +140,10 @@ def _answer_all(
     writer: _Writer,
     failed: list[str],
 ) -> None:
-    from semqa.engines import BatchEngine
+    from semqa.engines import GeneratingEngine
 
     engine = choice.create([each.asked.question for each in waiting])
-    size = engine.batch_size if isinstance(engine, BatchEngine) else 1
+    size = engine.batch_size if isinstance(engine, GeneratingEngine) else 1
     try:
         if choice.constrained:
             warm_up(engine)

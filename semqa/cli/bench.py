@@ -20,7 +20,7 @@ from semqa.cli.eval.judging import (
     JudgeUrl,
     NoJudgeCache,
 )
-from semqa.cli.options import AsJson, flag, read_limit, resolve_limit
+from semqa.cli.options import AsJson, flag
 from semqa.cli.output import json_line, say, write_result
 from semqa.cli.ray_options import (
     DistributedBy,
@@ -77,12 +77,8 @@ def quotesum(
         ),
     ] = None,
     limit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|SHARE",
-            help="Only the first so many questions, or below 1 that share of them.",
-            show_default=False,
-        ),
+        int | None,
+        typer.Option(min=1, help="Only the first so many questions.", show_default=False),
     ] = None,
     predict_only: Annotated[
         bool, typer.Option("--predict-only", help="Answer, and leave scoring to --rescore.")
@@ -148,10 +144,9 @@ def quotesum(
     for name in ("predict_only", "retry_failed", "judge"):
         if rescore and name in options.typed:
             raise InputError(f"cannot go with {flag(name)}.", field="--rescore")
-    first = None if limit is None else _limit(limit)
     if config is not None:
         given = {"out": out, "predict_only": predict_only, "retry_failed": retry_failed}
-        of_runs = {"data": data, "engine": engine, "limit": first}
+        of_runs = {"data": data, "engine": engine, "limit": limit}
         _run_grid(config, ctx, given | judges | ray, of_runs, rescore=rescore, as_json=as_json)
         return
     if data is None or out is None:
@@ -167,8 +162,7 @@ def quotesum(
             engine, options = with_default(engine, options)
             with _opened_judge(judges, options) as judging:
                 choice = choose(engine, options)
-                number = resolve_limit(first, data)
-                plan = Plan(data, engine, choice.options, number, choice.prompts)
+                plan = Plan(data, engine, choice.options, limit, choice.prompts)
                 prompts = None
                 with opened_ray(ray) as elsewhere, watching(engine) as watch:
                     if choice.prompts is not None:
@@ -257,13 +251,6 @@ def _run_grid(
         say(f"report: semqa report {out}")
     if any(each.state == "failed" or (each.failed and not each.answered) for each in outcomes):
         raise typer.Exit(1)
-
-
-def _limit(text: str) -> float:
-    try:
-        return read_limit(text)
-    except ValueError as error:
-        raise InputError(f"must be {error}, got {text!r:.80}.", field="--limit") from error
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from semqa.bench.grid import Cell
 from semqa.bench.plan import HUMAN, Plan, labels_of, settings_of
 from semqa.cli.choice import RULES, Choice, choose
 from semqa.cli.engine_options import engine_params
-from semqa.cli.options import nearest_names, read_limit, resolve_limit
+from semqa.cli.options import did_you_mean
 from semqa.errors import InputError, SemqaError
 from semqa.prompting import Template
 
@@ -70,7 +70,6 @@ class ConfigReader:
         self._flags = {str(p.name): p for p in ctx.command.params if p.name in names}
         self._left_out: Counter[str] = Counter()
         self._template = cache(Template.load)
-        self._limit = cache(resolve_limit)
 
     @property
     def left_out(self) -> list[str]:
@@ -156,22 +155,18 @@ class ConfigReader:
     def _value(self, setting: Setting) -> Any:
         flag = self._flags.get(setting.key)
         if flag is None:
-            near = nearest_names(setting.key, [*self._flags, NAME, POLICY, RUNS])
-            hint = f"Did you mean {' or '.join(near)}?" if near else None
+            hint = did_you_mean(setting.key, [*self._flags, NAME, POLICY, RUNS])
             raise setting.error("is not a key of a grid.", hint)
         if setting.text is None:
             return None
+        if not setting.text:
+            raise setting.error("must be a text, got ''.")
         try:
-            if not setting.text:
-                raise ValueError("a text")
-            value = flag.process_value(self._ctx, setting.text)
-            return read_limit(value) if setting.key == "limit" else value
+            return flag.process_value(self._ctx, setting.text)
         except typer.BadParameter as error:
             raise setting.error(
                 f"cannot be {setting.text!r:.80}: {error.message.removeprefix('Value error, ').rstrip('.')}."
             ) from error
-        except ValueError as error:
-            raise setting.error(f"must be {error}, got {setting.text!r:.80}.") from error
 
     def _cell(self, settings: Mapping[str, Setting], used: set[str]) -> Cell | None:
         ignored = {*WHOLE, *self._typed, *(self._options.typed & self._of_engines)}
@@ -202,8 +197,7 @@ class ConfigReader:
             )
             choice = choose(engine, given)
             data = Path(values["data"])
-            limit = self._limit(values.get("limit"), data)
-            plan = Plan(data, engine, choice.options, limit, choice.prompts, title)
+            plan = Plan(data, engine, choice.options, values.get("limit"), choice.prompts, title)
             plan.check()
             why = self._check(choice, own)
         except InputError as error:

@@ -15,7 +15,7 @@ import typer
 import semqa
 from semqa.cli.choice import choose, warm_up, with_default
 from semqa.cli.engine_options import EngineOptions
-from semqa.cli.options import RERANKER_HELP, flag, nearest_names
+from semqa.cli.options import RERANKER_HELP, did_you_mean, flag
 from semqa.errors import InputError
 from semqa.extras import require
 
@@ -66,7 +66,10 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
         name = str(key).replace("-", "_")
         if name not in known or name in ("config", "help"):
             raise InputError(
-                f"Unknown setting {key!r}.", where=str(path), hint=_hint(str(key), list(known))
+                f"Unknown setting {key!r}.",
+                where=str(path),
+                hint=did_you_mean(str(key), known)
+                or "Settings are the flags of semqa serve --help-all.",
             )
         if value is None:
             continue
@@ -76,13 +79,6 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
             given[name] = json.dumps(value) if isinstance(value, (dict, list)) else value
     context.default_map = given
     return path
-
-
-def _hint(key: str, known: list[str]) -> str:
-    close = nearest_names(key, known)
-    if close:
-        return f"Did you mean {' or '.join(close)}?"
-    return "Settings are the flags of semqa serve --help-all."
 
 
 def serve(

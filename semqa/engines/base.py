@@ -2,8 +2,8 @@
 
 An engine proposes marked text; `QuotedAnswer.parse` alone decides what in it is verified. Every
 engine is an `Engine`; what some can do besides is a protocol of its own, which ``isinstance`` tells:
-`AbstainingEngine`, `BatchEngine`, `StreamingEngine`, `PromptedEngine`, `GeneratingEngine`,
-`ConstrainedEngine`, `SharingEngine`, `CompletingEngine`, `SchemaEngine`.
+`AbstainingEngine`, `StreamingEngine`, `GeneratingEngine`, `ConstrainedEngine`, `SharingEngine`,
+`CompletingEngine`, `SchemaEngine`.
 """
 
 from __future__ import annotations
@@ -77,21 +77,6 @@ class AbstainingEngine(Engine, Protocol):
 
 
 @runtime_checkable
-class BatchEngine(Engine, Protocol):
-    """An engine that is faster on several questions at once."""
-
-    batch_size: int
-
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        """Answer several questions, each as `answer` would; any number may be given.
-
-        Raises:
-            InputError: a request cannot be answered; it is found before any work is done.
-        """
-        ...
-
-
-@runtime_checkable
 class StreamingEngine(Engine, Protocol):
     """An engine that shows its answer while it writes it."""
 
@@ -107,19 +92,20 @@ class StreamingEngine(Engine, Protocol):
 
 
 @runtime_checkable
-class PromptedEngine(Engine, Protocol):
-    """An engine that asks a language model."""
+class GeneratingEngine(Engine, Protocol):
+    """An engine that asks a language model, and is faster on several questions at once.
+
+    Attributes:
+        batch_size: how many questions it works on together.
+    """
+
+    batch_size: int
 
     def prompt(
         self, question: str, sources: Sequence[Source], history: Sequence[Exchange] = ()
     ) -> Prompt:
         """Return what `answer` would ask the model, without asking it."""
         ...
-
-
-@runtime_checkable
-class GeneratingEngine(PromptedEngine, Protocol):
-    """An engine that tells how a model came to its answers."""
 
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         """Return what a model writes for each request, as `answer` would read it.

@@ -54,9 +54,6 @@ class FakeModel:
     def answer(self, _question: str, sources: Sequence[Source], history: Any = ()) -> QuotedAnswer:
         return QuotedAnswer.parse("".join(self._pieces(sources)), sources)
 
-    def answer_batch(self, requests: Sequence[Request]) -> list[QuotedAnswer]:
-        return [self.answer(*request) for request in requests]
-
     def stream(
         self, question: str, sources: Sequence[Source], history: Any = ()
     ) -> Generator[str, None, Generation]:

@@ -80,7 +80,6 @@ class ExtractiveEngine:
             at least ``1 - coverage`` times as relevant as the best of all. 0 keeps only the best
             sources, 1 every source that shares a word with the question. Asked what an abbreviation
             stands for, below 1 it keeps just the sources that spell it out, if any does.
-
         encoder: compares documents with the question by meaning: ``auto`` for the packaged encoder
             if it is installed, the name of another, or ``none`` to compare by words only.
 

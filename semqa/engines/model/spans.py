@@ -342,7 +342,7 @@ class SpanWriter:
         """Write the answer to `tokens`.
 
         Args:
-            generic: the same with the generic question.
+            generic: the tokens of the prompt with a question that favours no span.
         """
         places = yield from self._plan(prompt, generic)
         for place in places:

@@ -12,10 +12,8 @@ import pytest
 
 from semqa import InputError, QuotedAnswer, Source
 from semqa.engines import (
-    BatchEngine,
     ConstrainedEngine,
     GeneratingEngine,
-    PromptedEngine,
     Request,
     StreamingEngine,
     accepted_options,
@@ -405,7 +403,7 @@ def test_it_is_every_kind_of_engine_and_made_by_name() -> None:
         options = {"base_url": server.url, "constraint": "on", "free": "any"}
         engine = create_engine("openai:org/Model-7B", options)
         assert isinstance(engine, OpenAIEngine)
-        kinds = (BatchEngine, StreamingEngine, PromptedEngine, GeneratingEngine, ConstrainedEngine)
+        kinds = (StreamingEngine, GeneratingEngine, ConstrainedEngine)
         assert all(isinstance(engine, kind) for kind in kinds)
         assert engine.name == "openai:org/Model-7B"
         assert engine.options.constraint == "auto"
