@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,11 +48,8 @@ def create(
 
     As soon as there is a key, the server requires one.
     """
-    store = key_store(data, database)
-    try:
+    with closing(key_store(data, database)) as store:
         key, secret = store.create_key(name)
-    finally:
-        store.close()
     say(f"key {key} for {name}: keep it, it is not shown again")
     write_result(secret)
 
@@ -59,11 +57,8 @@ def create(
 @app.command(name="list")
 def list_keys(data: _Data = None, database: Database = None, as_json: AsJson = False) -> None:
     """List the keys, without their secrets."""
-    store = key_store(data, database)
-    try:
+    with closing(key_store(data, database)) as store:
         keys = store.keys()
-    finally:
-        store.close()
     rows = [
         {
             "id": key.id,
@@ -94,11 +89,8 @@ def revoke(
     database: Database = None,
 ) -> None:
     """Revoke a key; a running server refuses it within ten seconds."""
-    store = key_store(data, database)
-    try:
+    with closing(key_store(data, database)) as store:
         store.revoke(key)
-    finally:
-        store.close()
     say(f"key {key} is revoked")
 
 
@@ -151,15 +143,12 @@ def find_owner(
     """
     if owner is None and not api_key:
         return ""
-    store = key_store(data, database, "a key's collections")
-    try:
+    with closing(key_store(data, database, "a key's collections")) as store:
         if owner is None:
             from semqa.server.middleware import given_owner
 
-            return store.owner_of(api_key) or given_owner(api_key or "")
+            return str(store.owner_of(api_key) or given_owner(api_key or ""))
         keys = store.keys()
-    finally:
-        store.close()
     if owner not in [key.id for key in keys if revoked or key.revoked is None]:
         kind = "a key" if revoked else "a key that opens"
         raise InputError(
