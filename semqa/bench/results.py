@@ -67,9 +67,6 @@ def make_results(
     counts nowhere else.
 
     Args:
-        items: what was to be answered.
-        records: what became of them, in the same order.
-        identity: what was run, as `Plan.identity` gives it.
         predict_only: leave the scores out; ``results`` is None then.
     """
     scored = None

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from semqa.metrics import Example, Report
     from semqa.metrics.bootstrap import PairedTest
 
-__all__ = ["score"]
-
 COMPARED = ("rougeLsum", "sem_f1", "sem_recall", "semqa")
 """What `--baseline` tests: the four scores of the paper's main table."""
 

@@ -11,20 +11,25 @@ import json
 import math
 import os
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from semqa.data.files import BOM, decode_text, open_input, write_atomic
-from semqa.errors import InputError
+from semqa.data.files import BOM, decode_text, display_name, open_input, write_atomic
+from semqa.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from io import FileIO
     from pathlib import Path
 
     from semqa.data.files import ByteBudget, InputFile
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
+
+SYNC_SECONDS = 1.0
+"""Work that a power cut may cost a file that is appended to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +290,64 @@ def encode_row(row: Mapping[str, object]) -> bytes:
         return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
     except (TypeError, ValueError, RecursionError) as err:
         raise InputError(f"A row with {_names(dict(row))} cannot be written: {err}.") from err
+
+
+class AppendFile:
+    """A file of JSON lines to append to; once `append` returns, killing the process loses nothing.
+
+    Opening it cuts off a torn last line. `rows` are those that it held then.
+
+    Args:
+        path: made if missing.
+        begins: how such a file begins; one that begins otherwise is left alone.
+
+    Raises:
+        InputError: it is not such a file, or cannot be opened.
+    """
+
+    def __init__(self, path: Path, begins: bytes = b"{") -> None:
+        self._path, self._name = path, display_name(path)
+        self._stream: FileIO | None = None
+        try:
+            if path.is_file():
+                with path.open("rb") as stream:
+                    start = stream.read(len(begins))
+                if start != begins[: len(start)]:
+                    raise InputError(
+                        "holds something else.", where=self._name, hint="Choose another file."
+                    )
+            cut_torn_line(path)
+            self.rows = list(read_rows(path)) if path.stat().st_size else []
+        except OSError as error:
+            raise InputError(f"{error.strerror or error}.", where=self._name) from error
+        self._synced = time.monotonic()
+
+    def append(self, fields: Mapping[str, object]) -> None:
+        """Add a row.
+
+        Raises:
+            UnavailableError: the disk failed or is full.
+        """
+        try:
+            if self._stream is None:
+                # Unbuffered: what could not be written is not tried again behind the caller's back.
+                self._stream = self._path.open("ab", buffering=0)
+            row = memoryview(encode_row(fields))
+            while row:
+                row = row[self._stream.write(row) :]
+            if time.monotonic() - self._synced > SYNC_SECONDS:
+                os.fsync(self._stream.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise UnavailableError(
+                f"Cannot write {self._name}: {error.strerror or error}. Free some space and run "
+                "again; what is there is kept."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
 
 
 def cut_torn_line(path: Path) -> None:

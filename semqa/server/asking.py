@@ -15,7 +15,7 @@ from urllib.parse import quote
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from semqa.engines import PromptedEngine
+from semqa.engines import GeneratingEngine
 from semqa.errors import InputError, NotFoundError
 from semqa.history import in_context
 from semqa.server.answering import Answered, Asked, Given
@@ -76,7 +76,7 @@ async def prepare(
         check_sources(sources, state.settings)
         # The engine is looked at where it matters alone: it may have to be made first.
         if characters(sources) > state.settings.max_model_characters and isinstance(
-            await state.answering.engine(spec), PromptedEngine
+            await state.answering.engine(spec), GeneratingEngine
         ):
             check_for_model(sources, state.settings)
     if not sources or collection is not None:

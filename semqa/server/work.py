@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from semqa.engines import PromptedEngine, StreamingEngine
+from semqa.engines import GeneratingEngine, StreamingEngine
 from semqa.engines.abstention import attempt, nearest, rated
 from semqa.engines.base import PromptTooLongError
 from semqa.engines.cancellation import CancelledError, cancelled_when
@@ -166,7 +166,7 @@ def told(engine: Engine, error: BaseException) -> BaseException:
     What a model's server says may hold its address, its key or its own errors; a prompt that is too
     long is the client's to mend.
     """
-    of_model = isinstance(engine, (StreamingEngine, PromptedEngine))
+    of_model = isinstance(engine, (StreamingEngine, GeneratingEngine))
     if (
         not of_model
         or not isinstance(error, (InputError, UnavailableError))

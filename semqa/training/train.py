@@ -195,12 +195,12 @@ def _encoded(
     options: TrainingOptions,
 ) -> Encoded:
     from semqa.engines.model import PromptEncoder
-    from semqa.engines.transformers.loading import Limits
+    from semqa.engines.transformers.loading import prompt_limit
 
     encoder_decoder = bool(loaded.model.config.is_encoder_decoder)
     if options.pack and encoder_decoder:
         raise InputError("is not possible: this model has an encoder.", field="pack")
-    room = Limits.of(loaded, settings).prompt
+    room = prompt_limit(loaded, settings)
     limit = min(options.max_length, room if encoder_decoder else room + options.max_new_tokens)
     encoded = encode(
         questions,

@@ -107,7 +107,7 @@ def test_a_key_of_a_grid(semqa: Command, tmp_path: Path) -> None:
     config.write_text(f"data: {DATA}\nout: {tmp_path}/o\nengine: lead-1\ndistributed: spark\n")
     done = semqa("bench", "quotesum", "--config", config)
     assert done.code == 2
-    assert "runs.yaml:4: distributed must be one of ray" in done.err
+    assert "runs.yaml:4: distributed cannot be 'spark': " in done.err
 
 
 def test_an_address_where_nobody_listens_is_told_at_once() -> None:

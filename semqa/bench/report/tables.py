@@ -128,11 +128,7 @@ def choose_baseline(runs: Sequence[FinishedRun], name: str | None) -> FinishedRu
     """Return the run that others are compared with.
 
     Args:
-        runs: all of them.
         name: label or folder of one; by default the first that is not the human row.
-
-    Raises:
-        InputError: no run has this name.
     """
     if name is None:
         return next((run for run in runs if run.kind != "human"), runs[0])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from semqa.cli.choice import Choice, choose, warm_up, with_default
-from semqa.cli.engine_options import EngineOptions, takes_engine_options
+from semqa.cli.engine_options import EngineOptions
 from semqa.cli.inputs import check_not_an_input, check_stdin_once
 from semqa.cli.options import AsJson
 from semqa.cli.output import json_line, progress_bar, say, write_result
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
 
 
-@takes_engine_options
 def docs(
+    ctx: typer.Context,
     questions: Annotated[
         Path,
         typer.Argument(
@@ -38,7 +38,6 @@ def docs(
             show_default=False,
         ),
     ],
-    options: EngineOptions,
     engine: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,6 +86,7 @@ def docs(
     """
     from semqa.bench.docqa import AnswerFile, QuestionSet, TemporaryCollections, read_answers
 
+    options: EngineOptions = ctx.obj
     check_stdin_once(questions, score_only)
     check_not_an_input(out, questions)
     how: dict[str, object] = {}
