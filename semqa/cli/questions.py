@@ -108,11 +108,7 @@ class RuleOptions:
     ] = None
 
     def rules(self, usual: Rules) -> Rules:
-        """Return the rules: the given options, otherwise the defaults.
-
-        Raises:
-            InputError: a number is out of its range.
-        """
+        """Return the rules: the given options, otherwise the defaults."""
         given = {
             field.name: value
             for field in fields(self)

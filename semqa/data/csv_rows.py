@@ -35,7 +35,6 @@ class CsvRecord:
 
     Attributes:
         where: ``file:line`` of its first line, for messages.
-        cells: its fields, without quoting.
         raw: the characters that it was read from, with the line end and blank lines before it;
             empty where it was made.
     """
@@ -71,7 +70,6 @@ def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
 
     Args:
         path: the file; ``-`` is standard input.
-        budget: how much may be read.
 
     Raises:
         InputError: the file cannot be read, is empty or too large, is no UTF-8, a quote is not
@@ -108,7 +106,6 @@ def write_csv(path: Path | str, file: CsvFile) -> None:
 
     Raises:
         InputError: the path cannot be written.
-        UnavailableError: the disk failed or is full.
     """
     write_atomic(path, encode_csv(file))
 

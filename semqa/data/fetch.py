@@ -42,7 +42,6 @@ class Pin:
     Attributes:
         algorithm: ``sha256`` of the content, or ``git-blob``: the name that git gives the content in
             the commit it was released in (SHA-1 over ``blob <size>``, a NUL byte and the content).
-        digest: in lower-case hexadecimal.
         size: in bytes, if known.
     """
 
@@ -65,13 +64,7 @@ class RemoteFile:
     """One downloadable file of a public dataset.
 
     Attributes:
-        dataset: name of the dataset.
-        split: part of it.
-        base_url: address of the file's folder.
-        base_setting: environment variable that names a mirror of that folder.
-        name: the file's name in the folder.
         pin: what its content must be.
-        licence: under which it is released.
     """
 
     dataset: str
@@ -182,8 +175,6 @@ def fetch(
     a file, one downloads it and the others wait.
 
     Args:
-        name: the dataset.
-        split: the part of it.
         cache_dir: the cache folder; by default `cache_folder()`.
         progress: called as bytes arrive; never if the file is cached.
 
@@ -208,7 +199,6 @@ def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> by
     """Download a small file, trying again after failures that may pass.
 
     Args:
-        url: an http or https address.
         pin: what the content must be.
         progress: called as bytes arrive.
 

@@ -91,11 +91,7 @@ class ByteBudget:
 
 
 class InputFile:
-    """An open file whose reads are counted, and whose failures are semqa's own errors.
-
-    Attributes:
-        name: the file as messages show it.
-    """
+    """An open file whose reads are counted, and whose failures are semqa's own errors."""
 
     def __init__(self, name: str, stream: BinaryIO, budget: ByteBudget) -> None:
         self.name = name
@@ -104,9 +100,6 @@ class InputFile:
 
     def read_line(self, line: int) -> bytes:
         """Return the next line with its line end, or nothing at the end of the file.
-
-        Args:
-            line: the line's number, for messages.
 
         Raises:
             InputError: the line is longer than the limit, or holds a NUL byte.
@@ -177,7 +170,6 @@ def check_binary(raw: bytes, where: str, offset: int) -> None:
 
     Args:
         raw: the bytes.
-        where: the place that a message names.
         offset: where in the file `raw` begins, in bytes.
     """
     at = raw.find(b"\0")

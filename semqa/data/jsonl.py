@@ -48,7 +48,6 @@ class Row:
 
     Attributes:
         where: ``file:line`` or ``file: item``, for messages.
-        fields: the object.
     """
 
     where: str
@@ -58,7 +57,6 @@ class Row:
         """Return a field that must be a string.
 
         Args:
-            field: its name.
             default: returned if the field is missing; None if it is required.
 
         Raises:
@@ -152,10 +150,6 @@ def _finite(digits: str) -> float:
 
 def decode_json(text: str, where: str) -> object:
     """Decode one JSON value strictly.
-
-    Args:
-        text: the JSON.
-        where: the place that a message names.
 
     Raises:
         InputError: no JSON, or a value that is refused (see the module).
@@ -254,9 +248,6 @@ def read_rows(path: Path | str) -> Iterator[Row]:
 
     Args:
         path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a line is not usable; the message names file, line and place.
     """
     return map(decode_row, read_lines(path))
 
@@ -266,7 +257,6 @@ def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
 
     Raises:
         InputError: a row holds what JSON cannot, or the path cannot be written.
-        UnavailableError: the disk failed or is full.
     """
     write_atomic(path, (encode_row(row) for row in rows))
 

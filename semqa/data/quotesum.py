@@ -51,12 +51,10 @@ class Reference:
     """One human answer to a question.
 
     Attributes:
-        unique_id: names the answer, once in a file.
         text: the answer with its marks (column ``summary``).
         short_answers: the short answers that the text covers, as marks (``[ 1 x ] [ 2 y ]``).
         source_answers: the short answer of source *k* at *k* - 1 (``short_ans_k``), or "".
         disambiguation: the row's ``disambig_questions``, as released.
-        extra: columns that the release does not have, kept for writing.
     """
 
     unique_id: str
@@ -79,8 +77,6 @@ class Question:
     empty below it is an empty `Source`, which `numbers` leaves out.
 
     Attributes:
-        qid: names the question, once in a file.
-        question: the question, in words.
         sources: the passages by number, up to the highest present.
         references: the human answers, in file order, at least one.
     """
@@ -227,9 +223,6 @@ def read_quotesum(path: Path | str) -> list[Question]:
 
     Args:
         path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a row is not usable; the message names file, line and field.
     """
     groups = _Groups()
     for line in read_lines(path):
@@ -244,9 +237,6 @@ def read_questions(path: Path | str) -> list[Question]:
 
     Args:
         path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a row is not usable; the message names file, line and field.
     """
     groups = _Groups()
     for number, line in enumerate(read_lines(path), 1):
@@ -259,13 +249,7 @@ def read_questions(path: Path | str) -> list[Question]:
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """What a check of a QuoteSum file found.
-
-    Attributes:
-        questions: the questions of the rows that are right.
-        errors: messages about the others, in file order.
-        more_errors: how many more there are.
-    """
+    """What a check of a QuoteSum file found."""
 
     questions: tuple[Question, ...]
     errors: tuple[str, ...]
@@ -277,7 +261,6 @@ def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
 
     Args:
         path: the file; ``-`` is standard input.
-        max_errors: how many messages to keep.
 
     Raises:
         InputError: the file as a whole cannot be read.
@@ -302,7 +285,6 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
 
     Raises:
         InputError: a question does not fit the columns, or the path cannot be written.
-        UnavailableError: the disk failed or is full.
     """
     # The rows are built and checked as a reader would, so that what is written can be read.
     groups = _Groups()
@@ -364,9 +346,6 @@ def read_predictions(path: Path | str) -> dict[str, str]:
 
     Returns:
         The answer text by question id, in file order; a text may be empty.
-
-    Raises:
-        InputError: the file or a line is not usable, or a question has two predictions.
     """
     predictions: dict[str, str] = {}
     places: dict[str, str] = {}
@@ -393,10 +372,7 @@ def match_predictions(
     """Return the prediction of each question, in the questions' order.
 
     Args:
-        questions: all questions to score.
-        predictions: the answer text by question id.
         allow_missing: take a missing prediction as an empty answer.
-        name: what messages call the predictions, such as their file.
 
     Raises:
         InputError: a prediction is for no question, or a question has none.

@@ -98,9 +98,6 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
 
     Args:
         path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a source is not usable; the message names file, line and field.
     """
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
@@ -191,11 +188,9 @@ class GivenAnswer(NamedTuple):
     Attributes:
         key: names it: its ``qid`` or ``id``, or else its number in the file.
         question: what it answers; may be empty.
-        text: the answer, marked.
         sources: by number, from 1.
         dropped: marks that lost their brackets in a repair, as the record lists them.
         relevance: the text and the relevance of each quote, as the record lists them.
-        unanswered: parts of the question that nothing was found for.
     """
 
     key: str
@@ -210,9 +205,6 @@ class GivenAnswer(NamedTuple):
         """Return the answer, checked against its sources or others.
 
         Estimates of relevance are kept if the quotes are still those that they were made for.
-
-        Raises:
-            InputError: as `QuotedAnswer.parse` and `QuotedAnswer.with_dropped`.
         """
         answer = QuotedAnswer.parse(self.text, self.sources if sources is None else sources)
         if [quote.text for quote in answer.quotes] == [text for text, _ in self.relevance]:
@@ -230,9 +222,6 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
 
     Args:
         path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or an answer is not usable, or two have the same key.
     """
     with open_input(path, ByteBudget(MAX_ANSWER_BYTES)) as file:
         raw, name = file.read_all(), file.name
@@ -271,7 +260,6 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
     """Return the answer that a record holds.
 
     Args:
-        row: the record.
         number: of the record; its key if it has none.
 
     Raises:

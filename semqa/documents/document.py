@@ -30,8 +30,6 @@ class Limits:
         size: bytes of the file.
         unpacked: bytes that it becomes when it is unpacked.
         characters: code points of its text.
-        pages: pages of a PDF.
-        seconds: time to read it.
         memory: bytes of memory to read it, where the system can hold a process to that.
 
     Raises:
@@ -111,9 +109,6 @@ class Document:
 
     Attributes:
         name: the file's name, with ``/`` between folders.
-        kind: one of `semqa.documents.KINDS`.
-        title: its title, or its name without the ending.
-        text: all of its text.
         pages: where each page begins, ascending; empty for kinds without pages.
     """
 

@@ -90,11 +90,6 @@ def extract(name: str, data: bytes, limits: Limits = _USUAL_LIMITS) -> Document:
 
     The parser runs in a process of its own, with a limit on its time and memory.
 
-    Args:
-        name: the file's name, or its path below some folder.
-        data: what is in it.
-        limits: how much is read.
-
     Raises:
         InputError: the file cannot be read, holds no text, or goes beyond a limit.
         MissingExtraError: the packages that read it are not installed.

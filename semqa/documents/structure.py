@@ -99,7 +99,6 @@ class Structure:
     """A text and its units, in order.
 
     Attributes:
-        text: the text.
         units: its units; all of the text but white space and marks is in one.
     """
 

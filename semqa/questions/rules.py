@@ -20,12 +20,10 @@ class Rules:
     """What passes. The defaults are ours: "dev" below is what QuoteSum's dev split holds (91 questions).
 
     Attributes:
-        qa: judge that answers questions, by name.
         least_score: least score of an answer. The lexical judge's score is the share of the question's
             words in the best sentence; it keeps 82% of dev's 217 PAQ passages at 0.5.
         one_per_page: keep one passage a page, else all that do not overlap.
         least_words: fewest words of a passage; dev's PAQ passages have 83 to 200, AmbigQA's 17 to 107.
-        most_words: most words of a passage.
         least_edits: edits that make one answer the other, as a share of the longer one's characters;
             below it they are equal. 1% of dev's 354 pairs of answers are below 0.31.
         most_overlap: share of words that two answers have in common (intersection over union); at it
@@ -37,9 +35,6 @@ class Rules:
             the same words.
         most_sources: answers that a question keeps, at most QuoteSum's eight columns.
         device: where models of the judges run; None for their default.
-
-    Raises:
-        InputError: a number is out of its range.
     """
 
     qa: str = "lexical"

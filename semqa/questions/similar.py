@@ -30,7 +30,6 @@ def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int,
     Words are weighted by scikit-learn's TF-IDF with its defaults, words of one letter included.
 
     Args:
-        questions: the questions.
         least: the threshold, above 0.
 
     Raises:

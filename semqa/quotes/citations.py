@@ -29,7 +29,6 @@ def sentence_citations(answer: QuotedAnswer, *, only_verified: bool = True) -> s
     final mark, in ascending order; sentences are joined by one space.
 
     Args:
-        answer: the answer to convert.
         only_verified: cite a source only for quotes that are verified; False cites for every
             readable quote, as the paper's conversion does.
 

@@ -39,9 +39,6 @@ class AnswerReader:
     its source, a later quote can show that another of these places is meant. Then `answer` has that
     place, and what was shown has the one that was meant as far as was known.
 
-    Args:
-        sources: the numbered sources.
-
     Example:
         >>> from semqa import Source
         >>> reader = AnswerReader([Source("Bing Crosby sang it in 1943.")])
@@ -74,11 +71,7 @@ class AnswerReader:
         return self._take(piece, final=False)
 
     def end(self) -> list[Segment]:
-        """Return the rest, after the last piece.
-
-        Raises:
-            InputError: as `add`.
-        """
+        """Return the rest, after the last piece."""
         return self._take("", final=True)
 
     @property
@@ -94,11 +87,7 @@ class AnswerReader:
 
     @property
     def answer(self) -> QuotedAnswer:
-        """All that was added, read and checked as a whole.
-
-        Raises:
-            InputError: as `QuotedAnswer.parse`.
-        """
+        """All that was added, read and checked as a whole."""
         return QuotedAnswer.parse(self.text, self._sources)
 
     def _take(self, piece: str, *, final: bool) -> list[Segment]:

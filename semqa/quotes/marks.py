@@ -46,9 +46,7 @@ class BrokenMark:
     """A mark that names a source but cannot be read as a quote.
 
     Attributes:
-        raw: the characters as written, bracket included.
         source: the number as written; 0 where it is no possible number.
-        reason: what is wrong with it, in words for a reader.
     """
 
     raw: str

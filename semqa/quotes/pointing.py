@@ -60,10 +60,6 @@ class _Clause(NamedTuple):
 class Pointing:
     """The clauses of some sources, and what to make of pointers at them.
 
-    Args:
-        sources: the numbered sources.
-        question: whose words may stand between quotes, besides glue.
-
     Example:
         >>> from semqa import Source
         >>> pointing = Pointing([Source("Bing Crosby sang it in 1942, in July.", title="It")], "Who?")

@@ -41,9 +41,6 @@ class Renumbering:
     So the numbers of a long answer are those of its beginning, which may be shown while the rest is
     written. The number of a source that does not exist stays, for it still is none.
 
-    Args:
-        sources: the numbered sources.
-
     Example:
         >>> from semqa import QuotedAnswer, Source
         >>> sources = [Source("a"), Source("b"), Source("c")]

@@ -84,9 +84,6 @@ class Aligner:
 
     Its work is bounded: when `BUDGET` is used up it finds nothing more, and says so.
 
-    Args:
-        sources: the numbered sources.
-
     Attributes:
         exhausted: whether a span was not looked for, because that would have been too much work.
 
@@ -114,7 +111,6 @@ class Aligner:
         """Return the passage of a source that a span was meant to be.
 
         Args:
-            span: the span as written.
             number: of the source, from 1.
 
         Returns:
@@ -321,12 +317,7 @@ _STOPS = ".!?,;:…"
 
 
 class _DroppedMark(NamedTuple):
-    """A mark that lost its brackets, and where its words are.
-
-    Attributes:
-        quotes: how many quotes stand before it.
-        offset: of its words in the free text after the last of them.
-    """
+    """A mark that lost its brackets, and where its words are."""
 
     quotes: int
     offset: int
@@ -341,7 +332,6 @@ class Repairs:
 
     Attributes:
         quotes: for each quote of the repaired text, how it was repaired; None where it was verbatim.
-        dropped: the marks that lost their brackets.
     """
 
     quotes: tuple[Repair | None, ...] = ()
@@ -373,9 +363,6 @@ class Repairs:
 def repair(text: str, sources: Iterable[Source]) -> QuotedAnswer:
     """Read a marked answer with its quotes repaired: all that remain are verified.
 
-    Raises:
-        InputError: as `QuotedAnswer.parse`.
-
     Example:
         >>> from semqa import Source
         >>> source = Source("Bing Crosby released it in 1942.")
@@ -395,9 +382,6 @@ class Repairer:
     """Repairs a text while it is written.
 
     What `add` and `end` return, joined, is the repaired text, however the text is cut into pieces.
-
-    Args:
-        sources: the numbered sources.
 
     Example:
         >>> from semqa import Source
@@ -433,11 +417,7 @@ class Repairer:
         return self._take(piece, final=False)
 
     def end(self) -> str:
-        """Return the rest, after the last piece.
-
-        Raises:
-            InputError: as `add`.
-        """
+        """Return the rest, after the last piece."""
         return self._take("", final=True)
 
     def _take(self, piece: str, *, final: bool) -> str:

@@ -134,11 +134,6 @@ def has_content(quote: str, question: str = "") -> bool:
 def leaks(text: str, question: str = "", *, asked: bool = True) -> list[tuple[int, int]]:
     """Return where words stand that neither the list of the language nor the question holds.
 
-    Args:
-        text: free text of an answer, without its quotes.
-        question: the question that was answered.
-        asked: whether the words of the question may stand there.
-
     Example:
         >>> text = "It is a British explorer's account of Antarctica."
         >>> [text[a:b] for a, b in leaks(text, "Who crossed Antarctica?")]
@@ -251,12 +246,7 @@ class Kind(IntEnum):
 
 
 class Word(NamedTuple):
-    """A word of a text: ``text[start:end]``.
-
-    Attributes:
-        key: equal for words that count as the same.
-        kind: what a repair may do with it.
-    """
+    """A word of a text: ``text[start:end]``."""
 
     key: str
     kind: Kind

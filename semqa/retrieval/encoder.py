@@ -50,11 +50,7 @@ CHUNK = 256
 
 
 class TextEncoder(Protocol):
-    """Turns texts into vectors.
-
-    Attributes:
-        name: the model, as the user calls it.
-    """
+    """Turns texts into vectors."""
 
     name: str
 
@@ -87,10 +83,7 @@ class EmbeddingCache:
         """Return a vector for each text, from the file where it is there.
 
         Args:
-            model: what tells the model from others.
-            texts: the texts.
             compute: embeds texts, float32[texts, width]; not called where nothing is missing.
-            on_progress: called with how many texts are done, and of how many.
 
         Raises:
             UnavailableError: the file cannot be read or written.
@@ -157,8 +150,6 @@ class SentenceModel:
 
     Args:
         kind: the class that loads it, such as ``SentenceTransformer``.
-        name: a folder with one, a name on the Hub, or `PACKAGED_ENCODER`.
-        role: what it is here, which is also the option that names it.
         device: such as ``cpu`` or ``cuda``; None leaves the choice to sentence-transformers.
 
     Raises:
@@ -457,9 +448,7 @@ class SentenceEncoder:
     Args:
         model: the name of a model, a folder with one, or `PACKAGED_ENCODER`.
         device: such as ``cpu`` or ``cuda``; None leaves the choice to sentence-transformers.
-        batch_size: texts embedded together.
         cache: where vectors are kept; by default ``embeddings.sqlite`` in the cache folder.
-        on_progress: called with how many texts are embedded, and of how many.
 
     Raises:
         InputError: the model is a path where no folder is.

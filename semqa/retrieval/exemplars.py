@@ -61,13 +61,6 @@ class ExemplarPool:
 
     A question never sees itself. It is known by its text (`question_key`), and by its qid where the
     pool was told which questions will be asked.
-
-    Args:
-        exemplars: what may be chosen.
-        asked: text and qid of questions that will be asked.
-
-    Attributes:
-        exemplars: what may be chosen, in the order given.
     """
 
     def __init__(
@@ -93,7 +86,6 @@ class ExemplarPool:
         """Return the places of the exemplars that a question may see.
 
         Args:
-            question: the question that is asked.
             count: how many there must be at least.
 
         Raises:
@@ -156,7 +148,6 @@ class FixedExemplars:
     last to be dropped. The next one takes the place of one that is the question itself.
 
     Args:
-        pool: what may be chosen.
         qids: the ones to choose, the most useful first; None for all, in the pool's order.
 
     Raises:
@@ -215,10 +206,6 @@ class SeededExemplars:
     The choice depends neither on the order in which questions are asked, nor on that of the pool:
     each exemplar draws a lot from seed, question and its own question, and the lowest lots win.
     Hence a choice of fewer is the beginning of a choice of more.
-
-    Args:
-        pool: what may be chosen.
-        seed: another one gives another choice.
     """
 
     def __init__(self, pool: ExemplarPool, seed: int = 0) -> None:
@@ -264,7 +251,6 @@ class NearestExemplars:
     Equally near ones keep the order of the pool. The pool is embedded when it is first needed.
 
     Args:
-        pool: what may be chosen.
         encoder: embeds texts, `semqa.retrieval.encoder.SentenceEncoder` for one.
     """
 
@@ -341,11 +327,7 @@ class CountedSelector(ExemplarSelector, Protocol):
 
 
 class UpTo:
-    """Chooses what another selector chooses, and fewer where there are fewer, but at least one.
-
-    Args:
-        selector: the other selector.
-    """
+    """Chooses what another selector chooses, and fewer where there are fewer, but at least one."""
 
     def __init__(self, selector: CountedSelector) -> None:
         self._selector = selector
@@ -417,7 +399,6 @@ def create_selector(
     Args:
         strategy: ``knn`` for the nearest questions, ``random``, ``fixed`` for the first of the
             pool, or ``fixed:`` with qids, separated by commas.
-        pool: what may be chosen.
         seed: for ``random``.
         encoder: makes the encoder; called for ``knn`` only.
 

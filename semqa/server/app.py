@@ -69,13 +69,8 @@ def create_app(settings: ServerSettings, *, library: Any = None, store: Any = No
     """Make the application.
 
     Args:
-        settings: how it is set up.
         library: the collections; by default those in the data folder.
         store: keys and conversations; by default those in the database.
-
-    Raises:
-        InputError: the data folder or the database cannot be used.
-        UnavailableError: a package is missing, or the database does not answer.
     """
     if library is None:
         library = _library(settings)

@@ -69,11 +69,7 @@ class Message(BaseModel):
 
 
 def turn(message: Message, field: str) -> Turn:
-    """Return a message as a turn of the conversation.
-
-    Raises:
-        InputError: a part is no text.
-    """
+    """Return a message as a turn of the conversation."""
     parts = message.content or ""
     if isinstance(parts, str):
         return Turn(message.role, parts)
@@ -187,12 +183,7 @@ def content_form(request: Request, asked: Citations | None, given: Sequence[Give
 
 
 class Content:
-    """The text of a reply while it is written, and the places of its quotes.
-
-    Args:
-        base: the address of the page.
-        form: how quotes look.
-    """
+    """The text of a reply while it is written, and the places of its quotes."""
 
     def __init__(self, base: str, form: Citations) -> None:
         self._base = base
@@ -243,13 +234,7 @@ class Content:
 
 
 class ChatReply(Serializer):
-    """Makes a chat completion.
-
-    Args:
-        asked: the question.
-        content: the text.
-        with_usage: whether a stream ends with a chunk of usage.
-    """
+    """Makes a chat completion."""
 
     def __init__(self, asked: Asked, content: Content, with_usage: bool) -> None:
         self._asked = asked

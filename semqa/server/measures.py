@@ -23,11 +23,7 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Measures:
-    """Counts and times; each server has its own.
-
-    Args:
-        under_way: returns how many answers are under way or wait.
-    """
+    """Counts and times; each server has its own."""
 
     def __init__(self, under_way: Callable[[], int]) -> None:
         self.registry = registry = CollectorRegistry()
@@ -107,7 +103,6 @@ class Measured:
         first: seconds to the first segment.
         whole: seconds to the end.
         verdict: of the whole answer; None until it is there.
-        quotes: how many have each status.
     """
 
     def __init__(self, start: float) -> None:

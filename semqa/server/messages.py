@@ -175,11 +175,7 @@ async def messages(request: Request, body: MessagesRequest) -> Response:
 
 
 def _turns(body: MessagesRequest) -> list[Turn]:
-    """Return what was said.
-
-    Raises:
-        InputError: a block is of a kind that is not read.
-    """
+    """Return what was said."""
     for at, message in enumerate(body.messages):
         for place, block in enumerate(message.blocks()):
             if block.type not in _READ:
@@ -202,12 +198,7 @@ _READ = (
 def _documents(
     messages: list[Message], settings: ServerSettings
 ) -> tuple[list[Given], list[Place]]:
-    """Return the sources of a conversation, and where each is from.
-
-    Raises:
-        InputError: there are too many, or one cannot be read.
-        CancelledError: the client disconnected.
-    """
+    """Return the sources of a conversation, and where each is from."""
     blocks = list(_blocks(messages))
     files = sum(_file_of(block) is not None for block in blocks)
     if files > settings.max_documents:
@@ -317,12 +308,9 @@ class Place:
     """Where in a request a source is from.
 
     Attributes:
-        kind: of the citation.
         index: of the document among documents, or of the search result among these.
         title: of it; None where it has none.
-        source: of a search result.
         block: which block of its content, where it has several.
-        cited: whether citations were asked for.
         pages: where each page begins in the text, for a document with pages.
     """
 
@@ -367,13 +355,7 @@ class Place:
 
 
 class MessageReply(Serializer):
-    """Makes a message of the events of an answer, in events or whole.
-
-    Args:
-        asked: the question.
-        places: where the sources are from.
-        model: that the reply names.
-    """
+    """Makes a message of the events of an answer, in events or whole."""
 
     def __init__(self, asked: Asked, places: Mapping[int, Place], model: str) -> None:
         self._asked = asked

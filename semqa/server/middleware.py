@@ -100,7 +100,6 @@ class KeyRing:
 
     Args:
         given: those it was started with; kept as hashes.
-        store: where the others are.
         clock: seconds.
     """
 
@@ -213,13 +212,6 @@ class Guard:
 
     It gives each request an id, finds its owner (``request.state.owner``), refuses what is over a
     limit, adds headers, and logs and counts the reply.
-
-    Args:
-        app: the application.
-        settings: of the server.
-        keys: the keys.
-        rate: how many requests a key may make.
-        measures: counts.
     """
 
     def __init__(
@@ -479,9 +471,6 @@ async def _refuse(send: Send, refused: _RefusedError, request_id: str) -> None:
 
 class Head:
     """Answers HEAD as GET without the body.
-
-    Args:
-        app: the application.
 
     Source: RFC 9110, sections 9.1 and 9.3.2.
     """

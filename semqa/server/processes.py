@@ -30,11 +30,7 @@ def fork_workers(count: int) -> int:
     The parent passes SIGINT and SIGTERM on, waits for all workers, and exits with the code of the
     first that failed.
 
-    Args:
-        count: how many.
-
     Raises:
-        InputError: this system cannot fork, or processes cannot share a port.
         SystemExit: in the parent, when all workers have ended.
     """
     if not hasattr(os, "fork") or not hasattr(socket, "SO_REUSEPORT"):

@@ -115,11 +115,7 @@ class ResponsesRequest(Lenient):
     }
 
     def searched(self) -> tuple[str | list[str] | None, int | None]:
-        """Return the collections that are asked for, and how many passages.
-
-        Raises:
-            InputError: a tool or the format of the text cannot be honoured.
-        """
+        """Return the collections that are asked for, and how many passages."""
         if self.text and self.text.format and self.text.format not in TEXT_ALONE:
             raise InputError("must be text: answers are quotes, not JSON.", field="text.format")
         chosen = self.collection or []
@@ -207,13 +203,7 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
 
 
 class ResponseReply(Serializer):
-    """Makes a response.
-
-    Args:
-        asked: the question.
-        content: the text.
-        body: the request, of which a response repeats some fields.
-    """
+    """Makes a response."""
 
     def __init__(self, asked: Asked, content: Content, body: ResponsesRequest) -> None:
         self._asked = asked

@@ -42,17 +42,8 @@ _log = logging.getLogger("semqa.server")
 class Running:
     """A server that listens, and serves when it is told to.
 
-    Attributes:
-        port: where it listens.
-
     Args:
-        app: the application.
-        settings: of the server.
-        ready: is called when requests are taken.
         listening: the socket, from `listen`; by default one is made.
-
-    Raises:
-        InputError: there is no such address, or something else listens there.
     """
 
     def __init__(
@@ -101,14 +92,10 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """Return a socket that listens.
 
     Args:
-        host: the address.
         port: the port; 0 for a free one.
         shared: whether several processes listen there. The system gives each connection to one of
             them by a hash of its address; a socket that they inherit would go to whichever wakes
             first, with all connections that wait.
-
-    Raises:
-        InputError: there is no such address, or something else listens there.
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -121,11 +108,7 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Return a socket that holds a port for processes that share it, and does not listen.
-
-    Raises:
-        InputError: there is no such address, or something else listens there.
-    """
+    """Return a socket that holds a port for processes that share it, and does not listen."""
     if port:
         listen(host, port).close()  # unless another server has it
     try:

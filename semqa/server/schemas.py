@@ -95,11 +95,7 @@ class Lenient(BaseModel):
     """For each field that is refused: why, and the values that are accepted."""
 
     def unused(self) -> tuple[str, ...]:
-        """Return the fields that have no effect.
-
-        Raises:
-            InputError: a field is refused.
-        """
+        """Return the fields that have no effect."""
         given = {
             name: value for name, value in (self.model_extra or {}).items() if value is not None
         }

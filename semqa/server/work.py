@@ -43,9 +43,6 @@ class Outcome(NamedTuple):
     """What an engine answered.
 
     Attributes:
-        answer: read and checked.
-        generation: how it came about, where a model was asked and tells.
-        nearest: quotes that are offered where it abstains.
         finished: false if a limit cut it off.
     """
 
@@ -62,8 +59,6 @@ class Workers:
     as many as there are processors: with more, each would only be slower.
 
     Args:
-        at_once: most answers under way.
-        waiting: most answers that wait for their turn.
         timeout: seconds until an answer must be there, waiting included.
     """
 
@@ -87,15 +82,9 @@ class Workers:
         Closing the iterator gives the work up, and so does its time when it is over: an answer that
         waits is not begun, a stream ends at its next piece, and what is computed at the next source.
 
-        Args:
-            engine: the engine.
-            request: the question and its sources.
-
         Raises:
             BusyError: too many answers wait.
             TooSlowError: it took too long.
-            InputError: as the engine.
-            UnavailableError: as the engine.
         """
         if self._there >= self._most:
             raise BusyError(
@@ -237,12 +226,7 @@ _T = TypeVar("_T")
 
 
 class Reading:
-    """Threads of their own for requests that bring documents.
-
-    Args:
-        at_once: most requests under way.
-        waiting: most requests that wait for their turn.
-    """
+    """Threads of their own for requests that bring documents."""
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
         self._turns = CapacityLimiter(at_once)
@@ -264,7 +248,6 @@ class Reading:
         """Wait until running uploads into collections are finished, at most `PATIENCE` seconds.
 
         Args:
-            owner: whose.
             collection: name or names; None for all.
         """
         names = [collection] if isinstance(collection, str) else collection
@@ -302,11 +285,7 @@ class Reading:
         """Call something that blocks, and looks now and then whether it is wanted.
 
         Args:
-            request: when its client leaves, it is not.
-            seconds: nor when these are over, waiting included.
             call: what to call; it uses `check_cancelled`.
-            args: of it.
-            kwargs: of it.
 
         Raises:
             BusyError: too many wait.
@@ -359,9 +338,6 @@ class Warming:
     Attributes:
         state: ``none`` if there is no encoder or it was not needed yet, ``loading``, ``ready``,
             or ``failed``: then the first search raises the load error.
-
-    Args:
-        library: the collections (`semqa.retrieval.passages.Library`).
     """
 
     def __init__(self, library: Any) -> None:

@@ -106,11 +106,8 @@ class Evidence(_Checked):
     """What an output is judged by.
 
     Attributes:
-        item: what the output answers.
         task: such as ``qrecc``; figures of different tasks are kept apart.
-        context: the conversation before, or what else a reader knows.
         source, table: what the output is compared with: one of them, or both.
-        doc_url: where it came from.
     """
 
     item: str = Field(min_length=1)
@@ -122,14 +119,7 @@ class Evidence(_Checked):
 
 
 class Output(Evidence):
-    """An output to rate.
-
-    Attributes:
-        system: what wrote it.
-        output: the text.
-        expert: an expert's judgement, which raters are compared with.
-        expected: of a gold item, the right answers by question.
-    """
+    """An output to rate."""
 
     output: str = Field(min_length=1)
     system: str = ""

@@ -38,8 +38,6 @@ def scales_report(
 
     Args:
         studies: with their ratings; if there are several, the design is part of a system's name.
-        scales: questions whose answers are levels.
-        words: returns how many words of an item a rater read.
     """
     several = len({study.settings.design for study, _ in studies}) > 1
     seed = studies[0][0].settings.seed
@@ -102,10 +100,6 @@ def labels_report(
     a disagreement has seen only what is hard. Shares are over the items that are decided.
 
     Args:
-        studies: with their ratings.
-        label_of: returns the label in a rater's answers.
-        labels: all of them, in the order of the table.
-        words: returns how many words of an item a rater read.
         group: returns what shares are parted by, such as the system.
     """
     votes: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
@@ -178,10 +172,6 @@ def rater_agreement(
     said: Mapping[str, Mapping[Hashable, Hashable]], level: Level = "nominal"
 ) -> dict[str, Any]:
     """Return how far raters agree.
-
-    Args:
-        said: label of each unit, by rater.
-        level: of measurement, for alpha.
 
     Returns:
         Krippendorff's alpha, the chance that two raters of a unit say the same, and, of labels without an
@@ -262,7 +252,6 @@ def times_of(read: Sequence[tuple[float, int]], seed: int = 0) -> dict[str, Any]
 
     Args:
         read: seconds and words of each rating; ratings of no words count in seconds alone.
-        seed: of the bootstrap.
     """
     seconds = [each for each, _ in read]
     per_word = [each / count for each, count in read if count]

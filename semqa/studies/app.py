@@ -77,12 +77,7 @@ class Said(BaseModel):
 
 
 def create_app(store: Store, settings: ServerSettings) -> FastAPI:
-    """Make the application of a study.
-
-    Args:
-        store: the study and its database.
-        settings: address and limits.
-    """
+    """Make the application of a study."""
     settings = replace(settings, max_body=min(settings.max_body, MAX_BODY))
     app = FastAPI(
         title="semqa study",

@@ -30,13 +30,7 @@ class Settings:
     """How a study is run.
 
     Attributes:
-        kind: the kind of task.
-        title: what raters see above it.
-        design: one of the kind's designs.
-        per_item: ratings that each item gets, of different raters.
-        qualify: gold items that each rater begins with.
         threshold: share of those that must be right to go on.
-        seed: of who gets which item, and in which order.
         pilot: items at the beginning that every rater gets; if there are reviewers, a rater goes on
             once they accepted these.
         batch: items that are worked on before any of the next as many; 0 for all at once.
@@ -74,10 +68,7 @@ class Study:
     """A study's settings and items.
 
     Attributes:
-        folder: where it is.
-        settings: how it is run.
         items: by number; item *k* is ``items[k - 1]``.
-        guidelines: Markdown for raters.
     """
 
     folder: Path
@@ -134,13 +125,9 @@ class Study:
 
         Args:
             folder: where; made if it is missing.
-            settings: how it is run.
-            items: what is rated, gold items included.
-            kept: see `Kind.keep`.
 
         Raises:
             InputError: the folder has something in it, an item cannot be shown, or there are none.
-            UnavailableError: the disk failed or is full.
         """
         kind = kind_of(settings.kind)
         study = cls(folder, settings, tuple(items), kind.guidelines(settings.design))
@@ -165,11 +152,7 @@ class Study:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Read a study.
-
-        Raises:
-            InputError: it is not a study, or a file of it is damaged.
-        """
+        """Read a study."""
         path = folder / STUDY_FILE
         try:
             text = path.read_text(encoding="utf-8")

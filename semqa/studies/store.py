@@ -109,8 +109,6 @@ class Review(NamedTuple):
     """What a reviewer said of a finished answer.
 
     Attributes:
-        answer: number of the saved answer.
-        reviewer: who.
         accepted: False if it was sent back.
         remark: for the writer; empty only if it was accepted.
         saved: when, in microseconds since 1970, UTC.
@@ -127,9 +125,6 @@ class Revision(NamedTuple):
     """A finished answer, as it was saved once.
 
     Attributes:
-        answer: its number.
-        values: the answers by question.
-        seconds: worked until then.
         saved: when, in microseconds since 1970, UTC.
     """
 
@@ -144,7 +139,6 @@ class Rater(NamedTuple):
 
     Attributes:
         name: shown to the owner, and in exports.
-        token: the secret of the rater's link.
         state: ``active``, ``removed``, ``failed`` (the qualification), ``imported`` (ratings from
             elsewhere; has no link), ``reviewer``, or ``owner``.
     """
@@ -159,17 +153,8 @@ class Assignment(NamedTuple):
 
     Attributes:
         id: what the page knows it by; says nothing about the item.
-        rater: whose it is.
-        item: number of the item.
-        position: place in the rater's order.
-        qualifies: whether it counts for the qualification.
         opened: when the rater first saw it, in microseconds; None if never.
-        stage: how many stages are answered.
         done: when it was finished; None if it is not.
-        values: the answers so far.
-        draft: unsaved answers of the open stage.
-        seconds: time worked on it.
-        reviews: what reviewers said of it, the oldest first.
         latest: number of the newest saved answer; 0 if nothing is saved.
     """
 
@@ -203,10 +188,7 @@ class Progress(NamedTuple):
     """How far a rater is.
 
     Attributes:
-        rater: who.
         done, total: items, gold ones included.
-        gold_right, gold_done: gold items.
-        seconds: worked.
         last: when something was last saved, in microseconds; None if nothing was.
     """
 
@@ -243,16 +225,10 @@ def new_study(
 
     Args:
         folder: where; made if it is missing.
-        settings: how it is run.
-        items: what is rated, gold items included.
-        names: of the raters.
-        kept: see `Kind.keep`.
-        reviewers: names of those who accept what is written.
 
     Raises:
         InputError: the folder has something in it, an item cannot be shown, there are too few raters,
             or a name cannot be one.
-        UnavailableError: the disk failed or is full.
     """
     if len(names) < settings.per_item:
         raise InputError(
@@ -287,11 +263,7 @@ def new_study(
 
 
 def check_name(name: str) -> None:
-    """Raise if a rater cannot be called so.
-
-    Raises:
-        InputError: the name is empty, too long, or not printable.
-    """
+    """Raise if a rater cannot be called so."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or name == OWNER:
         raise InputError(f"{name!r} cannot be the name of a rater.")
 
@@ -305,7 +277,6 @@ class Store:
     """The database of a study. Thread-safe; several processes may use it at once.
 
     Args:
-        study: the study.
         clock: microseconds since 1970.
     """
 
@@ -349,20 +320,12 @@ class Store:
         return found
 
     def rater(self, name: str) -> Rater:
-        """Return a rater, or the owner.
-
-        Raises:
-            NotFoundError: no rater has that name.
-        """
+        """Return a rater, or the owner."""
         with self._database.reading() as connection:
             return self._rater(connection, name)
 
     def add_raters(self, names: Iterable[str]) -> None:
-        """Add raters, and deal the items that are not begun anew.
-
-        Raises:
-            InputError: a name is taken or empty.
-        """
+        """Add raters, and deal the items that are not begun anew."""
         with self._database.writing() as connection:
             for name in names:
                 self._check_free(connection, name)
@@ -370,11 +333,7 @@ class Store:
             self._deal(connection)
 
     def add_reviewers(self, names: Iterable[str]) -> None:
-        """Add people who read what is finished, and accept it or send it back.
-
-        Raises:
-            InputError: a name is taken or empty, or such answers are not reviewed.
-        """
+        """Add people who read what is finished, and accept it or send it back."""
         if not self.study.kind.reviewed and any(True for _ in names):
             raise InputError("Only what is written has reviewers, ratings have none.")
         with self._database.writing() as connection:
@@ -383,11 +342,7 @@ class Store:
                 self._add(connection, name, REVIEWER)
 
     def remove_rater(self, name: str) -> None:
-        """Take a rater out: the link ends, finished ratings stay, and others get the open items.
-
-        Raises:
-            NotFoundError: no rater has that name.
-        """
+        """Take a rater out: the link ends, finished ratings stay, and others get the open items."""
         with self._database.writing() as connection:
             state = self._rater(connection, name).state
             if state in (OWNER, REVIEWER):
@@ -568,11 +523,7 @@ class Store:
             return bool(connection.execute(open_ones).scalar())
 
     def assignment(self, rater: str, number: int) -> Assignment:
-        """Return an item of a rater.
-
-        Raises:
-            NotFoundError: the rater has no such item.
-        """
+        """Return an item of a rater."""
         with self._database.reading() as connection:
             return self._own(connection, rater, number)
 
@@ -594,18 +545,7 @@ class Store:
         values: dict[str, Any],
         seconds: float,
     ) -> None:
-        """Keep unsaved answers, so that the rater finds them again.
-
-        Args:
-            rater: whose item it is.
-            number: its id.
-            wanted: says whether they are still of use.
-            values: the answers.
-            seconds: see `save`.
-
-        Raises:
-            NotFoundError: the rater has no such item.
-        """
+        """Keep unsaved answers, so that the rater finds them again."""
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
             if wanted(found):
@@ -625,15 +565,10 @@ class Store:
         """Save a stage of an item, in one transaction with the decision about it.
 
         Args:
-            rater: whose item it is.
-            number: its id.
             decide: returns how many stages are answered then, all answers, and whether the item is
                 finished; None if nothing changes.
             seconds: that the rater worked on the item, as the page measured them; more than passed
                 on the server's clock are not believed.
-
-        Raises:
-            NotFoundError: the rater has no such item.
         """
         with self._database.writing() as connection:
             found = self._own(connection, rater, number)
@@ -778,14 +713,7 @@ class Store:
         Saying the same again changes nothing.
 
         Args:
-            reviewer: who says so.
-            number: the item of the rater.
-            answer: number of the saved answer that was read.
             accepted: False sends it back: the rater gets it again, with the remark.
-            remark: for the rater.
-
-        Raises:
-            NotFoundError: there is no such item.
         """
         with self._database.writing() as connection:
             row = connection.execute(
@@ -821,11 +749,7 @@ class Store:
             return True
 
     def take_in(self, rater: str, ratings: Sequence[Given]) -> None:
-        """Save finished ratings that come from elsewhere, as those of a rater without a link.
-
-        Raises:
-            InputError: somebody else has this name, or the rater has rated one of the items.
-        """
+        """Save finished ratings that come from elsewhere, as those of a rater without a link."""
         with self._database.writing() as connection:
             known = self._named(connection, rater)
             if known is None:
@@ -879,9 +803,6 @@ class Store:
 
         Ratings of raters who failed the qualification are left out, and, if there are reviewers, what
         they have not accepted.
-
-        Args:
-            gold: return those of gold items instead of the others.
         """
         numbers = set(self.study.gold if gold else self.study.ordinary)
         people = [each for each in self.raters() if each.state != REVIEWER]

@@ -22,11 +22,7 @@ _PREFIX = "released-"
 
 
 def kept_tables(inputs: Sequence[Input]) -> dict[str, bytes]:
-    """Return the CSV files among inputs, gold ones left out, as `Kind.keep` wants them.
-
-    Raises:
-        InputError: two have the same name, or one cannot be read.
-    """
+    """Return the CSV files among inputs, gold ones left out, as `Kind.keep` wants them."""
     kept: dict[str, bytes] = {}
     for each in inputs:
         if each.gold or each.path.suffix.lower() != ".csv":

@@ -33,9 +33,6 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
 
     A sentence is as `semqa.studies.tofueval.consensus` has it. Relevance and completeness are means over
     ratings. Agreement is that of all raters, by sentence, by summary, and by key point.
-
-    Args:
-        studies: with their ratings.
     """
     sentences = [each for study, rated in studies for each in consensus(study, rated).values()]
     categories: dict[str, dict[str, str]] = {}

@@ -42,7 +42,6 @@ class Place:
 
     Attributes:
         source: number of the passage, from 1.
-        field: its body or its title.
         start, end: code points.
     """
 
@@ -67,7 +66,6 @@ def read_pieces(given: object, sources: Sequence[Source]) -> list[Piece]:
     """Read an answer that the page sent; white space in free text becomes single spaces.
 
     Args:
-        given: a list of strings and places.
         sources: the passages by number; a number that is not used has an empty one.
 
     Raises:
@@ -139,11 +137,7 @@ def marked(pieces: Sequence[Piece], sources: Sequence[Source]) -> str:
 
 
 def verified(pieces: Sequence[Piece], sources: Sequence[Source]) -> str:
-    """Return an answer with marks, if reading it again finds the same quotes, all verified.
-
-    Raises:
-        InputError: it does not, such as for free text that can be read as part of a mark.
-    """
+    """Return an answer with marks, if reading it again finds the same quotes, all verified."""
     text = marked(pieces, sources)
     wanted = [(p.source, p.text(sources)) for p in pieces if isinstance(p, Place)]
     answer = QuotedAnswer.parse(text, sources)
@@ -177,8 +171,6 @@ def covered_short_answers(
     quotes joined. So it is in each of the 129 released answers of `dev_a`.
 
     Args:
-        pieces: the answer.
-        sources: the passages by number.
         short_answers: that of source *k* at *k* - 1; may be empty.
 
     Example:
@@ -204,10 +196,6 @@ def _words(text: str) -> str:
 
 def pieces_of(text: str, sources: Sequence[Source]) -> tuple[list[Piece], list[str]]:
     """Return a marked answer as pieces to correct.
-
-    Args:
-        text: with marks.
-        sources: the passages by number.
 
     Returns:
         The pieces, and the words of quotes that are not verified: these became free text.

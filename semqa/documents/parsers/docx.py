@@ -71,11 +71,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def _check_archive(name: str, data: bytes, limits: Limits) -> None:
-    """See that the archive is a Word document, and does not become much more than it is.
-
-    Raises:
-        InputError: it is not, or it does.
-    """
+    """See that the archive is a Word document, and does not become much more than it is."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()

@@ -43,9 +43,6 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
     the pages. Left and right pages may have lines of their own. What is left out reaches to the
     edge; and if nothing else were left, all stays.
 
-    Args:
-        pages: a text a page, a line of print a line.
-
     Example:
         >>> without_furniture([f"A report\nText {word}.\n{i}" for i, word in enumerate("abc", 7)])
         ['Text a.', 'Text b.', 'Text c.']
@@ -314,10 +311,6 @@ def join_lines(text: str, words: set[str]) -> str:
 
     A line goes on in the next one where it is about as long as the page is wide. A word that was
     broken at the end of a line is put together, with its hyphen where the document has it so.
-
-    Args:
-        text: the page, a line of print a line.
-        words: the words of the document.
     """
     lines = [_BULLET.sub("• ", " ".join(line.split()), count=1) for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if line)

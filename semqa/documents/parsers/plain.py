@@ -50,7 +50,6 @@ def table_lines(rows: Iterable[Sequence[str]], *, headless: bool = False) -> lis
     """Return the lines of a table; the first row with any text is its header.
 
     Args:
-        rows: the cells of each row.
         headless: whether the table has no header; an empty one stands in its place.
 
     Example:
@@ -93,7 +92,6 @@ def decode(name: str, data: bytes, stated: str | None = None) -> str:
     """Return bytes as text.
 
     Args:
-        name: the file, for errors.
         data: its bytes.
         stated: the encoding that the file states for itself, tried where the bytes do not tell.
 

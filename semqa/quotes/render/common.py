@@ -175,9 +175,7 @@ class JudgedSentence(NamedTuple):
     """A sentence and what was made of it.
 
     Attributes:
-        text: the sentence.
         support: ``supported``, ``not supported`` or ``unclear``.
-        sources: numbers of the sources that it was held against.
         reason: why nobody was asked; empty where somebody was.
     """
 
@@ -205,12 +203,7 @@ class JudgedSentence(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """An answer's sentences as a judge sees them.
-
-    Attributes:
-        judge: its name.
-        sentences: in order.
-    """
+    """An answer's sentences as a judge sees them."""
 
     judge: str
     sentences: tuple[JudgedSentence, ...]
@@ -331,7 +324,6 @@ class Block(NamedTuple):
     Attributes:
         kind: a ``list`` has an item a line, without its dash; each line of a ``table`` is one quote,
             which `cells` cuts.
-        lines: the parts of each line, in reading order.
     """
 
     kind: Kind

@@ -44,7 +44,6 @@ def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None =
     Args:
         answer: the answer to show; every source is shown, quoted or not.
         question: becomes the heading; its words claim nothing.
-        judged: what a judge says of its sentences, shown under the answer.
     """
     quotes = answer.quotes
     order = {id(quote): index for index, quote in enumerate(quotes)}

@@ -31,9 +31,7 @@ def to_markdown(answer: QuotedAnswer, *, question: str = "", judged: Judged | No
     too. The verdict follows in italics.
 
     Args:
-        answer: the answer to show.
         question: the question that was answered; its words claim nothing.
-        judged: what a judge says of its sentences: a list underneath.
 
     Example:
         >>> from semqa import QuotedAnswer, Source
@@ -65,7 +63,6 @@ def conversation_to_markdown(title: str, said: Iterable[tuple[str, str]]) -> str
     Each answer has footnotes of its own: ``[^2-1]`` is source 1 of the second answer.
 
     Args:
-        title: plain text.
         said: questions as plain text, each with its answer as `to_markdown` returns it; either may
             be empty.
     """

@@ -61,11 +61,8 @@ def to_ansi(
     """Render the answer, its sources and the outcome of the check for a terminal.
 
     Args:
-        answer: the answer to show.
         question: the question that was answered; its words claim nothing.
-        judged: what a judge says of its sentences, shown underneath.
         color: with ANSI colours; without, unverified quotes are still told in words.
-        width: columns to wrap at.
     """
     from rich.console import Console
 

@@ -53,11 +53,7 @@ class Prepared:
     """A document that was read and is not yet there.
 
     Attributes:
-        info: what is known of it.
-        document: its text.
-        passages: what it was cut into.
         origin: the folder that it was found in, if any.
-        stamp: what changes when the file does.
     """
 
     info: DocumentInfo
@@ -158,7 +154,6 @@ class Collection:
         """Put documents there, all or none of them; the last one of a name counts.
 
         Args:
-            prepared: the documents.
             more: whether others follow at once, and then `optimize`: until then searches find all
                 of them, but slowly.
 
@@ -259,11 +254,7 @@ class Collection:
             clear(self._passages, [(row["id"], row["write"]) for row in old])
 
     def _check_writable(self) -> None:
-        """Raise if this is shared to be read only.
-
-        Raises:
-            ForbiddenError: it is.
-        """
+        """Raise if this is shared to be read only."""
         if self.access == "read":
             raise ForbiddenError(f"Collection {self.name!r} is shared with you to be read only.")
 

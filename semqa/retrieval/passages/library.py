@@ -44,7 +44,6 @@ class Library:
         encoder: the model that passages are compared with questions by, beside their words; None
             for words alone. ``auto`` is the packaged one where the extra ``local`` is installed, and
             None where it is not.
-        limits: how much of a document is read.
         reranker: a cross-encoder that reads the best passages again, with the question; None for
             none.
         read_ahead: called with passages that were put there, so that an engine may do beforehand
@@ -144,10 +143,6 @@ class Library:
         Shared again with the same one, it has the new name and access.
 
         Args:
-            owner: whose it is.
-            name: its name.
-            other: who it is shared with.
-            alias: what it is called there.
             write: whether they may change its documents. They cannot delete the collection.
 
         Raises:

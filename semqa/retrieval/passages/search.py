@@ -316,17 +316,10 @@ class Candidate:
     """A passage that some search found.
 
     Attributes:
-        document_id: its document.
-        name: the document's name.
-        title: the document's title.
         start: where it begins in the document.
         end: where it ends.
-        page: the page where it begins.
-        text: the passage.
-        context: what stands above it in the document, a line each.
         places: its place, from 0, in each list that has it.
         meaning: how near its vector is to the question's, from -1 to 1; 0 without vectors.
-        score: its score over all.
     """
 
     document_id: str
@@ -429,9 +422,6 @@ BATCH = 16
 
 class Reranker:
     """A cross-encoder of sentence-transformers, for one thread at a time; loaded when first used.
-
-    Args:
-        model: a folder with one, or its name on the Hub.
 
     Raises:
         InputError: it is a path where no folder is.
