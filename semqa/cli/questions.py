@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from semqa.questions.collect import Count, Plan, Workers
     from semqa.retrieval.passages import Collection
 
-__all__ = ["app"]
 
 app = typer.Typer(
     help="Collect questions with several answers, each in a passage of its own.",

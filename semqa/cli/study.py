@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from semqa.studies.kind import Rated
     from semqa.studies.store import Progress, Store
 
-__all__ = ["app"]
 
 app = typer.Typer(
     help="Have people judge answers, or write them, in a browser.", no_args_is_help=True

@@ -10,17 +10,6 @@ from pathlib import PurePosixPath
 
 from semqa.errors import InputError
 
-__all__ = [
-    "LONGEST_NAME",
-    "Document",
-    "Limits",
-    "Passage",
-    "check_name",
-    "clean",
-    "one_line",
-    "stem_of",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

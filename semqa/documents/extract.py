@@ -8,9 +8,6 @@ from semqa.documents.document import Document, Limits, check_name
 from semqa.documents.readers import READERS
 from semqa.errors import InputError
 
-__all__ = ["KINDS", "SUFFIXES", "extract", "kind_of"]
-
-
 KINDS = ("txt", "md", "html", "pdf", "docx", "csv", "jsonl")
 """The kinds of documents that are read."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["READERS", "Read", "Readers"]
-
 MOST = max(2, os.cpu_count() or 1)
 """Files that are read at a time; others wait."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from semqa.quotes.quote import Dropped, Occurrence
     from semqa.quotes.source import Source
 
-__all__ = ["ABSTENTION", "MAX_MARKS", "QuotedAnswer", "check_bounds"]
-
 ABSTENTION = "The sources do not answer this question."
 """The "no answer" reply."""
 

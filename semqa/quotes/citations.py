@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.answer import QuotedAnswer
 
-__all__ = ["sentence_citations", "sentence_spans"]
-
 _SENTENCE_END = re.compile(r"[.!?]")
 _OPENING = "\"'“‘«„"
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from semqa.quotes.quote import Segment
     from semqa.quotes.source import Source
 
-__all__ = ["AnswerReader"]
-
 _BRACKET = re.compile(r"[\[\]]")
 _SURE_MARK = re.compile(r"\[\s*+[0-9]++\s")
 _MAY_BE_MARK = re.compile(r"\[\s*+(?:$|[0-9]++(?:$|\s|[,;–-](?:[0-9,;–\s-])*+$))")

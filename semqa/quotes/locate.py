@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.source import Source
 
-__all__ = ["MAX_OCCURRENCES", "Locator", "Nearest", "NearestSearch"]
-
-
 MAX_OCCURRENCES = 1_000
 """At most this many places are listed for one quote, the first ones in order."""
 

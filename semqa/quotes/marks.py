@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BrokenMark", "FreePiece", "Mark", "MarkedPiece", "canonical_mark", "scan_marks"]
-
 MAX_NUMBER_DIGITS = 9
 """Longer source numbers are broken marks: no answer has a thousand million sources."""
 

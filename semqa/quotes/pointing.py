@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes.source import Source
 
-__all__ = ["INSTRUCTION", "Pointing", "UsedText", "object_schema", "parts_schema"]
-
 INSTRUCTION = """\
 You answer questions by pointing at clauses of numbered sources. Each line of a source is a clause and \
 begins with its number: 2.3 is clause 3 of source 2, and 2.0 is the title of source 2. The words of the \

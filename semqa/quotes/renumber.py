@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from semqa.quotes.quote import Dropped, Segment
     from semqa.quotes.source import Source
 
-__all__ = ["Renumbering", "named_sources"]
-
 
 def named_sources(answer: QuotedAnswer) -> tuple[int, ...]:
     """Return the numbers of the sources that an answer speaks of, in that order.

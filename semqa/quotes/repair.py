@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from semqa.quotes.quote import Segment
     from semqa.quotes.source import Source
 
-__all__ = ["MAX_DISTANCE", "MOVED_WORDS", "Aligner", "Passage", "Repairer", "Repairs", "repair"]
-
-
 MAX_DISTANCE = 0.15
 """Characters added or left out with whole words, to those of both texts: above it, no repair."""
 

@@ -10,22 +10,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = [
-    "LANGUAGES",
-    "Kind",
-    "Word",
-    "cuts_word",
-    "function_words",
-    "glue_words",
-    "has_content",
-    "language_of",
-    "leaks",
-    "question_words",
-    "read_words",
-    "words_as_asked",
-]
-
-
 LANGUAGES = ("en", "de", "fr", "es")
 
 _FUNCTIONS = (

@@ -29,19 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "DEFAULT_ENCODER",
-    "PACKAGED_ENCODER",
-    "EmbeddingCache",
-    "PlainBert",
-    "SentenceEncoder",
-    "SentenceModel",
-    "TextEncoder",
-    "packaged_encoder",
-    "said",
-]
-
-
 WAIT_SECONDS = 60.0
 """How long one process waits for another that writes."""
 

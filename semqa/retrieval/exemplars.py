@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from semqa.data.quotesum import Question, Reference
     from semqa.retrieval.encoder import TextEncoder
 
-__all__ = [
-    "STRATEGIES",
-    "CountedSelector",
-    "ExemplarPool",
-    "FixedExemplars",
-    "NearestExemplars",
-    "SeededExemplars",
-    "UpTo",
-    "best_reference",
-    "check_strategy",
-    "create_selector",
-    "named_qids",
-    "question_key",
-]
-
-
 _IGNORED = frozenset("PZC")
 """Unicode categories that do not tell questions apart: punctuation, spaces, control characters."""
 

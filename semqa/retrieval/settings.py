@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from semqa.retrieval.encoder import TextEncoder
 
-__all__ = ["DEFAULT_SHOTS", "ExemplarShelf", "PromptSettings"]
-
 
 class ExemplarShelf:
     """Makes each encoder and reads each file once, as long as it lives."""

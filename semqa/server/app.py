@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from semqa.server.settings import ServerSettings
 
-__all__ = ["create_app"]
-
 _log = logging.getLogger("semqa.server")
 
 _ROUTERS = (

@@ -18,8 +18,6 @@ from semqa.server.answering import Given
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Conversation", "Turn", "exchanges", "read_conversation", "side_task"]
-
 
 class Turn(NamedTuple):
     """One message of a conversation.

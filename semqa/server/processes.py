@@ -16,8 +16,6 @@ from contextlib import suppress
 
 from semqa.errors import InputError
 
-__all__ = ["fork_workers"]
-
 _log = logging.getLogger("semqa.server")
 
 PAUSE = 1.0

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["parse"]
-
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DELETED = frozenset([f"{_W}del", f"{_W}moveFrom", _FALLBACK, f"{_W}pPr", f"{_W}rPr"])

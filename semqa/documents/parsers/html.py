@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["parse", "text_of"]
-
 _STATED = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I
 )

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["join_lines", "parse", "without_furniture"]
-
-
 LEAST = 3
 """Pages on which a line stands before it is taken for more than chance."""
 

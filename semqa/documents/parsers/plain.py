@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from semqa.documents.document import Limits
 
-__all__ = ["decode", "numeral", "parse", "table_lines"]
-
-
 _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"),
     (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),

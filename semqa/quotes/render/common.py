@@ -16,25 +16,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.source import Field
 
-__all__ = [
-    "Block",
-    "Judged",
-    "JudgedSentence",
-    "Part",
-    "Piece",
-    "blocks",
-    "cells",
-    "dropped_words",
-    "excerpt",
-    "is_low",
-    "parts",
-    "percent",
-    "quoted_pieces",
-    "safe_text",
-    "verdict_text",
-]
-
-
 # Controls but for tab and newline, and the overrides and embeddings that reorder text for the eye.
 # The marks that right-to-left text needs among neutral characters (U+200E, U+200F) reorder no words.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Judged, Part
 
-__all__ = ["to_html"]
-
 
 def to_html(answer: QuotedAnswer, *, question: str = "", judged: Judged | None = None) -> str:
     """Render the answer beside its sources as a standalone page.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Block, Judged, Part
 
-__all__ = ["conversation_to_markdown", "escape", "to_markdown"]
-
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!$])")
 _LIST_ITEM = re.compile(r"^(\d*)([.)+=-])")
 _FOOTNOTE = re.compile(r"^\[\^(?=\d+\]:)|(?<=\*\*)\[\^(?=\d+\])", re.MULTILINE)

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from semqa.quotes.answer import QuotedAnswer
     from semqa.quotes.render.common import Judged
 
-__all__ = [
-    "answer_text",
-    "judged_text",
-    "source_colour",
-    "sources_text",
-    "summary_text",
-    "to_ansi",
-]
-
 _COLOURS = ("green", "cyan", "magenta", "yellow", "blue", "bright_green", "bright_cyan")
 _UNVERIFIED = "bold red"
 _CHANGED = "dim yellow"

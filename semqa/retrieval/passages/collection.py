@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from semqa.retrieval.passages.search import Dense, Reranker
     from semqa.retrieval.passages.store import Access, Found, Store
 
-__all__ = ["Collection", "Prepared"]
-
 RECIPE = "3"
 """Changes when documents are read or cut differently: then all of them are done again."""
 

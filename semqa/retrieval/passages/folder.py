@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from semqa.retrieval.passages.collection import Collection, Prepared
 
-__all__ = ["FolderReport", "index_folder"]
-
 PASSAGES = 256
 """Passages that are put there at a time: what a kill may cost."""
 

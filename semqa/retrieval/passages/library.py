@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from semqa.quotes import Source
     from semqa.retrieval.passages.store import Access, CollectionInfo
 
-__all__ = ["Library"]
-
 LONGEST_NAME = 100
 
 _CATALOGUE = "collections"

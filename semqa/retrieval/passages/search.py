@@ -28,23 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "LONGEST_QUERY",
-    "LOOKS_AT",
-    "MOST",
-    "Candidate",
-    "Dense",
-    "Live",
-    "Reranker",
-    "Search",
-    "drop_repeats",
-    "keep_indexed",
-    "make_indexes",
-    "rank",
-    "read_again",
-]
-
-
 _MOST_ROWS = 100_000
 """Documents that are remembered."""
 

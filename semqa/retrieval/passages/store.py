@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
     from semqa.quotes import Source
 
-__all__ = [
-    "CollectionInfo",
-    "DocumentInfo",
-    "Found",
-    "Store",
-    "clear",
-    "clear_leftovers",
-    "documents_schema",
-    "literal",
-    "noted",
-    "passage_url",
-    "passages_schema",
-]
-
 
 def documents_schema(arrow: Any) -> Any:
     """Return the schema of the table of documents.
