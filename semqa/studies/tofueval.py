@@ -34,7 +34,7 @@ from semqa.attribution.tofueval.judging import (
     read_texts,
     read_wanted,
 )
-from semqa.data.csv_rows import encode_record, read_csv
+from semqa.data.csv_rows import encode_csv, encode_record, read_csv
 from semqa.data.jsonl import read_rows, shown
 from semqa.errors import InputError
 from semqa.studies.kind import (
@@ -54,7 +54,14 @@ from semqa.studies.kind import (
     majority,
     text_part,
 )
-from semqa.studies.tables import column, encoded, kept_tables, read_kept, with_cells, with_columns
+from semqa.studies.tables import (
+    column,
+    kept_tables,
+    read_kept,
+    with_cells,
+    with_columns,
+    with_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -479,7 +486,7 @@ def _labelled(study: Study, name: str, file: CsvFile, ratings: Sequence[Rated]) 
         if (verdict := at.get(row)) is not None:
             record = with_cells(record, _cells(wide, record.cells, verdict))  # noqa: PLW2901
         records.append(record)
-    return encoded(wide, records)
+    return encode_csv(with_records(wide, records))
 
 
 def _cells(file: CsvFile, cells: Sequence[str], verdict: AnnotatedSentence) -> dict[int, str]:
@@ -510,7 +517,7 @@ def _with_points(file: CsvFile, ratings: Sequence[Rated]) -> Iterable[bytes]:
         if points is not None and points != _one_line(key_points_of(record.cells[cell], "")):
             record = with_cells(record, {cell: points_cell(points)})  # noqa: PLW2901
         records.append(record)
-    return encoded(file, records)
+    return encode_csv(with_records(file, records))
 
 
 COLUMNS = (
