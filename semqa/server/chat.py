@@ -25,7 +25,6 @@ from semqa.server.schemas import (
     NO_TOOLS,
     STREAMED,
     TEXT_ALONE,
-    ChatOut,
     Collection,
     Engine,
     Lenient,
@@ -132,7 +131,7 @@ class ChatRequest(Lenient):
     "/v1/chat/completions",
     response_class=Response,
     responses={
-        200: {"model": ChatOut, "content": STREAMED},
+        200: {"content": STREAMED},
         **errors(400, 404, 408, 413, 503, 504),
     },
 )

@@ -32,7 +32,6 @@ from semqa.server.schemas import (
     Limit,
     Many,
     MaxTokens,
-    MessageOut,
     Text,
     errors,
 )
@@ -133,7 +132,7 @@ class MessagesRequest(Lenient):
     "/v1/messages",
     response_class=Response,
     responses={
-        200: {"model": MessageOut, "content": STREAMED},
+        200: {"content": STREAMED},
         **errors(400, 404, 408, 413, 503, 504),
     },
 )

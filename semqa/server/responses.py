@@ -29,7 +29,6 @@ from semqa.server.schemas import (
     Many,
     MaxTokens,
     Renumber,
-    ResponseOut,
     Sources,
     Text,
     errors,
@@ -165,7 +164,7 @@ class ResponsesRequest(Lenient):
     "/v1/responses",
     response_class=Response,
     responses={
-        200: {"model": ResponseOut, "content": STREAMED},
+        200: {"content": STREAMED},
         **errors(400, 404, 408, 413, 503, 504),
     },
 )
