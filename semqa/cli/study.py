@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -99,7 +99,7 @@ def new(
     """  # noqa: D301 -- click reads the backspace
     _require()
     from semqa.studies.folder import Settings
-    from semqa.studies.kind import Input
+    from semqa.studies.kind import Input, counted
     from semqa.studies.kinds import kind_of
     from semqa.studies.store import new_study
 
@@ -125,7 +125,8 @@ def new(
     study = new_study(out, settings, items, names, chosen.keep(given), people)
     ratings = len(study.ordinary) * settings.per_item
     say(
-        f"{out}: {len(study.ordinary)} items, {ratings} ratings by {len(names)} raters. "
+        f"{out}: {counted(len(study.ordinary), 'item')}, {counted(ratings, 'rating')} by "
+        f"{counted(len(names), 'rater')}. "
         f"Open it with semqa study serve {out}"
     )
 
@@ -205,7 +206,7 @@ def raters(
         if links is not None:
             write_result("\n".join(_links(store, links)))
             return
-        rows = progress_rows(store.progress())
+        rows = _progress_rows(store.progress())
         missing = store.missing()
     finally:
         store.close()
@@ -216,7 +217,9 @@ def raters(
 
     print_tables(_raters_table(rows))
     if missing:
-        say(f"{missing} ratings have no rater. Add one with --add NAME.")
+        from semqa.studies.kind import counted
+
+        say(f"{counted(missing, 'rating')} without a rater. Add one with --add NAME.")
 
 
 @app.command(name="import")
@@ -232,7 +235,7 @@ def take_in(
 ) -> None:
     """Take finished ratings, such as released ones, into a study."""
     _require()
-    from semqa.studies.kind import Input
+    from semqa.studies.kind import Input, counted
 
     store = _store(folder)
     try:
@@ -242,7 +245,7 @@ def take_in(
         store.take_in(rater, found)
     finally:
         store.close()
-    say(f"{folder}: {len(found)} items as rated by {rater}.")
+    say(f"{folder}: {counted(len(found), 'item')} as rated by {rater}.")
 
 
 @app.command()
@@ -285,7 +288,9 @@ def export(
         else:
             write_atomic(out, lines)
         if waiting := store.unaccepted():
-            say(f"{waiting} finished answers were not accepted by a reviewer yet: left out.")
+            from semqa.studies.kind import counted
+
+            say(f"{counted(waiting, 'finished answer')} left out: not accepted by a reviewer yet.")
     finally:
         store.close()
 
@@ -325,7 +330,7 @@ def report(
         try:
             studies.append((store.study, store.rated()))
             name = f"{folder.name}: " if len(folders) > 1 else ""
-            people += progress_rows(store.progress(), name)
+            people += _progress_rows(store.progress(), name)
         finally:
             store.close()
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
@@ -366,33 +371,27 @@ _TABLES = {"ais": _ais_tables}
 """Kinds whose tables another command has already; those of the others are in their figures."""
 
 
-def progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, object]]:
+def _progress_rows(progress: Sequence[Progress], before: str = "") -> list[dict[str, Any]]:
     """Return how far raters are, ready for JSON; names begin with `before`."""
-    return [
-        {
-            "rater": before + each.rater.name,
-            "state": each.rater.state,
-            "done": each.done,
-            "total": each.total,
-            "gold_right": each.gold_right,
-            "gold_done": each.gold_done,
-            "seconds": round(each.seconds, 1),
-        }
-        for each in progress
-    ]
+    rows = []
+    for each in progress:
+        row = {"rater": before + each.name, **each._asdict(), "seconds": round(each.seconds, 1)}
+        del row["name"], row["last"]
+        rows.append(row)
+    return rows
 
 
-def _raters_table(rows: Sequence[dict[str, object]]) -> Table:
+def _raters_table(rows: Sequence[dict[str, Any]]) -> Table:
     from semqa.cli.tables import things_table
 
     return things_table(
         ("rater", "state", "finished", "of", "gold right", "of", "minutes"),
         [
             [
-                str(row["rater"]),
-                str(row["state"]),
+                row["rater"],
+                row["state"],
                 *(str(row[name]) for name in ("done", "total", "gold_right", "gold_done")),
-                f"{float(str(row['seconds'])) / 60:.1f}",
+                f"{row['seconds'] / 60:.1f}",
             ]
             for row in rows
         ],
@@ -412,7 +411,7 @@ def _store(folder: Path) -> Store:
 
 
 def _links(store: Store, address: str) -> list[str]:
-    from semqa.studies.store import CLOSED
+    from semqa.studies.records import CLOSED
 
     people = [store.owner(), *(each for each in store.raters() if each.state not in CLOSED)]
     width = max(len(each.name) for each in people)

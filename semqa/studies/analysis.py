@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from semqa.metrics.agreement import cohen_kappa, krippendorff_alpha, pairwise_agreement
 from semqa.metrics.bootstrap import mean_with_interval, paired_means, question_mean
 from semqa.metrics.statistics import adjust
-from semqa.studies.kind import Figures, majority
+from semqa.studies.kind import Figures, counted, majority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -154,7 +154,8 @@ def labels_report(
         record["times"] = times_of(timed, studies[0][0].settings.seed)
         tables.append(times_table({"all": record["times"]}))
     notes = [
-        f"{record['ratings']} ratings of {record['items']} items by {record['raters']} raters; "
+        f"{counted(record['ratings'], 'rating')} of {counted(record['items'], 'item')} by "
+        f"{counted(record['raters'], 'rater')}; "
         f"{more} of them settle what others left undecided; {record['undecided']} undecided"
     ]
     return Figures(record, tables, notes + unscored_notes(agreed))
@@ -355,7 +356,8 @@ def _tables(
 
 def _notes(record: dict[str, Any]) -> list[str]:
     notes = [
-        f"{record['ratings']} ratings of {record['answers']} answers by {record['raters']} raters"
+        f"{counted(record['ratings'], 'rating')} of {counted(record['answers'], 'answer')} by "
+        f"{counted(record['raters'], 'rater')}"
     ]
     unscored = {
         own[kind]["unscored"]

@@ -24,9 +24,9 @@ from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
 from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
 from semqa.server.settings import ServerSettings
+from semqa.studies.records import OWNER, REVIEWER
 from semqa.studies.reviewing import judge, queue, shown
 from semqa.studies.session import LockedError, answer, keep_draft, task
-from semqa.studies.store import OWNER, REVIEWER
 
 if TYPE_CHECKING:
     from semqa.studies.store import Store
@@ -197,19 +197,7 @@ def _add_interface(app: FastAPI, store: Store) -> None:
             "wanted": store.wanted(),
             "missing": store.missing(),
             "unread": store.unaccepted(),
-            "raters": [
-                {
-                    "name": each.rater.name,
-                    "state": each.rater.state,
-                    "done": each.done,
-                    "total": each.total,
-                    "gold_right": each.gold_right,
-                    "gold_done": each.gold_done,
-                    "seconds": each.seconds,
-                    "last": None if each.last is None else each.last / 1e6,
-                }
-                for each in store.progress()
-            ],
+            "raters": [each._asdict() for each in store.progress()],
         }
 
 

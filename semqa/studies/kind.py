@@ -413,6 +413,18 @@ def majority(votes: Sequence[_Vote]) -> _Vote | None:
     return None if not votes or tied(votes) else Counter(votes).most_common(1)[0][0]
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> counted(1, "item"), counted(1200, "item"), counted(2, "summary")
+        ('1 item', '1,200 items', '2 summaries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
 def json_bytes(row: Mapping[str, Any]) -> bytes:
     """Return a line of JSON."""
     return (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -10,7 +10,8 @@ from semqa.studies.session import LockedError
 
 if TYPE_CHECKING:
     from semqa.studies.kind import Item
-    from semqa.studies.store import Assignment, Store
+    from semqa.studies.records import Assignment
+    from semqa.studies.store import Store
 
 WAITING, ACCEPTED, RETURNED = "waiting", "accepted", "returned"
 

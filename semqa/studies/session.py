@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from semqa.studies.kind import Stage
-    from semqa.studies.store import Assignment, Store
+    from semqa.studies.records import Assignment
+    from semqa.studies.store import Store
 
 
 class LockedError(InputError):

@@ -17,7 +17,7 @@ from semqa.studies.analysis import (
     times_table,
     unscored_notes,
 )
-from semqa.studies.kind import Figures
+from semqa.studies.kind import Figures, counted
 from semqa.studies.tofueval import consensus, made
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
         record["times"] = times_of(timed, studies[0][0].settings.seed)
         tables.append(times_table({"all": record["times"]}))
     notes = [
-        f"{record['ratings']} ratings of {record['summaries']} summaries by {record['raters']} raters"
+        f"{counted(record['ratings'], 'rating')} of {counted(record['summaries'], 'summary')} by "
+        f"{counted(record['raters'], 'rater')}"
     ]
     return Figures(record, tables, notes + unscored_notes(*agreed.values()))
 

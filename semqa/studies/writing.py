@@ -20,7 +20,17 @@ from semqa.data.quotesum import MAX_NUMBER, Question, Reference, question_rows, 
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.renumber import Renumbering
-from semqa.studies.kind import MAX_TEXT, Figures, Input, Item, Kind, Part, Stage, text_part
+from semqa.studies.kind import (
+    MAX_TEXT,
+    Figures,
+    Input,
+    Item,
+    Kind,
+    Part,
+    Stage,
+    counted,
+    text_part,
+)
 from semqa.studies.kind import Question as Asked
 from semqa.studies.written import (
     MAX_WORDS,
@@ -356,7 +366,7 @@ def _figures(ratings: Sequence[Rated]) -> Figures:
         for name in ("without_answer", "passages_left_out", "revised", "comments")
     ]
     notes = [
-        f"{record['answers']} answers to {record['questions']} questions by {record['writers']} "
-        "writers"
+        f"{counted(record['answers'], 'answer')} to {counted(record['questions'], 'question')} by "
+        f"{counted(record['writers'], 'writer')}"
     ]
     return Figures(record, [(("answers", str(record["answers"])), rows)], notes)

@@ -151,8 +151,8 @@ def test_raters_who_fail_the_qualification_go_no_further(tmp_path: Path) -> None
         ann.answer(ann.next(), interpretable=False)
         assert ann.next() == {"end": "failed"}
         ben.answer(ben.next(), interpretable=True)
-        people = {each.rater.name: each for each in site.store.progress()}
-        assert people["ann"].rater.state == "failed"
+        people = {each.name: each for each in site.store.progress()}
+        assert people["ann"].state == "failed"
         # What ann would have rated, the two others do.
         assert [people[name].total for name in ("ben", "eve")] == [4, 4]
 
