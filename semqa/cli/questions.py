@@ -65,8 +65,7 @@ class RuleOptions:
     """The options of `semqa.questions.rules.Rules`, as commands declare them."""
 
     qa: Annotated[
-        str,
-        _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE"),
+        str, _rule("QA model: lexical, transformers:qa=MODEL or engine:SPEC.", metavar="JUDGE")
     ] = Rules.qa
     least_score: Annotated[
         float | None,
@@ -226,12 +225,10 @@ def documents(
     out: Out,
     passing: RuleOptions,
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE", help="Documents.", show_default=False),
+        list[Path] | None, typer.Argument(metavar="FILE", help="Documents.", show_default=False)
     ] = None,
     collection: Annotated[
-        str | None,
-        typer.Option(help="A collection, in place of files.", show_default=False),
+        str | None, typer.Option(help="A collection, in place of files.", show_default=False)
     ] = None,
     ask: Annotated[
         str,

@@ -43,8 +43,7 @@ def new(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False),
+        Path, typer.Option("--out", "-o", help="Folder to make.", metavar="DIR", show_default=False)
     ],
     raters: Annotated[
         str | None,

@@ -71,8 +71,7 @@ def kind_of(name: str, data: bytes) -> str:
     promised = SUFFIXES.get(PurePosixPath(name).suffix.lower(), "txt")
     if promised in _PACKED:
         raise InputError(
-            f"The file is not {_PACKED[promised]}, although its name says so.",
-            where=name,
+            f"The file is not {_PACKED[promised]}, although its name says so.", where=name
         )
     if not data.startswith(_BOMS) and b"\0" in data[:_SAMPLE]:
         raise InputError("Not a document: the file is binary.", where=name, hint=_ADVICE)

@@ -247,10 +247,7 @@ def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapp
 
     with plan.progress("merging by question", "files") as update:
         counts = run_step(
-            note,
-            [merged],
-            merge,
-            lambda done: update(done, count) if update is not None else None,
+            note, [merged], merge, lambda done: update(done, count) if update is not None else None
         )
     for bucket in buckets:  # they hold as much as the files
         bucket.unlink(missing_ok=True)
@@ -258,10 +255,7 @@ def _merge(plan: Plan, files: Sequence[Path], steps: Path, merged: Path) -> Mapp
 
 
 def _filter(
-    plan: Plan,
-    steps: Path,
-    source: Path,
-    load: Callable[[Row], tuple[Collected, Counter[str]]],
+    plan: Plan, steps: Path, source: Path, load: Callable[[Row], tuple[Collected, Counter[str]]]
 ) -> tuple[Path, dict[str, int]]:
     """Filter the questions of a file, block by block."""
     filtered = steps / "filtered.jsonl"
@@ -277,10 +271,7 @@ def _filter(
 
 
 def _filtered(
-    plan: Plan,
-    source: Path,
-    load: Callable[[Row], tuple[Collected, Counter[str]]],
-    offset: int,
+    plan: Plan, source: Path, load: Callable[[Row], tuple[Collected, Counter[str]]], offset: int
 ) -> Iterator[Piece]:
     size = BLOCK if plan.workers is None else BLOCK * WINDOW
     for rows, end in _in_blocks(source, offset, size):
@@ -403,9 +394,7 @@ def merge(questions: Sequence[Collected], rules: Rules) -> Collected:
     readings = dict.fromkeys(each.disambiguation for each in (best, *questions))
     return filter_again(
         replace(
-            best,
-            answers=tuple(answers.values()),
-            disambiguation=" | ".join(filter(None, readings)),
+            best, answers=tuple(answers.values()), disambiguation=" | ".join(filter(None, readings))
         ),
         rules,
     )

@@ -115,11 +115,7 @@ def kind_of(answer: str) -> str:
 
 
 def _elsewhere(
-    collection: Collection,
-    name: str,
-    question: str,
-    answer: Answered,
-    answering: AnsweringJudge,
+    collection: Collection, name: str, question: str, answer: Answered, answering: AnsweringJudge
 ) -> list[Answered]:
     """Return what passages of other documents answer, one answer of the same kind a passage."""
     found = [each for each in collection.search(question, FOUND) if each.name != name]

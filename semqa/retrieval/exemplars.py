@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semqa.data.jsonl import shown
 from semqa.errors import InputError
-from semqa.prompting.prompt import Exemplar, ExemplarSelector
+from semqa.prompting.prompt import Exemplar
 from semqa.quotes import QuotedAnswer
 
 if TYPE_CHECKING:
@@ -125,7 +126,39 @@ def best_reference(references: Sequence[Reference], question: Question) -> Refer
     return max(references, key=goodness)  # the first of equals
 
 
-class FixedExemplars:
+class PoolSelector(ABC):
+    """Chooses exemplars from a pool."""
+
+    def __init__(self, pool: ExemplarPool) -> None:
+        self._pool = pool
+
+    @abstractmethod
+    def select(self, question: str, count: int) -> list[Exemplar]:
+        """Choose `count` exemplars, the most useful first.
+
+        Raises:
+            InputError: there are not so many.
+        """
+
+    @abstractmethod
+    def identity(self) -> dict[str, object]:
+        """Return what the choice depends on, ready for JSON."""
+
+    def available(self, question: str) -> int:
+        """Return how many exemplars there are for a question, itself not counted."""
+        return len(self._pool.candidates(question, 0))
+
+    def prepare(self, questions: Sequence[str], count: int) -> None:
+        """See that there are enough for each question, and do what `select` needs for all at once.
+
+        Raises:
+            InputError: there are not.
+        """
+        for question in questions:
+            self._pool.candidates(question, count)
+
+
+class FixedExemplars(PoolSelector):
     """Chooses the first exemplars of a pool, or those that are named.
 
     The first is taken for the most useful: in a prompt it stands next to the question and is the
@@ -139,7 +172,7 @@ class FixedExemplars:
     """
 
     def __init__(self, pool: ExemplarPool, qids: Sequence[str] | None = None) -> None:
-        self._pool = pool
+        super().__init__(pool)
         by_qid = {exemplar.qid: place for place, exemplar in enumerate(pool.exemplars)}
         for qid in qids or ():
             if qid not in by_qid:
@@ -152,11 +185,7 @@ class FixedExemplars:
         self._qids = None if qids is None else list(qids)
 
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there are not so many.
-        """
+        """Choose `count` exemplars, in their order."""
         allowed = set(self._pool.candidates(question, count))
         chosen = [place for place in dict.fromkeys(self._places) if place in allowed][:count]
         if len(chosen) < count:
@@ -171,11 +200,7 @@ class FixedExemplars:
         return len(set(self._pool.candidates(question, 0)).intersection(self._places))
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that there are enough for each question.
-
-        Raises:
-            InputError: there are not.
-        """
+        """See that enough are named for each question."""
         for question in questions:
             self.select(question, count)
 
@@ -184,7 +209,7 @@ class FixedExemplars:
         return {"strategy": "fixed", "qids": self._qids, "pool_sha256": self._pool.sha256}
 
 
-class SeededExemplars:
+class SeededExemplars(PoolSelector):
     """Chooses at random, by a seed and the question.
 
     The choice depends neither on the order in which questions are asked, nor on that of the pool:
@@ -193,15 +218,11 @@ class SeededExemplars:
     """
 
     def __init__(self, pool: ExemplarPool, seed: int = 0) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self._seed = seed
 
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the first drawn first.
-
-        Raises:
-            InputError: there are not so many.
-        """
+        """Choose `count` exemplars, the first drawn first."""
         key = question_key(question)
 
         def lot(exemplar: Exemplar) -> bytes:
@@ -211,73 +232,39 @@ class SeededExemplars:
         candidates = self._pool.candidates(question, count)
         return sorted((self._pool.exemplars[place] for place in candidates), key=lot)[:count]
 
-    def available(self, question: str) -> int:
-        """Return how many exemplars there are for a question, itself not counted."""
-        return len(self._pool.candidates(question, 0))
-
-    def prepare(self, questions: Sequence[str], count: int) -> None:
-        """See that there are enough for each question.
-
-        Raises:
-            InputError: there are not.
-        """
-        for question in questions:
-            self._pool.candidates(question, count)
-
     def identity(self) -> dict[str, object]:
         """Return what the choice depends on, ready for JSON."""
         return {"strategy": "random", "seed": self._seed, "pool_sha256": self._pool.sha256}
 
 
-class NearestExemplars:
+class NearestExemplars(PoolSelector):
     """Chooses by the cosine similarity of embedded questions, the nearest first.
 
     Equally near ones keep the order of the pool. The pool is embedded when it is first needed.
-
-    Args:
-        encoder: embeds texts, `semqa.retrieval.encoder.SentenceEncoder` for one.
     """
 
     def __init__(self, pool: ExemplarPool, encoder: TextEncoder) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self._encoder = encoder
-        self._vectors: NDArray[np.float32] | None = None
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def select(self, question: str, count: int) -> list[Exemplar]:
-        """Choose `count` exemplars, the nearest first.
-
-        Raises:
-            InputError: there are not so many, or the encoder is not usable.
-        """
+        """Choose `count` exemplars, the nearest first."""
         places = np.array(self._pool.candidates(question, count), dtype=np.intp)
         if question not in self._known:
             self.prepare([question], count)
-        vectors = self._pool_vectors()  # [exemplars, width]
-        similarity = vectors[places] @ self._known[question]  # [candidates]
+        similarity = self._vectors[places] @ self._known[question]  # [candidates]
         # Rounded, so that the last bits of a sum do not decide between equals.
         nearest = np.argsort(-similarity.round(6), kind="stable")[:count]
         return [self._pool.exemplars[place] for place in places[nearest]]
 
-    def available(self, question: str) -> int:
-        """Return how many exemplars there are for a question, itself not counted."""
-        return len(self._pool.candidates(question, 0))
-
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Embed the pool and these questions.
-
-        Raises:
-            InputError: there are not `count` exemplars for one of them, or the encoder is not
-                usable.
-        """
-        for question in questions:
-            self._pool.candidates(question, count)
-        self._pool_vectors()
+        """Embed the pool and these questions."""
+        super().prepare(questions, count)
+        _ = self._vectors
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
-        if not new:
-            return
-        for question, vector in zip(new, _unit(self._encoder.encode(new)), strict=True):
-            self._known[question] = vector
+        if new:
+            self._known.update(zip(new, _unit(self._encoder.encode(new)), strict=True))
 
     def identity(self) -> dict[str, object]:
         """Return what the choice depends on, ready for JSON."""
@@ -288,11 +275,10 @@ class NearestExemplars:
             "pool_sha256": self._pool.sha256,
         }
 
-    def _pool_vectors(self) -> NDArray[np.float32]:
-        if self._vectors is None:
-            texts = [exemplar.question for exemplar in self._pool.exemplars]
-            self._vectors = _unit(self._encoder.encode(texts))
-        return self._vectors
+    @cached_property
+    def _vectors(self) -> NDArray[np.float32]:
+        """The questions of the pool, float32[exemplars, width]."""
+        return _unit(self._encoder.encode([each.question for each in self._pool.exemplars]))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -302,18 +288,10 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-class CountedSelector(ExemplarSelector, Protocol):
-    """A selector that knows how many it can choose."""
-
-    def available(self, question: str) -> int:
-        """Return how many exemplars there are for a question, itself not counted."""
-        ...
-
-
 class UpTo:
     """Chooses what another selector chooses, and fewer where there are fewer, but at least one."""
 
-    def __init__(self, selector: CountedSelector) -> None:
+    def __init__(self, selector: PoolSelector) -> None:
         self._selector = selector
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:
@@ -325,13 +303,9 @@ class UpTo:
         return self._selector.select(question, self._count(question, count))
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
-        """Do for many questions at once what `select` needs.
-
-        Raises:
-            InputError: there is none for one of the questions.
-        """
-        counts = {question: self._count(question, count) for question in questions}
-        self._selector.prepare(questions, min(counts.values(), default=1))
+        """Do for many questions at once what `select` needs."""
+        counts = [self._count(question, count) for question in questions]
+        self._selector.prepare(questions, min(counts, default=1))
 
     def identity(self) -> Mapping[str, object]:
         """Return what the choice depends on, ready for JSON."""
@@ -372,12 +346,8 @@ def named_qids(strategy: str) -> list[str]:
 
 
 def create_selector(
-    strategy: str,
-    pool: ExemplarPool,
-    *,
-    seed: int = 0,
-    encoder: Callable[[], TextEncoder],
-) -> CountedSelector:
+    strategy: str, pool: ExemplarPool, *, seed: int = 0, encoder: Callable[[], TextEncoder]
+) -> PoolSelector:
     """Create a selector from the name of its strategy.
 
     Args:

@@ -17,15 +17,7 @@ from starlette.concurrency import run_in_threadpool
 import semqa
 from semqa.engines.extractive import ExtractiveEngine
 from semqa.retrieval.passages import Library
-from semqa.server import (
-    answers,
-    chat,
-    collections,
-    conversations,
-    engines,
-    messages,
-    responses,
-)
+from semqa.server import answers, chat, collections, conversations, engines, messages, responses
 from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers

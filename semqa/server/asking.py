@@ -77,12 +77,7 @@ async def prepare(
         # A follow-up finds what itself asks for, and what the conversation is about.
         queries = list(dict.fromkeys((understood, question)))
         found = await run_in_threadpool(
-            retrieve,
-            state.library,
-            request.state.owner,
-            names,
-            queries,
-            limit or DEFAULT_LIMIT,
+            retrieve, state.library, request.state.owner, names, queries, limit or DEFAULT_LIMIT
         )
         base = address(request)
         sources += tuple(_linked(each, base) for each in found)

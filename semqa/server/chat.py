@@ -46,12 +46,6 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["chat"])
 
-FORMAT = Field(
-    None,
-    description="How quotes look in the content: plain, numbered with [1] behind each, or marked with "
-    "the brackets around them. By default as the server is set up.",
-)
-
 
 class Part(BaseModel):
     """A part of a message."""
@@ -90,7 +84,24 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = None
 
 
-class ChatRequest(Lenient):
+class Conversing(Lenient):
+    """What requests of OpenAI's interfaces have in common."""
+
+    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
+    stream: bool | None = None
+    sources: Sources = None
+    collection: Collection = None
+    engine: Engine = None
+    limit: Limit = None
+    renumber: Renumber = False
+    format: Citations | None = Field(
+        None,
+        description="How quotes look in the content: plain, numbered with [1] behind each, or marked "
+        "with the brackets around them. By default as the server is set up.",
+    )
+
+
+class ChatRequest(Conversing):
     """A conversation, whose last question is to be answered.
 
     Tools are never called. Fields that would change the reply are refused if they cannot be honoured:
@@ -98,17 +109,9 @@ class ChatRequest(Lenient):
     """
 
     messages: Many[Message] = Field(description="The conversation; the last question is answered.")
-    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
-    stream: bool | None = None
     stream_options: StreamOptions | None = None
     max_tokens: MaxTokens = None
     max_completion_tokens: MaxTokens = None
-    sources: Sources = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
-    renumber: Renumber = False
-    format: Citations | None = FORMAT
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
         "n": ("must be 1: there is one answer.", (1,)),
@@ -130,10 +133,7 @@ class ChatRequest(Lenient):
 @router.post(
     "/v1/chat/completions",
     response_class=Response,
-    responses={
-        200: {"content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def chat(request: Request, body: ChatRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for every quote that is verified.
@@ -141,37 +141,62 @@ async def chat(request: Request, body: ChatRequest) -> Response:
     `start_index` and `end_index` are Unicode code points into the content, 0-based, end exclusive;
     `source_start` and `source_end` likewise into the source's field.
     """
-    unused = body.unused()
     turns = [turn(each, f"messages.{at}") for at, each in enumerate(body.messages)]
-    form = body.format
+    limits = [n for n in (body.max_tokens, body.max_completion_tokens) if n is not None]
+    asked, content = await asked_of(
+        request,
+        body,
+        turns,
+        "messages",
+        collection=body.collection,
+        limit=body.limit,
+        max_tokens=min(limits, default=None),
+    )
+    with_usage = bool(body.stream_options and body.stream_options.include_usage)
+    reply = ChatReply(asked, content, with_usage)
+    return await respond(request, asked, reply, stream=bool(body.stream))
+
+
+async def asked_of(
+    request: Request,
+    body: Conversing,
+    turns: Sequence[Turn],
+    field: str,
+    *,
+    collection: str | Sequence[str] | None,
+    limit: int | None,
+    max_tokens: int | None,
+) -> tuple[Asked, Content]:
+    """Return the question of a conversation, and the text that its answer goes to.
+
+    Args:
+        field: the field of the request that has the messages.
+        max_tokens: None for no limit.
+    """
+    unused = body.unused()
     told = side_task(turns)
     if told is not None:
         asked = Asked("", (), (), MODEL, told=told, unused=unused)
-    else:
-        read = read_conversation(turns, "messages")
-        engine, collection = named_model(body.model, request.app.state.shelf)
-        form = content_form(request, form, read.given)
-        limits = [n for n in (body.max_tokens, body.max_completion_tokens) if n is not None]
-        asked = await prepare(
-            request,
-            read.question,
-            read.history,
-            given=[*read.given, *(source.given() for source in body.sources or ())],
-            collection=body.collection if body.collection is not None else collection,
-            engine=body.engine if body.engine is not None else engine,
-            limit=body.limit,
-            renumber=body.renumber or (form == "numbered" and not read.given),
-            max_tokens=min(limits, default=None),
-            unused=(*unused, *(f"messages.{at}" for at in read.unread)),
-        )
-    with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    content = Content(address(request), form or "plain")
-    return await respond(
-        request, asked, ChatReply(asked, content, with_usage), stream=bool(body.stream)
+        return asked, Content(address(request), body.format or "plain")
+    read = read_conversation(turns, field)
+    engine, named = named_model(body.model, request.app.state.shelf)
+    form = _content_form(request, body.format, read.given)
+    asked = await prepare(
+        request,
+        read.question,
+        read.history,
+        given=[*read.given, *(source.given() for source in body.sources or ())],
+        collection=collection if collection is not None else named,
+        engine=body.engine if body.engine is not None else engine,
+        limit=limit,
+        renumber=body.renumber or (form == "numbered" and not read.given),
+        max_tokens=max_tokens,
+        unused=(*unused, *(f"{field}.{at}" for at in read.unread)),
     )
+    return asked, Content(address(request), form)
 
 
-def content_form(request: Request, asked: Citations | None, given: Sequence[Given]) -> Citations:
+def _content_form(request: Request, asked: Citations | None, given: Sequence[Given]) -> Citations:
     """Return how quotes look in the content: an app that numbers its passages wants the numbers."""
     if asked is not None:
         return asked

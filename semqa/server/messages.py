@@ -131,10 +131,7 @@ class MessagesRequest(Lenient):
 @router.post(
     "/v1/messages",
     response_class=Response,
-    responses={
-        200: {"content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def messages(request: Request, body: MessagesRequest) -> Response:
     """Answer the last question from the documents of the conversation, or from collections.

@@ -26,7 +26,7 @@ from semqa.errors import SemqaError, UnavailableError
 from semqa.server.errors import ENDING, as_error, error_body
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -202,9 +202,6 @@ HEADERS = {
 
 class _RefusedError(HTTPException):
     """A request that goes no further; of a kind that frameworks let through."""
-
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status, message, headers)
 
 
 class Guard:
@@ -436,18 +433,12 @@ class _Body:
 
 def _too_large(most: int) -> _RefusedError:
     return _RefusedError(
-        413,
-        f"The request must have at most {most:,} bytes.",
-        {"connection": "close"},
+        413, f"The request must have at most {most:,} bytes.", {"connection": "close"}
     )
 
 
 def _ending() -> _RefusedError:
-    return _RefusedError(
-        503,
-        ENDING,
-        {"connection": "close", "retry-after": "5"},
-    )
+    return _RefusedError(503, ENDING, {"connection": "close", "retry-after": "5"})
 
 
 def _secret(headers: Headers) -> str:

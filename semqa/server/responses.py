@@ -13,31 +13,23 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from semqa.errors import InputError
-from semqa.server.answering import Asked
-from semqa.server.asking import Serializer, address, prepare, respond
-from semqa.server.chat import FORMAT, Content, Message, content_form, turn
-from semqa.server.context import Turn, passages_of, read_conversation, side_task
-from semqa.server.engines import MODEL, named_model
+from semqa.server.asking import Serializer, respond
+from semqa.server.chat import Content, Conversing, Message, asked_of, turn
+from semqa.server.context import Turn, passages_of
 from semqa.server.schemas import (
     NO_TOOLS,
     STREAMED,
     TEXT_ALONE,
-    Collection,
-    Engine,
-    Lenient,
     Limit,
     Many,
     MaxTokens,
-    Renumber,
-    Sources,
     Text,
     errors,
 )
-from semqa.server.settings import Citations
 from semqa.server.sse import event
 
 if TYPE_CHECKING:
-    from semqa.server.answering import Answered, Piece
+    from semqa.server.answering import Answered, Asked, Piece
 
 router = APIRouter(tags=["responses"])
 
@@ -67,7 +59,7 @@ class TextSettings(BaseModel):
     format: dict[str, Any] | None = None
 
 
-class ResponsesRequest(Lenient):
+class ResponsesRequest(Conversing):
     """A conversation, whose last question is to be answered.
 
     Responses are not kept, tools are never called, instructions are not followed. Fields that would
@@ -78,20 +70,12 @@ class ResponsesRequest(Lenient):
     instructions: Text | None = Field(
         None, description="Only passages in it are read; others are refused."
     )
-    model: Text = Field("semqa", description="One of GET /v1/models; any other is the default.")
-    stream: bool | None = None
     max_output_tokens: MaxTokens = None
     text: TextSettings | None = None
     tools: Many[Tool] | None = Field(
         None, description="file_search searches collections: its vector_store_ids are their names."
     )
     metadata: dict[str, str] | None = None
-    sources: Sources = None
-    collection: Collection = None
-    engine: Engine = None
-    limit: Limit = None
-    renumber: Renumber = False
-    format: Citations | None = FORMAT
 
     refused: ClassVar[dict[str, tuple[str, tuple[object, ...]]]] = {
         "previous_response_id": (
@@ -163,10 +147,7 @@ class ResponsesRequest(Lenient):
 @router.post(
     "/v1/responses",
     response_class=Response,
-    responses={
-        200: {"content": STREAMED},
-        **errors(400, 404, 408, 413, 503, 504),
-    },
+    responses={200: {"content": STREAMED}, **errors(400, 404, 408, 413, 503, 504)},
 )
 async def create_response(request: Request, body: ResponsesRequest) -> Response:
     """Answer the last question of a conversation, with an annotation for every quote that is verified.
@@ -174,30 +155,17 @@ async def create_response(request: Request, body: ResponsesRequest) -> Response:
     `start_index` and `end_index` are Unicode code points into the text, 0-based, end exclusive;
     `source_start` and `source_end` likewise into the source's field.
     """
-    unused = body.unused()
     searched, limit = body.searched()
-    turns = body.turns()
-    form = body.format
-    told = side_task(turns)
-    if told is not None:
-        asked = Asked("", (), (), MODEL, told=told, unused=unused)
-    else:
-        read = read_conversation(turns, "input")
-        engine, collection = named_model(body.model, request.app.state.shelf)
-        form = content_form(request, form, read.given)
-        asked = await prepare(
-            request,
-            read.question,
-            read.history,
-            given=[*read.given, *(source.given() for source in body.sources or ())],
-            collection=searched if searched is not None else collection,
-            engine=body.engine if body.engine is not None else engine,
-            limit=limit,
-            renumber=body.renumber or (form == "numbered" and not read.given),
-            max_tokens=body.max_output_tokens,
-            unused=(*unused, *(f"input.{at}" for at in read.unread)),
-        )
-    reply = ResponseReply(asked, Content(address(request), form or "plain"), body)
+    asked, content = await asked_of(
+        request,
+        body,
+        body.turns(),
+        "input",
+        collection=searched,
+        limit=limit,
+        max_tokens=body.max_output_tokens,
+    )
+    reply = ResponseReply(asked, content, body)
     return await respond(request, asked, reply, stream=bool(body.stream))
 
 

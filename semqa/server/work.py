@@ -206,10 +206,7 @@ def _answer(
 
 
 def _outcome(
-    engine: Engine,
-    request: Question,
-    answer: QuotedAnswer,
-    generation: Generation | None,
+    engine: Engine, request: Question, answer: QuotedAnswer, generation: Generation | None
 ) -> Outcome:
     near = nearest(engine, request) if answer.abstained else ()
     return Outcome(rated(engine, request.understood, answer), generation, near)

@@ -42,13 +42,7 @@ if TYPE_CHECKING:
     from semqa.data.quotesum import Question as QuoteSumQuestion
     from semqa.studies.folder import Study
 
-LEVELS = (
-    "Strongly disagree",
-    "Disagree",
-    "Neither",
-    "Agree",
-    "Strongly agree",
-)
+LEVELS = ("Strongly disagree", "Disagree", "Neither", "Agree", "Strongly agree")
 
 STATEMENTS = {
     "fluency": "The answer reads smoothly, like something a careful person wrote.",

@@ -219,10 +219,7 @@ def _score_tables(record: Mapping[str, Any]) -> list[tuple[Sequence[str], list[S
                     percent(own["micro_f1"]),
                     percent(own["macro_f1"]),
                 ]
-                for name, own in [
-                    *record["against_labels_by_domain"].items(),
-                    ("all", scores),
-                ]
+                for name, own in [*record["against_labels_by_domain"].items(), ("all", scores)]
             ],
         ),
     ]

@@ -29,11 +29,7 @@ from semqa.attribution.tofueval.data import (
     read_documents,
     read_key_points,
 )
-from semqa.attribution.tofueval.judging import (
-    completeness,
-    read_texts,
-    read_wanted,
-)
+from semqa.attribution.tofueval.judging import completeness, read_texts, read_wanted
 from semqa.data.csv_rows import encode_csv, encode_record, read_csv
 from semqa.data.jsonl import read_rows, shown
 from semqa.errors import InputError

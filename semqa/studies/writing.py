@@ -20,17 +20,7 @@ from semqa.data.quotesum import MAX_NUMBER, Question, Reference, question_rows, 
 from semqa.errors import InputError
 from semqa.quotes import QuotedAnswer, Source
 from semqa.quotes.renumber import Renumbering
-from semqa.studies.kind import (
-    MAX_TEXT,
-    Figures,
-    Input,
-    Item,
-    Kind,
-    Part,
-    Stage,
-    counted,
-    text_part,
-)
+from semqa.studies.kind import MAX_TEXT, Figures, Input, Item, Kind, Part, Stage, counted, text_part
 from semqa.studies.kind import Question as Asked
 from semqa.studies.written import (
     MAX_WORDS,

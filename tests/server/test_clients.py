@@ -208,10 +208,7 @@ def test_clients_see_that_a_stream_broke_off() -> None:
         with pytest.raises(openai.APIError, match="The model did not answer"):
             list(chunks)
         events = messages.messages.create(
-            model="semqa",
-            max_tokens=9,
-            messages=[{"role": "user", "content": said}],
-            stream=True,
+            model="semqa", max_tokens=9, messages=[{"role": "user", "content": said}], stream=True
         )
         with pytest.raises(anthropic.APIStatusError, match="The model did not answer"):
             list(events)

@@ -68,11 +68,7 @@ def to_ansi(
         markup=False,
         emoji=False,
     )
-    blocks = [
-        answer_text(answer, question),
-        sources_text(answer),
-        summary_text(answer, question),
-    ]
+    blocks = [answer_text(answer, question), sources_text(answer), summary_text(answer, question)]
     if judged is not None:
         blocks.append(judged_text(judged))
     for block in blocks:

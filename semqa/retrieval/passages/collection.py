@@ -368,11 +368,7 @@ class Collection:
         found = [(each, passage) for each in prepared for passage in each.passages]
         searched = [
             "\n".join(
-                (
-                    each.info.title,
-                    *passage.context,
-                    each.document.text[passage.start : passage.end],
-                )
+                (each.info.title, *passage.context, each.document.text[passage.start : passage.end])
             )
             for each, passage in found
         ]

@@ -73,10 +73,7 @@ messages = Table(
     "messages",
     metadata,
     Column(
-        "number",
-        BigInteger().with_variant(Integer, "sqlite"),
-        primary_key=True,
-        autoincrement=True,
+        "number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
     ),
     Column("id", Text, nullable=False, unique=True),
     Column(

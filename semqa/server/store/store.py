@@ -259,7 +259,7 @@ class Store:
         """Give a conversation another title, and return it without its messages."""
         table = self._tables.conversations
         with self._database.writing() as connection:
-            row = self._hold(connection, owner, conversation)
+            row = self._find(connection, owner, conversation, held=True)
             connection.execute(
                 table.update().where(table.c.id == row.id).values(title=_line(title))
             )
@@ -269,7 +269,7 @@ class Store:
         """Delete a conversation and its messages."""
         table = self._tables.conversations
         with self._database.writing() as connection:
-            row = self._hold(connection, owner, conversation)
+            row = self._find(connection, owner, conversation, held=True)
             connection.execute(table.delete().where(table.c.id == row.id))
 
     def add_message(
@@ -290,7 +290,7 @@ class Store:
         identifier = _new_id("msg")
         table = self._tables.conversations
         with self._database.writing() as connection:
-            found = self._hold(connection, owner, conversation)
+            found = self._find(connection, owner, conversation, held=True)
             now = _now()
             changes: dict[str, object] = {"updated": now}
             if not found.title and role == "user":
@@ -298,22 +298,15 @@ class Store:
             connection.execute(table.update().where(table.c.id == found.id).values(**changes))
             connection.execute(
                 self._tables.messages.insert().values(
-                    id=identifier,
-                    conversation=found.id,
-                    role=role,
-                    content=written,
-                    created=now,
+                    id=identifier, conversation=found.id, role=role, content=written, created=now
                 )
             )
         return Message(identifier, role, json.loads(written), moment(now))
 
-    def _hold(self, connection: Connection, owner: str, conversation: str) -> Row[Any]:
-        """Find a conversation and lock it until the end of the transaction."""
-        return self._find(connection, owner, conversation, held=True)
-
     def _find(
         self, connection: Connection, owner: str, conversation: str, *, held: bool = False
     ) -> Row[Any]:
+        """Find a conversation; if it is held, locked until the end of the transaction."""
         table = self._tables.conversations
         query = table.select().where(
             table.c.id == _known_id("conversation", conversation), table.c.owner == owner
