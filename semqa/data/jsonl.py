@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from semqa.data.files import ByteBudget, InputFile
+    from semqa.data.files import InputFile
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
@@ -191,17 +191,16 @@ def _check_surrogates(value: object, where: str) -> None:
             ) from err
 
 
-def read_lines(path: Path | str, budget: ByteBudget | None = None) -> Iterator[Line]:
+def read_lines(path: Path | str) -> Iterator[Line]:
     """Read the lines of a file that are not blank, one at a time.
 
     Args:
         path: the file; ``-`` is standard input.
-        budget: how much may be read; by default one file of `MAX_BYTES`.
 
     Raises:
         InputError: the file cannot be read, is empty or too large, or a line is too long or binary.
     """
-    with open_input(path, budget) as file:
+    with open_input(path) as file:
         yield from lines_of(file)
 
 

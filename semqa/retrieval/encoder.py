@@ -137,14 +137,13 @@ class SentenceModel:
 
     Args:
         kind: the class that loads it, such as ``SentenceTransformer``.
-        device: such as ``cpu`` or ``cuda``; None leaves the choice to sentence-transformers.
 
     Raises:
         InputError: the model is a path where no folder is.
     """
 
-    def __init__(self, kind: str, name: str, *, role: str, device: str | None = None) -> None:
-        self._kind, self._name, self._role, self._device = kind, name, role, device
+    def __init__(self, kind: str, name: str, *, role: str) -> None:
+        self._kind, self._name, self._role = kind, name, role
         self._purpose = f"the {role} {name}"
         self._instead = f", or use {PACKAGED_ENCODER}" if role == "encoder" else ""
         looks_like_path = Path(name).is_absolute() or name.startswith((".", "~"))
@@ -210,7 +209,7 @@ class SentenceModel:
     def _load(self, name: str, **more: object) -> Any:
         library = require("sentence_transformers", extra="local", purpose=self._purpose)
         with _without_bars(self._purpose):
-            return getattr(library, self._kind)(name, device=self._device, **more)
+            return getattr(library, self._kind)(name, **more)
 
 
 def said(error: Exception) -> str:
@@ -423,6 +422,9 @@ def _plain_bert_read(path: Path) -> Any:
 DEFAULT_ENCODER = "sentence-transformers/sentence-t5-base"
 """A Sentence-T5, as in the SEMQA paper."""
 
+BATCH = 64
+"""Texts that sentence-transformers embeds together."""
+
 FEW = 4
 """Texts that are embedded at once, while other threads embed many."""
 
@@ -434,7 +436,6 @@ class SentenceEncoder:
 
     Args:
         model: the name of a model, a folder with one, or `PACKAGED_ENCODER`.
-        device: such as ``cpu`` or ``cuda``; None leaves the choice to sentence-transformers.
         cache: where vectors are kept; by default ``embeddings.sqlite`` in the cache folder.
 
     Raises:
@@ -445,14 +446,11 @@ class SentenceEncoder:
         self,
         model: str = DEFAULT_ENCODER,
         *,
-        device: str | None = None,
-        batch_size: int = 64,
         cache: EmbeddingCache | None = None,
         on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> None:
         self.name = model
-        self._source = SentenceModel("SentenceTransformer", model, role="encoder", device=device)
-        self._batch_size = batch_size
+        self._source = SentenceModel("SentenceTransformer", model, role="encoder")
         self._cache = cache or EmbeddingCache(cache_folder() / "embeddings.sqlite")
         self._on_progress = on_progress
 
@@ -516,10 +514,7 @@ class SentenceEncoder:
         model = self._model
         try:
             vectors = model.encode(
-                list(texts),
-                batch_size=self._batch_size,
-                convert_to_numpy=True,
-                show_progress_bar=False,
+                list(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False
             )
         except Exception as error:
             raise InputError(f"Encoder {self.name} failed: {said(error)}.") from error

@@ -280,7 +280,7 @@ class PlainLines(JsonLines):
         return "\n".join([told, *(f"    {place}" for place in line.get("at", ()))])
 
 
-def log_to(stream: IO[str] | None = None, level: int = logging.INFO) -> None:
+def log_to(stream: IO[str] | None = None) -> None:
     """Write the logs of semqa and of uvicorn to a stream, standard error by default."""
     stream = stream or sys.stderr
     person = stream.isatty()
@@ -290,7 +290,7 @@ def log_to(stream: IO[str] | None = None, level: int = logging.INFO) -> None:
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         # How the server comes and goes, step by step, is nothing that a person asked for.
-        logger.setLevel(max(level, logging.WARNING) if person and name == "uvicorn" else level)
+        logger.setLevel(logging.WARNING if person and name == "uvicorn" else logging.INFO)
         logger.propagate = False
     # The server logs requests itself, with their ids and without their queries.
     logging.getLogger("uvicorn.access").disabled = True

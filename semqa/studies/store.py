@@ -518,13 +518,13 @@ class Store:
 
     # What came of it
 
-    def rated(self, *, gold: bool = False) -> list[Rated]:
-        """Return the finished ratings, in the order in which they were saved.
+    def rated(self) -> list[Rated]:
+        """Return the finished ratings of ordinary items, in the order in which they were saved.
 
         Ratings of raters who failed the qualification are left out, and, if there are reviewers, what
         they have not accepted.
         """
-        numbers = set(self.study.gold if gold else self.study.ordinary)
+        numbers = set(self.study.ordinary)
         people = [each for each in self.raters() if each.state != REVIEWER]
         places = {each.name: place for place, each in enumerate(people)}
         reviewed = self.reviewed()
