@@ -133,25 +133,14 @@ class Answered:
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON-ready object."""
         asked = self.asked
-        read = self.answer.to_dict(asked.understood)
         return {
             "id": asked.id,
             "created": asked.created,
             "engine": asked.engine,
             "question": asked.question,
             "understood": asked.understood,
-            "answer": read["answer"],
-            "plain": read["plain"],
-            "verdict": read["verdict"],
-            "verified": read["verified"],
-            "abstained": self.answer.abstained,
-            "relevance": read["relevance"],
-            "unanswered": read["unanswered"],
+            **self.answer.to_dict(asked.understood),
             "finished": self.finished,
-            "counts": read["counts"],
-            "quotes": read["quotes"],
-            "dropped": read["dropped"],
-            "claims": read["claims"],
             "nearest": [quote.to_dict() for quote in self.nearest],
             "sources": [given.to_dict(number) for number, given in self.listed],
             "usage": dict(self.usage),

@@ -267,7 +267,6 @@ class ChatReply(Serializer):
         self._annotations: list[dict[str, Any]] = []
 
     def begin(self) -> list[bytes]:
-        """Return the chunk with the role."""
         return [self._chunk({"role": "assistant", "content": "", "refusal": None})]
 
     def add(self, piece: Piece) -> list[bytes]:
@@ -303,7 +302,6 @@ class ChatReply(Serializer):
         return [*chunks, b"data: [DONE]\n\n"]
 
     def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the completion."""
         message = {
             "role": "assistant",
             "content": self._content.text,

@@ -361,12 +361,10 @@ class MessageReply(Serializer):
         self._open = False
 
     def begin(self) -> list[bytes]:
-        """Return the event that a stream begins with."""
         usage = {"input_tokens": 0, "output_tokens": 0}
         return _events({"type": "message_start", "message": self._message([], None, usage)})
 
     def add(self, piece: Piece) -> list[bytes]:
-        """Take a piece, and return the events that tell of it."""
         segment = piece.segment
         citation = None
         if isinstance(segment, Quote) and segment.verified and piece.given is not None:
@@ -384,7 +382,6 @@ class MessageReply(Serializer):
         return _events(*events, *self._stop())
 
     def end(self, answered: Answered) -> list[bytes]:
-        """Return the events that a stream ends with."""
         delta = {"stop_reason": _reason(answered), "stop_sequence": None}
         return _events(
             *self._stop(),
@@ -398,12 +395,10 @@ class MessageReply(Serializer):
         )
 
     def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the message that is not streamed."""
         message = self._message(self._blocks, _reason(answered), _usage(answered))
         return {**message, "semqa": answered.details()}
 
     def failed(self, error: dict[str, Any]) -> bytes:
-        """Return the event of an error."""
         return _events(error)[0]
 
     def _message(

@@ -180,7 +180,6 @@ class ResponseReply(Serializer):
         self._sent = 0
 
     def begin(self) -> list[bytes]:
-        """Return the events up to the first text."""
         begun = self._response("in_progress", [], None)
         item = {**self._message("in_progress"), "content": []}
         return [
@@ -191,7 +190,6 @@ class ResponseReply(Serializer):
         ]
 
     def add(self, piece: Piece) -> list[bytes]:
-        """Return the text, and the annotation of a verified quote."""
         text, cited = self._content.add(piece)
         told = [self._event("output_text.delta", **self._place, delta=text, logprobs=[])]
         if cited is not None:
@@ -203,7 +201,6 @@ class ResponseReply(Serializer):
         return told
 
     def end(self, answered: Answered) -> list[bytes]:
-        """Return the events after the last text."""
         whole = self.whole(answered)
         done = {"text": self._content.text, "logprobs": []}
         return [
@@ -214,7 +211,6 @@ class ResponseReply(Serializer):
         ]
 
     def whole(self, answered: Answered) -> dict[str, Any]:
-        """Return the response."""
         status = "completed" if answered.finished else "incomplete"
         read = answered.usage["prompt_tokens"] or 0
         wrote = answered.usage["completion_tokens"] or 0

@@ -36,6 +36,7 @@ from semqa.studies.kind import (
     Stage,
     expected_of,
     json_bytes,
+    levels,
     text_part,
 )
 
@@ -164,12 +165,7 @@ _CLEAR = {
         "interpretable_level",
         "How clear is it to you what the text means?",
         "scale",
-        tuple(
-            Option(level, label)
-            for level, label in enumerate(
-                ("Not at all", "A little", "Partly", "Mostly", "Fully"), 1
-            )
-        ),
+        levels("Not at all", "A little", "Partly", "Mostly", "Fully"),
         when=_SOUND,
     ),
 }
@@ -186,10 +182,7 @@ _SUPPORTED = {
         "attributable_level",
         "How much of what the text says does the source say?",
         "scale",
-        tuple(
-            Option(level, label)
-            for level, label in enumerate(("Nothing", "A little", "About half", "Most", "All"), 1)
-        ),
+        levels("Nothing", "A little", "About half", "Most", "All"),
         when=_SOUND,
         hint="Think of the text as “According to the source, …”.",
     ),
@@ -218,7 +211,6 @@ class Ais(Kind):
     per_item = 5
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of JSON lines, and of a released CSV."""
         del design
         items: list[Item] = []
         evidence: dict[str, Evidence] = {}
@@ -254,11 +246,9 @@ class Ais(Kind):
         return kept
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells an output from others."""
         return item.data.get("task", ""), item.item, item.system
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the stages of a design."""
         alone, source = _alone(item), _source(item)
         compared = "Compare it with its source"
         if design == ATTRIBUTION_ONLY:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from semqa.metrics.agreement import Level
     from semqa.metrics.bootstrap import Mean
     from semqa.studies.folder import Study
-    from semqa.studies.kind import Item, Rated
+    from semqa.studies.kind import Item, Rated, Table
 
 RESAMPLES = 10_000
 ALL = "all"
@@ -135,7 +135,7 @@ def labels_report(
         "labels": shares,
         "agreement": agreed,
     }
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+    tables: list[Table] = [
         (
             ("decided by most", "items", *(f"{c}" for label in labels for c in (label, "%"))),
             [
@@ -195,9 +195,7 @@ def rater_agreement(
     }
 
 
-def agreement_table(
-    found: Mapping[str, Mapping[str, Any]],
-) -> tuple[Sequence[str], list[Sequence[str]]]:
+def agreement_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
     """Return a row per question: alpha, pairs, and the mean kappa of two raters."""
     rows: list[Sequence[str]] = []
     for name, own in found.items():
@@ -216,9 +214,7 @@ def agreement_table(
     return ("agreement", "rated twice", "α", "pairs", "mean κ", "of raters' pairs"), rows
 
 
-def times_table(
-    found: Mapping[str, Mapping[str, Any]],
-) -> tuple[Sequence[str], list[Sequence[str]]]:
+def times_table(found: Mapping[str, Mapping[str, Any]]) -> Table:
     """Return a row of times per name; see `times_of`."""
     return (
         ("time", "ratings", "seconds, median", "mean", "sd", "seconds per word", "sd"),
@@ -309,10 +305,8 @@ def _compare(
     return found
 
 
-def _tables(
-    record: dict[str, Any], scales: Sequence[str]
-) -> list[tuple[Sequence[str], list[Sequence[str]]]]:
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+def _tables(record: dict[str, Any], scales: Sequence[str]) -> list[Table]:
+    tables: list[Table] = [
         (
             ("mean, 95% interval", *scales),
             [[name, *(_mean(own[s]) for s in scales)] for name, own in record["means"].items()],

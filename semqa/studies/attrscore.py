@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from semqa.attribution.attrscore.labels import Label
     from semqa.data.csv_rows import CsvFile
     from semqa.studies.folder import Study
-    from semqa.studies.kind import Input, Part, Rated
+    from semqa.studies.kind import Input, Part, Rated, Table
 
 _LABEL = Question(
     "label",
@@ -56,11 +56,9 @@ class AttrScore(LabelledTables):
     plain = ("id", "query", "answer", "reference", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells an example from others."""
         return str(item.data["file"]), item.item
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the one stage."""
         del design
         data = item.data
         reference = str(data["reference"])
@@ -88,7 +86,6 @@ class AttrScore(LabelledTables):
         return (Stage("Compare the claim with the reference", parts, asked),)
 
     def entries(self, given: Input) -> list[Entry]:
-        """Return the examples of a file."""
         found = []
         rows = read_table(given.path)
         for example, row in zip(read_examples(given.path, labelled=given.gold), rows, strict=True):
@@ -108,7 +105,6 @@ class AttrScore(LabelledTables):
         return found
 
     def row(self, rated: Rated) -> dict[str, Any]:
-        """Return a rating as a line of JSON."""
         data, values = rated.item.data, rated.values
         more = {"system": rated.item.system, "domain": _domain(rated.item)}
         return {
@@ -139,7 +135,6 @@ class AttrScore(LabelledTables):
         return with_records(wide, records)
 
     def cells(self, item: Item, label: Label | None, *, several: bool) -> Mapping[str, Any]:
-        """Return the cells of an example by column."""
         return {
             **item.data,
             "id": "/".join(self.key(item)) if several else item.item,
@@ -193,7 +188,7 @@ def _by_domain(compared: Sequence[tuple[Item, Label, Label | None]]) -> dict[str
     }
 
 
-def _score_tables(record: Mapping[str, Any]) -> list[tuple[Sequence[str], list[Sequence[str]]]]:
+def _score_tables(record: Mapping[str, Any]) -> list[Table]:
     from semqa.studies.analysis import figure
 
     def percent(value: float | None) -> str:
@@ -201,7 +196,7 @@ def _score_tables(record: Mapping[str, Any]) -> list[tuple[Sequence[str], list[S
 
     scores = record["against_labels"]
     confusion = scores["confusion"]
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [
+    tables: list[Table] = [
         (
             ("label in the file", *LABELS, "undecided"),
             [

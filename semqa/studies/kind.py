@@ -28,6 +28,9 @@ Part = dict[str, Any]
 
 Format = Literal["csv", "jsonl"]
 
+Table = tuple["Sequence[str]", "Sequence[Sequence[str]]"]
+"""Headers, of which the first names the table, and rows."""
+
 _Vote = TypeVar("_Vote", bound=Hashable)
 
 MAX_TEXT = 10_000
@@ -78,6 +81,11 @@ class Option(NamedTuple):
     label: str
     hint: str = ""
     alone: bool = False
+
+
+def levels(*labels: str) -> tuple[Option, ...]:
+    """Return the options of a scale, from 1."""
+    return tuple(Option(level, label) for level, label in enumerate(labels, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +264,11 @@ class Figures(NamedTuple):
     """What a study found.
 
     Attributes:
-        tables: for a person: headers, and rows; the first header names the table.
+        tables: for a person.
     """
 
     record: dict[str, Any]
-    tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]]
+    tables: Sequence[Table]
     notes: Sequence[str]
 
 

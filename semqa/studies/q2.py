@@ -55,11 +55,9 @@ class Q2(LabelledTables):
     plain = ("id", "system", "topic", "message", "response", "knowledge", "label")
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells a response from others."""
         return str(item.data["file"]), item.item, item.system
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the one stage."""
         del design
         response, knowledge = str(item.data["response"]), str(item.data["knowledge"])
         before = [text_part(*each) for each in _before(item)]
@@ -94,7 +92,6 @@ class Q2(LabelledTables):
         return (Stage("Compare the response with the knowledge", parts, asked),)
 
     def entries(self, given: Input) -> list[Entry]:
-        """Return the responses of a file."""
         try:
             file = read_responses(given.path)
         except InputError as error:
@@ -125,7 +122,6 @@ class Q2(LabelledTables):
         return found
 
     def row(self, rated: Rated) -> dict[str, Any]:
-        """Return a rating as a line of JSON."""
         data, values = rated.item.data, rated.values
         return {
             "file": data["file"],
@@ -162,7 +158,6 @@ class Q2(LabelledTables):
         return with_records(wide, records)
 
     def cells(self, item: Item, label: bool | None, *, several: bool) -> Mapping[str, Any]:
-        """Return the cells of a response by column."""
         del several
         key = "/".join(filter(None, self.key(item)))
         return {**item.data, "id": key, "system": item.system, "label": _cell(label)}

@@ -122,16 +122,13 @@ class LabelledTables(Kind):
         """Return the cells of an item by column of `plain`, if its file is one of several or not."""
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make the items of all files."""
         del design
         return [entry.item for each in inputs for entry in self.entries(each)]
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Keep the tables."""
         return kept_tables(inputs)
 
     def undecided(self, item: Item, given: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether no label has more votes than the others."""
         del item
         return tied(values[self.question] for values in given)
 

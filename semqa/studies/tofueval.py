@@ -47,6 +47,7 @@ from semqa.studies.kind import (
     Stage,
     expected_of,
     json_bytes,
+    levels,
     majority,
     text_part,
 )
@@ -78,10 +79,7 @@ _RELEVANCE = Question(
     "relevance",
     "How well does the summary keep to the topic?",
     "scale",
-    tuple(
-        Option(level, label)
-        for level, label in enumerate(("Not at all", "Hardly", "About half", "Mostly", "Fully"), 1)
-    ),
+    levels("Not at all", "Hardly", "About half", "Mostly", "Fully"),
 )
 _WRITTEN = Question(
     "key_points",
@@ -101,20 +99,16 @@ class TofuEval(Kind):
     per_item = 2
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make an item of each summary, or of each topic."""
         files = _Files(inputs)
         return files.topics() if design == KEY_POINTS else files.summaries()
 
     def keep(self, inputs: Sequence[Input]) -> dict[str, bytes]:
-        """Keep annotated sentences and key points."""
         return kept_tables([each for each in inputs if _role(each) != "documents"])
 
     def key(self, item: Item) -> tuple[str, ...]:
-        """Return what tells a summary from others."""
         return tuple(str(item.data[name]) for name in _KEY)
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return a stage per sentence, and one for the whole."""
         data = item.data
         topic = text_part("Topic", str(data["topic"]))
         document: Part = {
@@ -160,7 +154,6 @@ class TofuEval(Kind):
         return tuple(stages)
 
     def imported(self, study: Study, inputs: Sequence[Input]) -> list[Given]:
-        """Return annotated sentences, or key points, as ratings."""
         places = {self.key(item): n for n, item in enumerate(study.items, 1)}
         files = _Files(inputs)
         if study.settings.design == KEY_POINTS:
@@ -192,7 +185,6 @@ class TofuEval(Kind):
         return _plain(study, ratings)
 
     def released(self, study: Study, ratings: Sequence[Rated]) -> dict[str, Iterable[bytes]]:
-        """Return the tables that the study was made of, with verdicts."""
         return {
             name: _labelled(study, name, file, ratings) for name, file in _kept(study).items()
         } or super().released(study, ratings)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from semqa.attribution.tofueval.meta import ErrorCounts, Rate
     from semqa.studies.folder import Study
-    from semqa.studies.kind import Item, Rated
+    from semqa.studies.kind import Item, Rated, Table
 
 
 def report(studies: Sequence[tuple[Study, Sequence[Rated]]]) -> Figures:
@@ -111,9 +111,7 @@ def _mean_of(values: Sequence[int]) -> dict[str, Any]:
     return {"value": fmean(values) if values else None, "n": len(values)}
 
 
-def _rate_tables(
-    rates: Sequence[Rate], types: ErrorCounts
-) -> list[tuple[Sequence[str], list[Sequence[str]]]]:
+def _rate_tables(rates: Sequence[Rate], types: ErrorCounts) -> list[Table]:
     rows: dict[tuple[str, str], dict[str, Rate]] = {}
     for rate in rates:
         if (rate.dataset, rate.split) == (ALL, ALL):
@@ -139,7 +137,7 @@ def _rate_tables(
         "err",
         "%",
     )
-    tables: list[tuple[Sequence[str], list[Sequence[str]]]] = [(heads, shown)]
+    tables: list[Table] = [(heads, shown)]
     if types.exploded:
         tables.append(
             (
@@ -158,9 +156,7 @@ def _rate_tables(
     return tables
 
 
-def _systems_table(
-    systems: Mapping[str, Mapping[str, Any]],
-) -> tuple[Sequence[str], list[Sequence[str]]]:
+def _systems_table(systems: Mapping[str, Mapping[str, Any]]) -> Table:
     return (
         ("summaries by system", "relevance 1–5", "relevant %", "ratings", "complete %", "ratings"),
         [

@@ -60,7 +60,6 @@ class Writing(Kind):
     reviewed = True
 
     def read(self, inputs: Sequence[Input], design: str) -> list[Item]:
-        """Make items of questions, and of answers to correct."""
         del design
         questions: dict[str, Question] = {}
         starts: dict[str, str] = {}
@@ -92,7 +91,6 @@ class Writing(Kind):
         return [_item(question, starts.get(question.qid, "")) for question in wanted] + own
 
     def stages(self, item: Item, design: str) -> tuple[Stage, ...]:
-        """Return the one stage."""
         del design
         sources = _sources(item)
         start, lost = pieces_of(item.data.get("start", ""), sources)
