@@ -432,7 +432,8 @@ FEW = 4
 class SentenceEncoder:
     """Embeds texts with a sentence-transformers model, each text once per machine.
 
-    The model is loaded when a text is met that is not in the cache.
+    The model is loaded when a text is met that is not in the cache; then its errors are those of
+    `SentenceModel.load`.
 
     Args:
         model: the name of a model, a folder with one, or `PACKAGED_ENCODER`.
@@ -455,21 +456,11 @@ class SentenceEncoder:
         self._on_progress = on_progress
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row a text, float32[texts, width].
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, packages are missing, or the cache failed.
-        """
+        """Return one row a text, float32[texts, width]."""
         return self._cache.encode(self.identity(), texts, self._compute, self._on_progress)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return what `encode` does, computed now: for texts whose vectors are kept elsewhere.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Return what `encode` does, computed now: for texts whose vectors are kept elsewhere."""
         quick = self.quick(texts)
         return self._compute(texts) if quick is None else quick
 

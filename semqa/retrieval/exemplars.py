@@ -295,11 +295,7 @@ class UpTo:
         self._selector = selector
 
     def select(self, question: str, count: int) -> Sequence[Exemplar]:
-        """Choose up to `count` exemplars, the most useful first.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Choose up to `count` exemplars, the most useful first."""
         return self._selector.select(question, self._count(question, count))
 
     def prepare(self, questions: Sequence[str], count: int) -> None:
@@ -320,11 +316,7 @@ STRATEGIES = ("knn", "random", "fixed", "fixed:QID,QID")
 
 
 def check_strategy(strategy: str) -> None:
-    """See that there is such a strategy, before anything is read for it.
-
-    Raises:
-        InputError: there is none.
-    """
+    """See that there is such a strategy, before anything is read for it."""
     name, colon, qids = strategy.partition(":")
     if name not in ("knn", "random", "fixed") or (colon and (name != "fixed" or not qids.strip())):
         raise InputError(

