@@ -80,11 +80,7 @@ def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
 
 
 def csv_of(file: InputFile) -> CsvFile:
-    """Read an open file; see `read_csv`.
-
-    Raises:
-        InputError: it is no such file.
-    """
+    """Read an open file; see `read_csv`."""
     lines = _Lines(file)
     records = list(_records(lines))
     if not records:
@@ -102,11 +98,7 @@ def csv_of(file: InputFile) -> CsvFile:
 
 
 def write_csv(path: Path | str, file: CsvFile) -> None:
-    """Write a CSV file atomically; records that were read and not changed stay as they were.
-
-    Raises:
-        InputError: the path cannot be written.
-    """
+    """Write a CSV file atomically; records that were read and not changed stay as they were."""
     write_atomic(path, encode_csv(file))
 
 

@@ -87,11 +87,7 @@ class RemoteFile:
         return folder / self.dataset / self.name
 
     def state(self, cache_dir: Path | str | None = None) -> Literal["cached", "damaged", "absent"]:
-        """Return how the cache holds the file.
-
-        Raises:
-            UnavailableError: the cache cannot be read.
-        """
+        """Return how the cache holds the file."""
         path = self.path(cache_dir)
         try:
             if not path.is_file():
@@ -122,9 +118,6 @@ REMOTE_FILES: tuple[RemoteFile, ...] = (
 
 def remote_file(name: str, split: str) -> RemoteFile:
     """Return the file of a dataset's split.
-
-    Raises:
-        InputError: there is none.
 
     Example:
         >>> remote_file("quotesum", "dev").name

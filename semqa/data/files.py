@@ -36,11 +36,7 @@ _BLOCK = 2**20
 
 
 def setting(name: str, default: int) -> int:
-    """Return a limit: the environment variable `name` where it is set, else `default`.
-
-    Raises:
-        InputError: the variable is no whole number above zero.
-    """
+    """Return a limit: the environment variable `name` where it is set, else `default`."""
     value = os.environ.get(name, "").strip()
     if not value:
         return default
@@ -99,11 +95,7 @@ class InputFile:
         self._budget = budget
 
     def read_line(self, line: int) -> bytes:
-        """Return the next line with its line end, or nothing at the end of the file.
-
-        Raises:
-            InputError: the line is longer than the limit, or holds a NUL byte.
-        """
+        """Return the next line with its line end, or nothing at the end of the file."""
         longest = setting(LINE_BYTES_SETTING, MAX_LINE_BYTES)
         try:
             raw = self._stream.readline(longest + 1)

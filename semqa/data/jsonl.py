@@ -1,6 +1,6 @@
 """JSON lines: one object a line, read strictly and written atomically.
 
-Strict means: what a program could misread is refused with file, line and field: doubled keys,
+Strict means: what a program could misread is refused, by an InputError with file, line and field: doubled keys,
 NaN, infinities, numbers beyond Python's limits, nesting without end, lone surrogates. Blank lines,
 Windows line ends and a byte order mark are harmless and accepted. Knows no field by name.
 """
@@ -151,9 +151,6 @@ def _finite(digits: str) -> float:
 def decode_json(text: str, where: str) -> object:
     """Decode one JSON value strictly.
 
-    Raises:
-        InputError: no JSON, or a value that is refused (see the module).
-
     Example:
         >>> decode_json('{"a": [1, 2]}', "x.json")
         {'a': [1, 2]}
@@ -196,20 +193,13 @@ def read_lines(path: Path | str) -> Iterator[Line]:
 
     Args:
         path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file cannot be read, is empty or too large, or a line is too long or binary.
     """
     with open_input(path) as file:
         yield from lines_of(file)
 
 
 def lines_of(file: InputFile) -> Iterator[Line]:
-    """Read the lines of an open file that are not blank, one at a time.
-
-    Raises:
-        InputError: the file is empty or too large, or a line is too long or binary.
-    """
+    """Read the lines of an open file that are not blank, one at a time."""
     number, offset, found = 0, 0, False
     while raw := file.read_line(number + 1):
         number += 1
@@ -222,21 +212,13 @@ def lines_of(file: InputFile) -> Iterator[Line]:
 
 
 def decode_row(line: Line) -> Row:
-    """Decode one line, which must be a JSON object.
-
-    Raises:
-        InputError: it is not; the message names file, line and place.
-    """
+    """Decode one line, which must be a JSON object."""
     text = decode_text(line.raw, line.where, line.offset)
     return as_row(decode_json(text, line.where), line.where)
 
 
 def as_row(value: object, where: str) -> Row:
-    """Take a decoded value as a row.
-
-    Raises:
-        InputError: the value is no object.
-    """
+    """Take a decoded value as a row."""
     if not isinstance(value, dict):
         raise InputError(f"not an object, but {describe(value)}.", where=where)
     return Row(where, value)
@@ -252,11 +234,7 @@ def read_rows(path: Path | str) -> Iterator[Row]:
 
 
 def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write JSON lines atomically: readers find the old file or the whole new one.
-
-    Raises:
-        InputError: a row holds what JSON cannot, or the path cannot be written.
-    """
+    """Write JSON lines atomically: readers find the old file or the whole new one."""
     write_atomic(path, (encode_row(row) for row in rows))
 
 
@@ -277,11 +255,7 @@ def encode_row(row: Mapping[str, object]) -> bytes:
 
 
 def cut_torn_line(path: Path) -> None:
-    """Make a file if missing, and cut off a last line without its end, which a crash left.
-
-    Raises:
-        InputError: it is no regular file.
-    """
+    """Make a file if missing, and cut off a last line without its end, which a crash left."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a regular file.", hint="Choose another.")
     with path.open("ab+") as stream:

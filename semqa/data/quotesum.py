@@ -261,9 +261,6 @@ def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
 
     Args:
         path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file as a whole cannot be read.
     """
     groups = _Groups()
     errors: list[str] = []
@@ -302,11 +299,7 @@ def write_quotesum(path: Path | str, questions: Iterable[Question]) -> None:
 
 
 def question_rows(question: Question) -> Iterator[dict[str, object]]:
-    """Yield the rows of a question, one per reference, all columns of the release in its order.
-
-    Raises:
-        InputError: the question does not fit the columns.
-    """
+    """Yield the rows of a question, one per reference, all columns of the release in its order."""
     sources = question.sources
     for reference in question.references:
         answers = reference.source_answers

@@ -1,7 +1,8 @@
 """A user's own passages as numbered sources, and answers with their sources.
 
 One file or one JSON object is one source, whole. Text is taken as it is; other documents are read by
-`semqa.documents`. Answers are what ``semqa answer --json`` writes.
+`semqa.documents`. Answers are what ``semqa answer --json`` writes. What is not usable raises an InputError
+that names file, line and field.
 """
 
 from __future__ import annotations
@@ -115,9 +116,6 @@ def read_piped_sources() -> tuple[Source, ...]:
 
     It is JSON where it begins like an object with fields, or an array of them; otherwise it is text
     and one source, which may well begin with a bracket.
-
-    Raises:
-        InputError: standard input is not usable, or blank.
     """
     with open_input(STDIN, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw, name = file.read_all(), file.name
@@ -146,11 +144,7 @@ def _json_rows(raw: bytes, name: str) -> Iterator[Row]:
 
 
 def source_of(row: Row) -> Source:
-    """Return the source that an object describes: ``text``, perhaps ``title`` and ``url``.
-
-    Raises:
-        InputError: it describes none.
-    """
+    """Return the source that an object describes: ``text``, perhaps ``title`` and ``url``."""
     text, title, url = row.text("text"), _optional(row, "title") or "", _optional(row, "url")
     if not text.strip() and not title.strip():
         raise InputError("This source has no text and no title.", where=row.where)
@@ -243,9 +237,6 @@ def answer_in(text: str, name: str) -> GivenAnswer | None:
 
     Returns:
         None where the text is none, and so an answer itself.
-
-    Raises:
-        InputError: it is one, and not usable.
     """
     if not text.lstrip().startswith("{"):
         return None
@@ -261,9 +252,6 @@ def answer_of(row: Row, number: int = 1) -> GivenAnswer:
 
     Args:
         number: of the record; its key if it has none.
-
-    Raises:
-        InputError: the record is not usable.
     """
     key = next((row.text(name) for name in ("qid", "id") if name in row.fields), str(number))
     text = row.text("prediction") if "answer" not in row.fields else row.text("answer")

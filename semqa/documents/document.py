@@ -20,9 +20,6 @@ class Limits:
         unpacked: bytes that it becomes when it is unpacked.
         characters: code points of its text.
         memory: bytes of memory to read it, where the system can hold a process to that.
-
-    Raises:
-        InputError: a limit is not above zero.
     """
 
     size: int = 64 * 2**20

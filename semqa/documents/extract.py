@@ -54,9 +54,6 @@ def kind_of(name: str, data: bytes) -> str:
     What the bytes are decides; the ending of the name tells only kinds of text apart. A name that
     promises a PDF or a Word document must keep the promise.
 
-    Raises:
-        InputError: it is of no kind that is read.
-
     Example:
         >>> kind_of("notes.md", b"# Notes"), kind_of("notes.txt", b"%PDF-1.7 ...")
         ('md', 'pdf')

@@ -60,13 +60,7 @@ class Readers:
         atexit.register(self.close)
 
     def read(self, name: str, kind: str, data: bytes, limits: Limits) -> Read:
-        """Read a file of a known kind; safe from several threads.
-
-        Raises:
-            InputError: the parser refused it, or it took too long or too much memory.
-            MissingExtraError: its packages are missing.
-            UnavailableError: no process could be started.
-        """
+        """Read a file of a known kind; safe from several threads."""
         with self._turns:
             reader = self._take()
             kept = False

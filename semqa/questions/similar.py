@@ -31,9 +31,6 @@ def similar_pairs(questions: Sequence[str], least: float) -> Iterator[tuple[int,
 
     Args:
         least: the threshold, above 0.
-
-    Raises:
-        MissingExtraError: scikit-learn is not installed.
     """
     np: Any = require("numpy", extra="questions", purpose="merging similar questions")
     sparse: Any = require("scipy.sparse", extra="questions", purpose="merging similar questions")

@@ -54,9 +54,6 @@ class AnswerReader:
         """Take more of the text, and return the segments that are sure by now.
 
         Free text may come in several segments that follow each other.
-
-        Raises:
-            InputError: there are more marks than `QuotedAnswer.parse` takes.
         """
         self._text.append(piece)
         return self._take(piece, final=False)

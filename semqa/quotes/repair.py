@@ -411,11 +411,7 @@ class Repairer:
         return Repairs(tuple(self._quotes), tuple(self._dropped))
 
     def add(self, piece: str) -> str:
-        """Take more of the text, and return what is sure by now.
-
-        Raises:
-            InputError: there are more marks than `QuotedAnswer.parse` takes.
-        """
+        """Take more of the text, and return what is sure by now."""
         return self._take(piece, final=False)
 
     def end(self) -> str:

@@ -170,7 +170,6 @@ async def asked_of(
     """Return the question of a conversation, and the text that its answer goes to.
 
     Args:
-        field: the field of the request that has the messages.
         max_tokens: None for no limit.
     """
     unused = body.unused()

@@ -117,11 +117,7 @@ class ResponsesRequest(Conversing):
         return names or None, limit
 
     def turns(self) -> list[Turn]:
-        """Return the conversation.
-
-        Raises:
-            InputError: an item is no message, a part is no text, or instructions cannot be honoured.
-        """
+        """Return the conversation."""
         items = [Item(content=self.input)] if isinstance(self.input, str) else self.input
         said = []
         for at, item in enumerate(items):

@@ -81,10 +81,6 @@ class Workers:
 
         Closing the iterator gives the work up, and so does its time when it is over: an answer that
         waits is not begun, a stream ends at its next piece, and what is computed at the next source.
-
-        Raises:
-            BusyError: too many answers wait.
-            TooSlowError: it took too long.
         """
         if self._there >= self._most:
             raise BusyError(
@@ -259,11 +255,7 @@ class Reading:
                     await done.wait()
 
     async def run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Call something that blocks, when its turn comes; it goes on if the client leaves.
-
-        Raises:
-            BusyError: too many wait.
-        """
+        """Call something that blocks, when its turn comes; it goes on if the client leaves."""
         waiting = self._turns.statistics().tasks_waiting
         if waiting >= self._waiting:
             raise BusyError(
@@ -285,8 +277,6 @@ class Reading:
             call: what to call; it uses `check_cancelled`.
 
         Raises:
-            BusyError: too many wait.
-            TooSlowError: the time is over.
             GoneError: the client left.
         """
         begun, over = threading.Event(), threading.Event()

@@ -125,9 +125,6 @@ class Study:
 
         Args:
             folder: where; made if it is missing.
-
-        Raises:
-            InputError: the folder has something in it, an item cannot be shown, or there are none.
         """
         kind = kind_of(settings.kind)
         study = cls(folder, settings, tuple(items), kind.guidelines(settings.design))

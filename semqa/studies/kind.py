@@ -261,11 +261,7 @@ class Given(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What a study found.
-
-    Attributes:
-        tables: for a person.
-    """
+    """What a study found."""
 
     record: dict[str, Any]
     tables: Sequence[Table]

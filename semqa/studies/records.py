@@ -87,7 +87,6 @@ class Rater(NamedTuple):
     """A rater, or the owner of the study.
 
     Attributes:
-        name: shown to the owner, and in exports.
         state: ``active``, ``removed``, ``failed`` (the qualification), ``imported`` (ratings from
             elsewhere; has no link), ``reviewer``, or ``owner``.
     """

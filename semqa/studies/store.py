@@ -67,7 +67,6 @@ class Progress(NamedTuple):
 
     Attributes:
         done, total: items, gold ones included.
-        seconds: worked.
         last: when something was last saved, in seconds since 1970; None if nothing was.
     """
 
@@ -93,10 +92,6 @@ def new_study(
 
     Args:
         folder: where; made if it is missing.
-
-    Raises:
-        InputError: the folder has something in it, an item cannot be shown, there are too few raters,
-            or a name cannot be one.
     """
     if len(names) < settings.per_item:
         raise InputError(

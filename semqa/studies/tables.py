@@ -91,11 +91,6 @@ class LabelledTables(Kind):
 
     Two people judge each item; where they differ, a third one does, who sees nothing of what they said.
     The design ``independent`` asks as many as are wanted and settles nothing.
-
-    Attributes:
-        question: the id of the question that the label answers.
-        text: the name of the item's datum that is judged.
-        plain: columns of an export of several tables, or of JSON lines.
     """
 
     designs = (ADJUDICATED, INDEPENDENT)

@@ -67,9 +67,6 @@ def read_pieces(given: object, sources: Sequence[Source]) -> list[Piece]:
 
     Args:
         sources: the passages by number; a number that is not used has an empty one.
-
-    Raises:
-        InputError: a place is not in its passage or cannot be marked, or free text could break marks.
     """
     if not isinstance(given, list) or len(given) > MAX_PIECES:
         raise InputError(f"must be a list of at most {MAX_PIECES} pieces.", field="answer")

@@ -52,11 +52,7 @@ def parse(name: str, data: bytes, limits: Limits) -> tuple[str, str, tuple[int, 
 
 
 def text_of(name: str, page: str) -> tuple[str, str, str]:
-    """Return the title, the first heading and the text of a page.
-
-    Raises:
-        InputError: it cannot be parsed.
-    """
+    """Return the title, the first heading and the text of a page."""
     etree = require("lxml.etree", extra="documents", purpose=f"reading {name}")
     parser = etree.HTMLParser(
         encoding="utf-8",

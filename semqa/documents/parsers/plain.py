@@ -91,9 +91,6 @@ def decode(name: str, data: bytes, stated: str | None = None) -> str:
     Args:
         data: its bytes.
         stated: the encoding that the file states for itself, tried where the bytes do not tell.
-
-    Raises:
-        InputError: they are no text in any encoding that could be made out.
     """
     for bom, marked in _BOMS:
         if data.startswith(bom):

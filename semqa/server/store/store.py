@@ -133,9 +133,6 @@ class Store:
         Args:
             url: such as ``sqlite:////var/lib/semqa/semqa.sqlite`` or
                 ``postgresql://user:password@host/name``, or the file of SQLite.
-
-        Raises:
-            MissingExtraError: packages are missing.
         """
         require("sqlalchemy", extra="serve", purpose="the store of conversations")
         require("alembic", extra="serve", purpose="the store of conversations")
