@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -194,8 +195,7 @@ def raters(
 ) -> None:
     """Show how far each rater is; add or remove raters, also while the study is served."""
     _require()
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         if remove is not None:
             store.remove_rater(remove)
         if add is not None:
@@ -207,8 +207,6 @@ def raters(
             return
         rows = _progress_rows(store.progress())
         missing = store.missing()
-    finally:
-        store.close()
     if as_json:
         write_result(json_line({"raters": rows, "missing": missing}, indent=2))
         return
@@ -236,14 +234,11 @@ def take_in(
     _require()
     from semqa.studies.kind import Input, counted
 
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         found = store.study.kind.imported(store.study, [Input(path) for path in files])
         if not found:
             raise InputError("There are no ratings in these files.")
         store.take_in(rater, found)
-    finally:
-        store.close()
     say(f"{folder}: {counted(len(found), 'item')} as rated by {rater}.")
 
 
@@ -279,8 +274,7 @@ def export(
     chosen = form or out.suffix.removeprefix(".").lower()
     if chosen not in ("csv", "jsonl"):
         raise InputError(f"must be csv or jsonl, got {chosen!r}.", field="--format")
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         lines = store.study.kind.export(store.study, store.rated(), chosen)  # type: ignore[arg-type]
         if str(out) == "-":
             write_result(b"".join(lines).decode())
@@ -290,15 +284,12 @@ def export(
             from semqa.studies.kind import counted
 
             say(f"{counted(waiting, 'finished answer')} left out: not accepted by a reviewer yet.")
-    finally:
-        store.close()
 
 
 def _export_released(folder: Path, out: Path) -> None:
     from semqa.data.files import write_atomic
 
-    store = _store(folder)
-    try:
+    with closing(_store(folder)) as store:
         files = store.study.kind.released(store.study, store.rated())
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -306,8 +297,6 @@ def _export_released(folder: Path, out: Path) -> None:
             raise InputError(f"Cannot make the folder {out}: {error.strerror}.") from error
         for name, lines in files.items():
             write_atomic(out / name, lines)
-    finally:
-        store.close()
     say(f"{out}: {', '.join(files)}")
 
 
@@ -325,13 +314,10 @@ def report(
     _require()
     studies, people = [], []
     for folder in folders:
-        store = _store(folder)
-        try:
+        with closing(_store(folder)) as store:
             studies.append((store.study, store.rated()))
             name = f"{folder.name}: " if len(folders) > 1 else ""
             people += _progress_rows(store.progress(), name)
-        finally:
-            store.close()
     kinds = list(dict.fromkeys(study.settings.kind for study, _ in studies))
     if len(kinds) > 1:
         raise InputError(f"The studies are of different kinds: {', '.join(kinds)}.")
