@@ -68,9 +68,6 @@ class CsvFile:
 def read_csv(path: Path | str, budget: ByteBudget | None = None) -> CsvFile:
     """Read a CSV file of UTF-8 with a header; blank lines are no records.
 
-    Args:
-        path: the file; ``-`` is standard input.
-
     Raises:
         InputError: the file cannot be read, is empty or too large, is no UTF-8, a quote is not
             closed, or a record has more or fewer cells than the header.

@@ -168,7 +168,6 @@ def fetch(
     a file, one downloads it and the others wait.
 
     Args:
-        cache_dir: the cache folder; by default `cache_folder()`.
         progress: called as bytes arrive; never if the file is cached.
 
     Raises:
@@ -190,10 +189,6 @@ def fetch(
 
 def download(url: str, pin: Pin, progress: ProgressCallback | None = None) -> bytes:
     """Download a small file, trying again after failures that may pass.
-
-    Args:
-        pin: what the content must be.
-        progress: called as bytes arrive.
 
     Raises:
         InputError: the address is invalid.

@@ -158,12 +158,7 @@ def open_input(path: Path | str, budget: ByteBudget | None = None) -> Iterator[I
 
 
 def check_binary(raw: bytes, where: str, offset: int) -> None:
-    """Refuse bytes that cannot be text because they hold a NUL byte.
-
-    Args:
-        raw: the bytes.
-        offset: where in the file `raw` begins, in bytes.
-    """
+    """Refuse bytes that cannot be text because they hold a NUL byte."""
     at = raw.find(b"\0")
     if at < 0:
         return
@@ -180,8 +175,6 @@ def decode_text(raw: bytes, where: str, offset: int = 0) -> str:
     r"""Decode UTF-8, without a byte order mark at the beginning of the file.
 
     Args:
-        raw: the bytes.
-        where: the place that a message names, such as ``file:line``.
         offset: where in the file `raw` begins, in bytes.
 
     Raises:

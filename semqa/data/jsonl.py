@@ -189,11 +189,7 @@ def _check_surrogates(value: object, where: str) -> None:
 
 
 def read_lines(path: Path | str) -> Iterator[Line]:
-    """Read the lines of a file that are not blank, one at a time.
-
-    Args:
-        path: the file; ``-`` is standard input.
-    """
+    """Read the lines of a file that are not blank, one at a time."""
     with open_input(path) as file:
         yield from lines_of(file)
 
@@ -225,11 +221,7 @@ def as_row(value: object, where: str) -> Row:
 
 
 def read_rows(path: Path | str) -> Iterator[Row]:
-    """Read the objects of a JSON-lines file, one at a time.
-
-    Args:
-        path: the file; ``-`` is standard input.
-    """
+    """Read the objects of a JSON-lines file, one at a time."""
     return map(decode_row, read_lines(path))
 
 

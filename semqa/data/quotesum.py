@@ -220,9 +220,6 @@ def read_quotesum(path: Path | str) -> list[Question]:
 
     Columns that are missing are read as empty, except ``qid``, ``unique_id``, ``question`` and
     ``summary``. Optional columns ``url1``…``url8``, not in the release, give the sources' addresses.
-
-    Args:
-        path: the file; ``-`` is standard input.
     """
     groups = _Groups()
     for line in read_lines(path):
@@ -234,9 +231,6 @@ def read_questions(path: Path | str) -> list[Question]:
     """Read the questions of a file like QuoteSum's whose rows may lack answers.
 
     A row without ``summary`` has an empty one, and one without ``unique_id`` its place in the file.
-
-    Args:
-        path: the file; ``-`` is standard input.
     """
     groups = _Groups()
     for number, line in enumerate(read_lines(path), 1):
@@ -257,11 +251,7 @@ class FileCheck:
 
 
 def check_quotesum(path: Path | str, max_errors: int = 20) -> FileCheck:
-    """Check all rows of a QuoteSum file, where `read_quotesum` stops at the first bad one.
-
-    Args:
-        path: the file; ``-`` is standard input.
-    """
+    """Check all rows of a QuoteSum file, where `read_quotesum` stops at the first bad one."""
     groups = _Groups()
     errors: list[str] = []
     count = 0
@@ -333,9 +323,6 @@ _LISTED = 5
 
 def read_predictions(path: Path | str) -> dict[str, str]:
     """Read a file of predictions.
-
-    Args:
-        path: the file; ``-`` is standard input.
 
     Returns:
         The answer text by question id, in file order; a text may be empty.

@@ -96,9 +96,6 @@ def read_sources_jsonl(path: Path | str) -> tuple[Source, ...]:
 
     An object has the field ``text`` and may have ``title`` and ``url`` (a string or null); other
     fields are ignored.
-
-    Args:
-        path: the file; ``-`` is standard input.
     """
     with open_input(path, ByteBudget(MAX_SOURCES_BYTES)) as file:
         raw = file.read_all()
@@ -213,9 +210,6 @@ def read_answers(path: Path | str) -> list[GivenAnswer]:
     An object has ``answer`` (or ``prediction``) and ``sources``, an array of objects with ``text``
     and perhaps ``title``, ``url`` and ``number``, without which they are numbered in order; it may
     have ``question``, and ``qid`` or ``id``.
-
-    Args:
-        path: the file; ``-`` is standard input.
     """
     with open_input(path, ByteBudget(MAX_ANSWER_BYTES)) as file:
         raw, name = file.read_all(), file.name

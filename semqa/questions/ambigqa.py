@@ -45,11 +45,7 @@ _LONGEST = 64 * 2**20
 
 
 def read_array(path: Path, skip: int = 0) -> Iterator[Row]:
-    """Read the objects of a JSON array, one at a time, however long the array.
-
-    Args:
-        path: the file, perhaps ``.gz``.
-    """
+    """Read the objects of a JSON array, one at a time, however long the array."""
     name = display_name(path)
     decoder = json.JSONDecoder()
     text = ""

@@ -112,7 +112,6 @@ def collect_paq(plan: Plan, files: Sequence[Path], passages: Path) -> list[Count
 
     Args:
         files: ``PAQ.unfiltered_metadata.jsonl`` or ``PAQ.metadata.jsonl``, perhaps in parts or ``.gz``.
-        passages: ``psgs_w100.tsv``.
 
     Returns:
         What each step left.
@@ -181,9 +180,6 @@ def collect_documents(
     plan: Plan, collection: Collection, identity: Mapping[str, object], ask: str
 ) -> list[Count]:
     """Propose questions over a user's own documents, for a person to check.
-
-    Args:
-        plan: how; a document is a page.
 
     Returns:
         What each step left.

@@ -82,7 +82,6 @@ def read_from(path: Path, offset: int, number: int) -> Iterator[tuple[Line, int]
     """Read the lines of a file that are not blank, from a place on.
 
     Args:
-        path: the file, perhaps ``.gz``.
         offset: where to begin, in bytes of the text.
 
     Yields:

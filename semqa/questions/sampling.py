@@ -83,9 +83,6 @@ def sample(places: Sequence[Place], count: int, seed: int) -> list[Place]:
 
     Kinds take turns; one that has no more is passed over. Who is drawn depends on names and seed, not
     on the order of the file; the result is in its order.
-
-    Args:
-        count: how many; all if there are fewer.
     """
     kinds: dict[Kind, list[Place]] = {}
     for place in sorted(places, key=lambda each: _chance(each.qid, seed)):

@@ -51,11 +51,7 @@ class TextEncoder(Protocol):
 
 
 class EmbeddingCache:
-    """Vectors by model and text, in a file.
-
-    Args:
-        path: the file; made with its folder when it does not exist.
-    """
+    """Vectors by model and text, in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -134,9 +130,6 @@ _HUB_SECONDS = 10.0
 
 class SentenceModel:
     """Where a model is, and how it is loaded.
-
-    Args:
-        kind: the class that loads it, such as ``SentenceTransformer``.
 
     Raises:
         InputError: the model is a path where no folder is.

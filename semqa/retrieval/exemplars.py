@@ -70,9 +70,6 @@ class ExemplarPool:
     def candidates(self, question: str, count: int) -> list[int]:
         """Return the places of the exemplars that a question may see.
 
-        Args:
-            count: how many there must be at least.
-
         Raises:
             InputError: there are fewer.
         """
@@ -345,7 +342,6 @@ def create_selector(
     Args:
         strategy: ``knn`` for the nearest questions, ``random``, ``fixed`` for the first of the
             pool, or ``fixed:`` with qids, separated by commas.
-        seed: for ``random``.
         encoder: makes the encoder; called for ``knn`` only.
 
     Raises:

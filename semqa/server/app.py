@@ -56,12 +56,7 @@ _FAILURES = (
 
 
 def create_app(settings: ServerSettings, *, library: Any = None, store: Any = None) -> FastAPI:
-    """Make the application.
-
-    Args:
-        library: the collections; by default those in the data folder.
-        store: keys and conversations; by default those in the database.
-    """
+    """Make the application."""
     if library is None:
         library = _library(settings)
     if store is None:

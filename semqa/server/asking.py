@@ -54,8 +54,6 @@ async def prepare(
     """Check a question, and find what it is answered from.
 
     Args:
-        request: that asks; its owner's collections are searched.
-        given: sources of the request; they come first.
         collection: name or names; None for all, or for none if there are sources.
         engine: that is to answer; None for the default.
     """

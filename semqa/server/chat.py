@@ -167,11 +167,7 @@ async def asked_of(
     limit: int | None,
     max_tokens: int | None,
 ) -> tuple[Asked, Content]:
-    """Return the question of a conversation, and the text that its answer goes to.
-
-    Args:
-        max_tokens: None for no limit.
-    """
+    """Return the question of a conversation, and the text that its answer goes to."""
     unused = body.unused()
     told = side_task(turns)
     if told is not None:

@@ -43,7 +43,6 @@ class RateLimit:
 
     Args:
         per_minute: requests; 0 for no limit.
-        clock: seconds.
 
     Example:
         >>> limit = RateLimit(2, clock=lambda: 0.0)
@@ -96,12 +95,7 @@ class KeyStore(Protocol):
 
 
 class KeyRing:
-    """The keys of a server: those it was started with, and those in its database.
-
-    Args:
-        given: those it was started with; kept as hashes.
-        clock: seconds.
-    """
+    """The keys of a server: those it was started with, and those in its database."""
 
     def __init__(
         self,

@@ -40,11 +40,7 @@ _log = logging.getLogger("semqa.server")
 
 
 class Running:
-    """A server that listens, and serves when it is told to.
-
-    Args:
-        listening: the socket, from `listen`; by default one is made.
-    """
+    """A server that listens, and serves when it is told to."""
 
     def __init__(
         self,

@@ -238,11 +238,7 @@ class Reading:
             done.set()
 
     async def settled(self, owner: str, collection: str | Sequence[str] | None) -> None:
-        """Wait until running uploads into collections are finished, at most `PATIENCE` seconds.
-
-        Args:
-            collection: name or names; None for all.
-        """
+        """Wait until running uploads into collections are finished, at most `PATIENCE` seconds."""
         names = [collection] if isinstance(collection, str) else collection
         waited = [
             done
@@ -272,9 +268,6 @@ class Reading:
         **kwargs: _P.kwargs,
     ) -> _T:
         """Call something that blocks, and looks now and then whether it is wanted.
-
-        Args:
-            call: what to call; it uses `check_cancelled`.
 
         Raises:
             GoneError: the client left.
@@ -343,11 +336,7 @@ class Warming:
         self._thread.start()
 
     def end(self, leave: Callable[[], object]) -> None:
-        """Stop; a model that is being loaded cannot be stopped, so the process ends.
-
-        Args:
-            leave: ends the process; is called where a model is being loaded.
-        """
+        """Stop; a model that is being loaded cannot be stopped, so the process ends."""
         self._over.set()
         if self._thread is not None:
             self._thread.join(0.2)

@@ -121,11 +121,7 @@ class Study:
         items: Sequence[Item],
         kept: Mapping[str, bytes] | None = None,
     ) -> Self:
-        """Make the files of a study but for `study.json`, which `finish` writes.
-
-        Args:
-            folder: where; made if it is missing.
-        """
+        """Make the files of a study but for `study.json`, which `finish` writes."""
         kind = kind_of(settings.kind)
         study = cls(folder, settings, tuple(items), kind.guidelines(settings.design))
         study._check()

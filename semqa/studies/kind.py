@@ -219,11 +219,7 @@ class Stage:
         return any(question.asked(values) for question in self.questions)
 
     def check(self, values: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answers of this stage, those of questions that are not asked left out.
-
-        Args:
-            before: those of earlier stages.
-        """
+        """Return the answers of this stage, those of questions that are not asked left out."""
         found: dict[str, Any] = {}
         for question in self.questions:
             if question.asked({**before, **found}):
@@ -362,11 +358,7 @@ class Kind(ABC):
 
 
 def expected_of(row: Row, *, gold: bool) -> dict[str, Any] | None:
-    """Return the right answers of a gold item, by question; a list is of answers that will do.
-
-    Args:
-        gold: whether it must have them.
-    """
+    """Return the right answers of a gold item, by question; a list is of answers that will do."""
     found = row.fields.get("expected")
     if found is None and not gold:
         return None

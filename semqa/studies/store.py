@@ -88,11 +88,7 @@ def new_study(
     kept: Mapping[str, bytes] | None = None,
     reviewers: Sequence[str] = (),
 ) -> Study:
-    """Make a study with its raters.
-
-    Args:
-        folder: where; made if it is missing.
-    """
+    """Make a study with its raters."""
     if len(names) < settings.per_item:
         raise InputError(
             f"must be at least {settings.per_item}, one for each rating of an item, got {len(names)}.",
@@ -137,11 +133,7 @@ def now() -> int:
 
 
 class Store:
-    """The database of a study. Thread-safe; several processes may use it at once.
-
-    Args:
-        clock: microseconds since 1970.
-    """
+    """The database of a study. Thread-safe; several processes may use it at once."""
 
     def __init__(self, study: Study, clock: Callable[[], int] = now) -> None:
         self.study = study
@@ -390,21 +382,13 @@ class Store:
             return bool(read_raters(connection, REVIEWER))
 
     def unaccepted(self, rater: str | None = None) -> int:
-        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers.
-
-        Args:
-            rater: whose; None for everybody's.
-        """
+        """Return how many finished items reviewers have not accepted; 0 if there are no reviewers."""
         if not self.reviewed():
             return 0
         return sum(not found.accepted and rater in (None, found.rater) for found in self.finished())
 
     def finished(self, number: int | None = None) -> list[Assignment]:
-        """Return the items that were finished at least once, the oldest first.
-
-        Args:
-            number: the one with this id; None for all.
-        """
+        """Return the items that were finished at least once, the oldest first."""
         done = answers.alias()
         first = (
             select(func.min(done.c.number))

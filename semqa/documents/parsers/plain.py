@@ -89,7 +89,6 @@ def decode(name: str, data: bytes, stated: str | None = None) -> str:
     """Return bytes as text.
 
     Args:
-        data: its bytes.
         stated: the encoding that the file states for itself, tried where the bytes do not tell.
     """
     for bom, marked in _BOMS:

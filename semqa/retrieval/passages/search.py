@@ -337,12 +337,7 @@ def _coverage(query: str, candidates: Sequence[Candidate]) -> list[float]:
 
 
 def _stems(text: str, heads: Container[str] | None = None) -> set[str]:
-    """Return words without what often ends them; those of a writing without blanks by character.
-
-    Args:
-        text: any.
-        heads: what words of interest begin with; None for all words.
-    """
+    """Return words without what often ends them; those of a writing without blanks by character."""
     words: set[str] = set()
     for word in set(_WORD.findall(text.casefold())):
         if word[0] >= "\u3040":
