@@ -22,7 +22,7 @@ from semqa.server.answering import Answering
 from semqa.server.engines import EngineShelf
 from semqa.server.errors import add_handlers
 from semqa.server.measures import Measures
-from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
+from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
 from semqa.server.schemas import errors
 from semqa.server.store.store import make_folder, open_store
 from semqa.server.work import Reading, Warming, Workers, one_after_the_other
@@ -150,13 +150,6 @@ def _document(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-_PAGE_POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "object-src 'none'"
-)
-"""What the page may do: load its own files, ask its own server, run no script within a text."""
-
-
 def _add_page(app: FastAPI) -> None:
     files = StaticFiles(directory=Path(__file__).parent / "page")
     app.mount("/page", files)
@@ -165,7 +158,7 @@ def _add_page(app: FastAPI) -> None:
     async def page(request: Request) -> Response:
         """Show the page."""
         reply = await files.get_response("index.html", request.scope)
-        reply.headers["content-security-policy"] = _PAGE_POLICY
+        reply.headers["content-security-policy"] = PAGE_POLICY
         return reply
 
 

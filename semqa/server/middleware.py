@@ -180,6 +180,13 @@ HEADERS = {
 }
 
 
+PAGE_POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "object-src 'none'"
+)
+"""What a page may do: load its own files, ask its own server, run no script within a text."""
+
+
 class _RefusedError(HTTPException):
     """A request that goes no further; of a kind that frameworks let through."""
 

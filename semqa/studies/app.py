@@ -22,7 +22,7 @@ from semqa import server
 from semqa.errors import InputError, NotFoundError
 from semqa.server.errors import add_handlers, error_body
 from semqa.server.measures import Measures
-from semqa.server.middleware import Guard, Head, KeyRing, RateLimit
+from semqa.server.middleware import PAGE_POLICY, Guard, Head, KeyRing, RateLimit
 from semqa.server.settings import ServerSettings
 from semqa.studies.records import OWNER, REVIEWER
 from semqa.studies.reviewing import judge, queue, shown
@@ -33,12 +33,6 @@ if TYPE_CHECKING:
 
 MAX_BODY = 2**20
 """Bytes of a request; a rating is a few hundred."""
-
-PAGE_POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "object-src 'none'"
-)
-
 
 _T = TypeVar("_T")
 

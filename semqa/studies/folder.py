@@ -52,13 +52,9 @@ class Settings:
             raise InputError(
                 f"must be one of {', '.join(kind.designs)}, got {self.design!r}.", field="design"
             )
-        if self.per_item < 1:
-            raise InputError(f"must be at least 1, got {self.per_item}.", field="per_item")
-        if self.qualify < 0:
-            raise InputError(f"must be at least 0, got {self.qualify}.", field="qualify")
-        for name in ("pilot", "batch"):
-            if getattr(self, name) < 0:
-                raise InputError(f"must be at least 0, got {getattr(self, name)}.", field=name)
+        for name, least in (("per_item", 1), ("qualify", 0), ("pilot", 0), ("batch", 0)):
+            if (given := getattr(self, name)) < least:
+                raise InputError(f"must be at least {least}, got {given}.", field=name)
         if not 0 <= self.threshold <= 1:
             raise InputError(f"must be from 0 to 1, got {self.threshold}.", field="threshold")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from semqa.errors import InputError
@@ -53,10 +53,6 @@ class Place:
     def text(self, sources: Sequence[Source]) -> str:
         """Return the words."""
         return sources[self.source - 1].field(self.field)[self.start : self.end]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as the page has it."""
-        return {"source": self.source, "field": self.field, "start": self.start, "end": self.end}
 
 
 Piece = str | Place
@@ -219,7 +215,7 @@ def _place_of(quote: Quote) -> Place | None:
 
 def as_json(pieces: Sequence[Piece]) -> list[str | dict[str, Any]]:
     """Return pieces as the page has them."""
-    return [each if isinstance(each, str) else each.to_dict() for each in pieces]
+    return [each if isinstance(each, str) else asdict(each) for each in pieces]
 
 
 def as_segments(pieces: Sequence[Piece], sources: Sequence[Source]) -> list[Mapping[str, Any]]:
