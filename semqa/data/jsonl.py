@@ -1,6 +1,6 @@
 """JSON lines: one object a line, read strictly and written atomically.
 
-Strict means: what a program could misread is refused with file, line and field: doubled keys,
+Strict means: what a program could misread is refused, by an InputError with file, line and field: doubled keys,
 NaN, infinities, numbers beyond Python's limits, nesting without end, lone surrogates. Blank lines,
 Windows line ends and a byte order mark are harmless and accepted. Knows no field by name.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
-    from semqa.data.files import ByteBudget, InputFile
+    from semqa.data.files import InputFile
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 60
@@ -53,7 +53,6 @@ class Row:
 
     Attributes:
         where: ``file:line`` or ``file: item``, for messages.
-        fields: the object.
     """
 
     where: str
@@ -63,7 +62,6 @@ class Row:
         """Return a field that must be a string.
 
         Args:
-            field: its name.
             default: returned if the field is missing; None if it is required.
 
         Raises:
@@ -158,13 +156,6 @@ def _finite(digits: str) -> float:
 def decode_json(text: str, where: str) -> object:
     """Decode one JSON value strictly.
 
-    Args:
-        text: the JSON.
-        where: the place that a message names.
-
-    Raises:
-        InputError: no JSON, or a value that is refused (see the module).
-
     Example:
         >>> decode_json('{"a": [1, 2]}', "x.json")
         {'a': [1, 2]}
@@ -202,26 +193,14 @@ def _check_surrogates(value: object, where: str) -> None:
             ) from err
 
 
-def read_lines(path: Path | str, budget: ByteBudget | None = None) -> Iterator[Line]:
-    """Read the lines of a file that are not blank, one at a time.
-
-    Args:
-        path: the file; ``-`` is standard input.
-        budget: how much may be read; by default one file of `MAX_BYTES`.
-
-    Raises:
-        InputError: the file cannot be read, is empty or too large, or a line is too long or binary.
-    """
-    with open_input(path, budget) as file:
+def read_lines(path: Path | str) -> Iterator[Line]:
+    """Read the lines of a file that are not blank, one at a time."""
+    with open_input(path) as file:
         yield from lines_of(file)
 
 
 def lines_of(file: InputFile) -> Iterator[Line]:
-    """Read the lines of an open file that are not blank, one at a time.
-
-    Raises:
-        InputError: the file is empty or too large, or a line is too long or binary.
-    """
+    """Read the lines of an open file that are not blank, one at a time."""
     number, offset, found = 0, 0, False
     while raw := file.read_line(number + 1):
         number += 1
@@ -234,45 +213,25 @@ def lines_of(file: InputFile) -> Iterator[Line]:
 
 
 def decode_row(line: Line) -> Row:
-    """Decode one line, which must be a JSON object.
-
-    Raises:
-        InputError: it is not; the message names file, line and place.
-    """
+    """Decode one line, which must be a JSON object."""
     text = decode_text(line.raw, line.where, line.offset)
     return as_row(decode_json(text, line.where), line.where)
 
 
 def as_row(value: object, where: str) -> Row:
-    """Take a decoded value as a row.
-
-    Raises:
-        InputError: the value is no object.
-    """
+    """Take a decoded value as a row."""
     if not isinstance(value, dict):
         raise InputError(f"not an object, but {describe(value)}.", where=where)
     return Row(where, value)
 
 
 def read_rows(path: Path | str) -> Iterator[Row]:
-    """Read the objects of a JSON-lines file, one at a time.
-
-    Args:
-        path: the file; ``-`` is standard input.
-
-    Raises:
-        InputError: the file or a line is not usable; the message names file, line and place.
-    """
+    """Read the objects of a JSON-lines file, one at a time."""
     return map(decode_row, read_lines(path))
 
 
 def write_jsonl(path: Path | str, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write JSON lines atomically: readers find the old file or the whole new one.
-
-    Raises:
-        InputError: a row holds what JSON cannot, or the path cannot be written.
-        UnavailableError: the disk failed or is full.
-    """
+    """Write JSON lines atomically: readers find the old file or the whole new one."""
     write_atomic(path, (encode_row(row) for row in rows))
 
 
@@ -351,11 +310,7 @@ class AppendFile:
 
 
 def cut_torn_line(path: Path) -> None:
-    """Make a file if missing, and cut off a last line without its end, which a crash left.
-
-    Raises:
-        InputError: it is no regular file.
-    """
+    """Make a file if missing, and cut off a last line without its end, which a crash left."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a regular file.", hint="Choose another.")
     with path.open("ab+") as stream:
